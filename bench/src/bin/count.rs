@@ -1,0 +1,110 @@
+//! Runs one case many times, for callgrind to count: `count CASE N`, or `count --list`.
+//!
+//! Counting two values of N and dividing the difference leaves the cost of one operation, without start-up.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use tokio::io::AsyncWriteExt;
+use tokio::runtime::Runtime;
+use toolway_protocol::era::{Door, classify};
+use toolway_protocol::json::Limits;
+use toolway_protocol::jsonrpc::{Incoming, parse};
+
+/// A call as a client of the stateless era sends it: 299 bytes.
+const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench-client","version":"10.20.30"}}}}"#;
+
+const CASES: [(&str, fn(&Runtime, usize)); 4] = [
+    ("parse-and-classify", parse_and_classify),
+    ("stateless-http-call", stateless_http_call),
+    ("stdio-call", stdio_call),
+    ("tools-list-100", tools_list),
+];
+
+#[expect(clippy::print_stdout, reason = "the list is what was asked for")]
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    match arguments.as_slice() {
+        [flag] if flag == "--list" => {
+            for (name, _) in CASES {
+                println!("{name}");
+            }
+            return ExitCode::SUCCESS;
+        }
+        [case, times] => {
+            let found = CASES.iter().find(|(name, _)| name == case);
+            if let (Some((_, run)), Ok(times)) = (found, times.parse()) {
+                run(&runtime, times);
+                return ExitCode::SUCCESS;
+            }
+        }
+        _ => {}
+    }
+    eprintln!("usage: count CASE N | count --list");
+    ExitCode::FAILURE
+}
+
+/// From bytes to a claim, without a server.
+fn parse_and_classify(_: &Runtime, times: usize) {
+    let frame = Bytes::from_static(CALL.as_bytes());
+    for _ in 0..times {
+        let Ok(Incoming::One(message)) = parse(frame.clone(), Limits::default()) else { panic!("a good frame") };
+        black_box(classify(&message, Door::Pipe)).expect("a good claim");
+    }
+}
+
+/// From an HTTP request to an HTTP response: everything but the socket.
+fn stateless_http_call(runtime: &Runtime, times: usize) {
+    let service = bench::server(3).expect("a server").http();
+    runtime.block_on(async {
+        for _ in 0..times {
+            let response = service.handle(request("tools/call", Some("add"), CALL)).await;
+            assert_eq!(response.status(), 200);
+            black_box(response.into_body().collect().await).expect("a body");
+        }
+    });
+}
+
+/// A list of a hundred tools.
+fn tools_list(runtime: &Runtime, times: usize) {
+    let list = CALL.replace(r#""tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"#, r#""tools/list","params":{"#);
+    let service = bench::server(100).expect("a server").http();
+    runtime.block_on(async {
+        for _ in 0..times {
+            let response = service.handle(request("tools/list", None, &list)).await;
+            assert_eq!(response.status(), 200);
+            black_box(response.into_body().collect().await).expect("a body");
+        }
+    });
+}
+
+fn request(method: &str, name: Option<&str>, body: &str) -> Request<Full<Bytes>> {
+    let mut request = Request::post("/mcp")
+        .header("host", "127.0.0.1:8000")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", method);
+    if let Some(name) = name {
+        request = request.header("mcp-name", name);
+    }
+    request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).expect("a request")
+}
+
+/// A call of the handshake era over a pipe in memory, lines already waiting.
+fn stdio_call(runtime: &Runtime, times: usize) {
+    let server = bench::server(3).expect("a server");
+    let line = b"{\"jsonrpc\":\"2.0\",\"id\":12345,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":17,\"b\":25}}}\n";
+    let input = line.repeat(times);
+    runtime.block_on(async {
+        let mut output = Vec::new();
+        server.serve_io(&input[..], &mut output).await.expect("served");
+        output.flush().await.expect("flushed");
+        assert_eq!(output.iter().filter(|byte| **byte == b'\n').count(), times);
+        black_box(output);
+    });
+}

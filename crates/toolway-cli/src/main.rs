@@ -1,0 +1,8 @@
+//! The command `toolway`.
+
+use std::process::ExitCode;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    toolway_cli::main().await
+}

@@ -1,0 +1,80 @@
+//! What does a stateless request say about itself?
+
+use crate::capability::ClientCapabilities;
+use crate::era::Era;
+use crate::json::{Encode, Members, RawJson};
+use crate::jsonrpc::{Params, RpcError};
+use crate::meta::Key;
+use crate::types::Implementation;
+use crate::version::ProtocolVersion;
+
+/// The per-request `_meta` of the stateless era.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Envelope {
+    /// The revision that the request names, which may be one that we do not serve.
+    pub requested: String,
+    /// What the client can do, for this request.
+    pub capabilities: ClientCapabilities,
+    /// Who asks, for display only.
+    pub client_info: Option<Implementation>,
+    /// Which log messages the request wants.
+    pub log_level: Option<String>,
+}
+
+impl Envelope {
+    /// An envelope to send.
+    pub fn new(version: ProtocolVersion, capabilities: ClientCapabilities, client_info: Implementation) -> Self {
+        Self { requested: version.as_str().into(), capabilities, client_info: Some(client_info), log_level: None }
+    }
+
+    /// Reads the envelope of a request that claims to have one.
+    pub fn read(params: &Params) -> Result<Self, RpcError> {
+        let Some(capabilities) = params.reserved(Key::ClientCapabilities) else { return Err(missing(params)) };
+        Ok(Self {
+            requested: decode(Key::ProtocolVersion, params.reserved(Key::ProtocolVersion).as_ref())?
+                .ok_or_else(|| missing(params))?,
+            capabilities: decode(Key::ClientCapabilities, Some(&capabilities))?.unwrap_or_default(),
+            client_info: decode(Key::ClientInfo, params.reserved(Key::ClientInfo).as_ref())?,
+            log_level: decode(Key::LogLevel, params.reserved(Key::LogLevel).as_ref())?,
+        })
+    }
+
+    /// The revision, if this era serves it. A claim that names an older one is refused too: those need
+    /// `initialize`.
+    pub fn served(&self) -> Result<ProtocolVersion, RpcError> {
+        match self.requested.parse::<ProtocolVersion>() {
+            Ok(version) if version.era() == Era::Stateless => Ok(version),
+            _ => Err(RpcError::unsupported_version(&self.requested, &ProtocolVersion::names(Era::Stateless))),
+        }
+    }
+
+    /// Writes the envelope as members of a `_meta` object.
+    pub fn put(&self, members: &mut Members<'_, '_>) {
+        members.put(Key::ProtocolVersion.name(), &self.requested);
+        members.put(Key::ClientCapabilities.name(), &self.capabilities);
+        put_some(members, Key::ClientInfo, self.client_info.as_ref());
+        put_some(members, Key::LogLevel, self.log_level.as_ref());
+    }
+}
+
+fn put_some<T: Encode>(members: &mut Members<'_, '_>, key: Key, value: Option<&T>) {
+    members.maybe(key.name(), value);
+}
+
+fn decode<T: serde::de::DeserializeOwned>(key: Key, text: Option<&RawJson>) -> Result<Option<T>, RpcError> {
+    let Some(text) = text else { return Ok(None) };
+    text.decode()
+        .map(Some)
+        .map_err(|error| RpcError::invalid_params(format!("wrong `{}` in `params._meta`: {error}", key.name())))
+}
+
+/// The refusal of a request that lacks what every stateless request must carry.
+pub(super) fn missing(params: &Params) -> RpcError {
+    let missing: Vec<_> = [Key::ProtocolVersion, Key::ClientCapabilities]
+        .into_iter()
+        .filter(|key| params.reserved(*key).is_none())
+        .map(|key| format!("`{}`", key.name()))
+        .collect();
+    RpcError::invalid_params(format!("`params._meta` lacks {}", missing.join(" and ")))
+}

@@ -1,0 +1,128 @@
+//! The only code that compares revisions: which era does a message belong to, and what does that change?
+//!
+//! There are two eras. In the *handshake* era a conversation is opened by `initialize` and remembered. In the
+//! *stateless* era every request describes itself in `params._meta`. [`classify`] tells them apart, once a
+//! message; from there on the era is a path through the code, never an `if`.
+//!
+//! | file | question |
+//! |---|---|
+//! | `mod.rs` | Which era does this inbound message belong to, or why is it refused? |
+//! | [`envelope`] | What does a stateless request say about itself? |
+//! | [`stateless`], [`handshake`] | How are requests read and replies written in each era? |
+//! | [`negotiate`] | Which revision will both sides speak? |
+//! | [`since`] | Which revision brought which member? |
+
+pub mod envelope;
+pub mod handshake;
+pub mod negotiate;
+pub mod since;
+pub mod stateless;
+
+pub use envelope::Envelope;
+
+use crate::http::header::{Mirrored, MirroredHeaders};
+use crate::jsonrpc::{Message, RpcError};
+use crate::meta::Key;
+use crate::method::Method;
+use crate::version::ProtocolVersion;
+
+/// How conversations are opened. Named by mechanism, because "modern" ages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Era {
+    /// 2024-11-05 to 2025-11-25: `initialize`, then a conversation that is remembered.
+    Handshake,
+    /// From 2026-07-28: each request describes itself; nothing is remembered.
+    Stateless,
+}
+
+/// The way a message came in.
+#[derive(Debug, Clone, Copy)]
+pub enum Door<'a> {
+    /// A two-way pipe (stdio), or text handed over in process: the body is the only signal.
+    Pipe,
+    /// An HTTP POST: the body decides, and its headers must agree with it.
+    Http(&'a MirroredHeaders<'a>),
+}
+
+/// Where a message belongs.
+#[derive(Debug, Clone)]
+pub enum Claim {
+    /// It speaks for itself. A notification may come without an envelope.
+    Stateless(Option<Envelope>),
+    /// It is part of a remembered conversation, which may be just beginning. Over HTTP the header may name
+    /// the revision that was negotiated.
+    Handshake(Option<ProtocolVersion>),
+}
+
+/// Tells the eras apart, in the order in which the protocol's rules take precedence.
+///
+/// # Errors
+///
+/// The one right refusal; over HTTP each of them travels with status 400.
+///
+/// ```
+/// use toolway_protocol::era::{Claim, Door, classify};
+/// use toolway_protocol::json::Limits;
+/// use toolway_protocol::jsonrpc::{Incoming, parse};
+///
+/// let frame = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+/// let Ok(Incoming::One(message)) = parse(frame[..].into(), Limits::default()) else { panic!() };
+/// assert!(matches!(classify(&message, Door::Pipe), Ok(Claim::Handshake(None))));
+/// ```
+pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
+    let header = match door {
+        Door::Pipe => Mirrored::Absent,
+        Door::Http(headers) => headers.protocol_version,
+    };
+    let (method, params, is_request) = match message {
+        Message::Request { method, params, .. } => (method, params, true),
+        Message::Notification { method, params } => (method, params, false),
+        Message::Response { .. } => return handshake(header),
+    };
+    let claimed = params.reserved(Key::ProtocolVersion).is_some();
+    if !claimed {
+        if !is_stateless(header) {
+            return handshake(header);
+        }
+        if !is_request {
+            return Ok(Claim::Stateless(None));
+        }
+        return Err(match method {
+            Method::Initialize => RpcError::header_mismatch(
+                "the MCP-Protocol-Version header names a revision without handshake, but the body is `initialize`",
+            ),
+            _ => envelope::missing(params),
+        });
+    }
+    if !is_request {
+        return Ok(Claim::Stateless(None));
+    }
+    let envelope = Envelope::read(params)?;
+    if let Door::Http(headers) = door {
+        headers.protocol_version.must_equal("MCP-Protocol-Version", &envelope.requested)?;
+        envelope.served()?;
+        headers.method.must_equal("Mcp-Method", method.name())?;
+        if let Some(member) = method.facts().and_then(|facts| facts.name_member) {
+            let named = if member == "uri" { params.uri()? } else { params.name()? };
+            headers.name.must_decode_to("Mcp-Name", named.as_deref())?;
+        }
+    } else {
+        envelope.served()?;
+    }
+    Ok(Claim::Stateless(Some(envelope)))
+}
+
+fn is_stateless(header: Mirrored<'_>) -> bool {
+    matches!(header, Mirrored::One(value) if ProtocolVersion::is_stateless_name(value))
+}
+
+fn handshake(header: Mirrored<'_>) -> Result<Claim, RpcError> {
+    match header {
+        Mirrored::Absent => Ok(Claim::Handshake(None)),
+        Mirrored::One(name) => match name.parse::<ProtocolVersion>() {
+            Ok(version) if version.era() == Era::Handshake => Ok(Claim::Handshake(Some(version))),
+            _ => Err(RpcError::invalid_request(format!("unsupported MCP-Protocol-Version header: {name:?}"))),
+        },
+        Mirrored::Unreadable => Err(RpcError::invalid_request("the MCP-Protocol-Version header is not readable")),
+    }
+}

@@ -1,0 +1,62 @@
+//! Which revision will both sides speak?
+
+use serde::Deserialize;
+
+use crate::era::Era;
+use crate::jsonrpc::{Code, RpcError};
+use crate::version::ProtocolVersion;
+
+/// The server's answer to the revision that `initialize` asks for: the same one if it opens with a handshake,
+/// else the newest that does. Never a stateless one, also when that is what was asked for.
+///
+/// ```
+/// use toolway_protocol::{ProtocolVersion, era::negotiate::answer};
+///
+/// assert_eq!(answer("2025-06-18").as_str(), "2025-06-18");
+/// assert_eq!(answer("2026-07-28"), ProtocolVersion::LATEST_HANDSHAKE);
+/// assert_eq!(answer("tomorrow"), ProtocolVersion::LATEST_HANDSHAKE);
+/// ```
+pub fn answer(requested: &str) -> ProtocolVersion {
+    match requested.parse::<ProtocolVersion>() {
+        Ok(version) if version.era() == Era::Handshake => version,
+        _ => ProtocolVersion::LATEST_HANDSHAKE,
+    }
+}
+
+/// What a client makes of the answer to its first `server/discover`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The server speaks this stateless revision.
+    Stateless(ProtocolVersion),
+    /// The server wants `initialize`.
+    Handshake,
+    /// Both sides are of this protocol but share no revision.
+    Nothing,
+}
+
+/// Judges a list of revisions that a server says it supports.
+pub fn choose(supported: &[String]) -> Verdict {
+    let known = supported.iter().filter_map(|name| name.parse::<ProtocolVersion>().ok());
+    match known.max() {
+        Some(version) if version.era() == Era::Stateless => Verdict::Stateless(version),
+        Some(_) => Verdict::Handshake,
+        None => Verdict::Nothing,
+    }
+}
+
+/// Judges an error that answers a probe. Only the codes of the stateless era prove that era; every other
+/// error is what some older server says to a method that it does not know.
+pub fn judge_error(error: &RpcError) -> Verdict {
+    #[derive(Deserialize)]
+    struct Supported {
+        supported: Vec<String>,
+    }
+    match error.code {
+        Code::UNSUPPORTED_VERSION => match error.data.as_ref().and_then(|data| data.decode::<Supported>().ok()) {
+            Some(data) => choose(&data.supported),
+            None => Verdict::Nothing,
+        },
+        Code::HEADER_MISMATCH | Code::MISSING_CAPABILITY => Verdict::Stateless(ProtocolVersion::LATEST),
+        _ => Verdict::Handshake,
+    }
+}

@@ -1,0 +1,4 @@
+//! What HTTP adds to a message: headers that mirror the body, and statuses.
+
+pub mod header;
+pub mod status;

@@ -1,0 +1,23 @@
+//! Which HTTP status goes with an error in the stateless era? (The handshake era answers 200 and lets the body speak.)
+
+use crate::jsonrpc::Code;
+
+/// The status of a reply that holds this error, when a handler or the router made it.
+///
+/// ```
+/// use toolway_protocol::{http::status::of, jsonrpc::Code};
+///
+/// assert_eq!(of(Code::METHOD_NOT_FOUND), 404);
+/// assert_eq!(of(Code::INVALID_PARAMS), 200);
+/// ```
+pub fn of(code: Code) -> u16 {
+    match code {
+        Code::METHOD_NOT_FOUND => 404,
+        Code::PARSE_ERROR
+        | Code::INVALID_REQUEST
+        | Code::HEADER_MISMATCH
+        | Code::MISSING_CAPABILITY
+        | Code::UNSUPPORTED_VERSION => 400,
+        _ => 200,
+    }
+}

@@ -1,0 +1,89 @@
+//! A piece of JSON that is kept as text.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// One JSON value as text: cheap to clone, byte-faithful (key order, unknown keywords, number spelling).
+///
+/// A value of this type always holds well-formed JSON: it is made from a scanned frame, from
+/// `serde_json`, or through [`RawJson::parse`].
+///
+/// ```
+/// use toolway_protocol::RawJson;
+///
+/// let schema = RawJson::parse(r#"{"z": 1, "a": 2}"#)?;
+/// assert_eq!(schema.as_str(), r#"{"z": 1, "a": 2}"#);
+/// let value: serde_json::Value = schema.decode()?;
+/// assert_eq!(value["z"], 1);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct RawJson(Bytes);
+
+impl RawJson {
+    /// Takes text that the scanner has already checked.
+    pub(crate) fn scanned(text: Bytes) -> Self {
+        Self(text)
+    }
+
+    /// Checks `text` and keeps it as it is, apart from white space around it.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        let checked: &RawValue = serde_json::from_str(text)?;
+        Ok(Self(Bytes::copy_from_slice(checked.get().as_bytes())))
+    }
+
+    /// Writes `value` as JSON.
+    pub fn from_value(value: &impl Serialize) -> Result<Self, serde_json::Error> {
+        Ok(Self(serde_json::to_vec(value)?.into()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("RawJson holds UTF-8 since it was scanned")
+    }
+
+    /// The text as bytes, without a check or a copy.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Reads the text as a `T`, which may borrow from it.
+    pub fn decode<'de, T: Deserialize<'de>>(&'de self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(&self.0)
+    }
+
+    /// Whether the value is a JSON object.
+    pub fn is_object(&self) -> bool {
+        self.0.first() == Some(&b'{')
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for RawJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        text.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text: Box<RawValue> = Deserialize::deserialize(deserializer)?;
+        Ok(Self(String::from(Box::<str>::from(text)).into()))
+    }
+}
+
+impl From<serde_json::Value> for RawJson {
+    fn from(value: serde_json::Value) -> Self {
+        Self(value.to_string().into())
+    }
+}

@@ -1,0 +1,403 @@
+//! Where is what in this JSON text, and is it well-formed and small enough?
+//!
+//! One walk over the bytes answers all of it: the grammar of RFC 8259, the nesting depth, the number of
+//! values, and the places of the members that the caller asks for. Nothing is built; a value is a [`Span`]
+//! of the text and is decoded later, once, by whoever knows its type. That one walk feeds both the policy
+//! checks and the dispatch, so the two cannot read the same bytes differently.
+//!
+//! `serde_json` has no such index: its `RawValue` rescans a body once per level and has no depth or
+//! node limit while skipping. A property test holds this scanner against `serde_json`: both accept the same texts.
+
+use std::borrow::Cow;
+
+/// How deep and how numerous the values of one frame may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Greatest nesting of objects and arrays, at most 128.
+    pub depth: u32,
+    /// Greatest number of values (each string, number, literal, object and array counts as one).
+    pub nodes: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth: MAX_DEPTH, nodes: 500_000 }
+    }
+}
+
+/// The bit stack below has 128 places, and `serde_json` stops decoding at the same depth.
+const MAX_DEPTH: u32 = 128;
+
+/// Why a text was not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ScanError {
+    /// Not JSON; the offset of the first byte that cannot be.
+    Syntax(usize),
+    /// Deeper than [`Limits::depth`].
+    TooDeep,
+    /// More values than [`Limits::nodes`].
+    TooManyNodes,
+}
+
+/// A piece of the scanned text. Frames are capped far below 4 GiB, so offsets fit 32 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl Span {
+    pub(crate) fn of(self, text: &[u8]) -> &[u8] {
+        &text[self.start as usize..self.end as usize]
+    }
+}
+
+/// What kind of value starts with this byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Object,
+    Array,
+    String,
+    Number,
+    Literal,
+}
+
+/// A cursor over one text.
+#[derive(Debug)]
+pub(crate) struct Scanner<'a> {
+    text: &'a [u8],
+    at: usize,
+    depth: u32,
+    nodes: u32,
+    limits: Limits,
+}
+
+impl<'a> Scanner<'a> {
+    /// `text` must be valid UTF-8: strings are not checked again here.
+    pub(crate) fn new(text: &'a str, limits: Limits) -> Self {
+        let limits = Limits { depth: limits.depth.min(MAX_DEPTH), ..limits };
+        Self { text: text.as_bytes(), at: 0, depth: 0, nodes: 0, limits }
+    }
+
+    /// The kind of the next value, without consuming it.
+    pub(crate) fn peek(&mut self) -> Result<Kind, ScanError> {
+        self.skip_space();
+        match self.text.get(self.at) {
+            Some(b'{') => Ok(Kind::Object),
+            Some(b'[') => Ok(Kind::Array),
+            Some(b'"') => Ok(Kind::String),
+            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
+            Some(b't' | b'f' | b'n') => Ok(Kind::Literal),
+            _ => Err(ScanError::Syntax(self.at)),
+        }
+    }
+
+    /// Walks an object; `member` gets each key and must consume the value that follows it.
+    pub(crate) fn object(
+        &mut self,
+        mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), ScanError>,
+    ) -> Result<Span, ScanError> {
+        let start = self.open(b'{')?;
+        if !self.eat(b'}') {
+            loop {
+                self.skip_space();
+                let key = self.string()?;
+                let key = self.unescape(key)?;
+                self.expect(b':')?;
+                member(self, key)?;
+                if self.eat(b'}') {
+                    break;
+                }
+                self.expect(b',')?;
+            }
+        }
+        Ok(self.close(start))
+    }
+
+    /// Walks an array; `element` is called before each element and must consume it.
+    pub(crate) fn array(
+        &mut self,
+        mut element: impl FnMut(&mut Self) -> Result<(), ScanError>,
+    ) -> Result<Span, ScanError> {
+        let start = self.open(b'[')?;
+        if !self.eat(b']') {
+            loop {
+                element(self)?;
+                if self.eat(b']') {
+                    break;
+                }
+                self.expect(b',')?;
+            }
+        }
+        Ok(self.close(start))
+    }
+
+    /// Skips one value of any kind and says where it was. Iterative: depth costs bits, not stack.
+    pub(crate) fn value(&mut self) -> Result<Span, ScanError> {
+        self.skip_space();
+        let start = self.at;
+        let base = self.depth;
+        let mut in_object: u128 = 0;
+        loop {
+            match self.peek()? {
+                Kind::Object => {
+                    self.enter()?;
+                    self.at += 1;
+                    in_object = in_object << 1 | 1;
+                    if !self.eat(b'}') {
+                        self.key()?;
+                        continue;
+                    }
+                    in_object >>= 1;
+                    self.depth -= 1;
+                }
+                Kind::Array => {
+                    self.enter()?;
+                    self.at += 1;
+                    in_object <<= 1;
+                    if !self.eat(b']') {
+                        continue;
+                    }
+                    in_object >>= 1;
+                    self.depth -= 1;
+                }
+                Kind::String => {
+                    self.count()?;
+                    self.string()?;
+                }
+                Kind::Number => {
+                    self.count()?;
+                    self.number()?;
+                }
+                Kind::Literal => {
+                    self.count()?;
+                    self.literal()?;
+                }
+            }
+            // A value has ended: close what ends with it, or go on to the next sibling.
+            loop {
+                if self.depth == base {
+                    return Ok(Span { start: offset(start), end: offset(self.at) });
+                }
+                let inside_object = in_object & 1 == 1;
+                if self.eat(if inside_object { b'}' } else { b']' }) {
+                    in_object >>= 1;
+                    self.depth -= 1;
+                    continue;
+                }
+                self.expect(b',')?;
+                if inside_object {
+                    self.key()?;
+                }
+                break;
+            }
+        }
+    }
+
+    /// Nothing but white space may follow.
+    pub(crate) fn end(&mut self) -> Result<(), ScanError> {
+        self.skip_space();
+        if self.at == self.text.len() { Ok(()) } else { Err(ScanError::Syntax(self.at)) }
+    }
+
+    fn key(&mut self) -> Result<(), ScanError> {
+        self.skip_space();
+        self.string()?;
+        self.expect(b':')
+    }
+
+    fn open(&mut self, bracket: u8) -> Result<usize, ScanError> {
+        self.skip_space();
+        let start = self.at;
+        if self.text.get(start) != Some(&bracket) {
+            return Err(ScanError::Syntax(start));
+        }
+        self.enter()?;
+        self.at += 1;
+        Ok(start)
+    }
+
+    fn close(&mut self, start: usize) -> Span {
+        self.depth -= 1;
+        Span { start: offset(start), end: offset(self.at) }
+    }
+
+    fn enter(&mut self) -> Result<(), ScanError> {
+        self.count()?;
+        if self.depth == self.limits.depth {
+            return Err(ScanError::TooDeep);
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn count(&mut self) -> Result<(), ScanError> {
+        if self.nodes == self.limits.nodes {
+            return Err(ScanError::TooManyNodes);
+        }
+        self.nodes += 1;
+        Ok(())
+    }
+
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.text.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        self.skip_space();
+        let found = self.text.get(self.at) == Some(&byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), ScanError> {
+        if self.eat(byte) { Ok(()) } else { Err(ScanError::Syntax(self.at)) }
+    }
+
+    /// A string with its quotes.
+    fn string(&mut self) -> Result<Span, ScanError> {
+        let start = self.at;
+        if self.text.get(start) != Some(&b'"') {
+            return Err(ScanError::Syntax(start));
+        }
+        let mut at = start + 1;
+        loop {
+            // Most strings are plain: one comparison a byte until something special comes.
+            while self.text.get(at).is_some_and(|byte| PLAIN[*byte as usize]) {
+                at += 1;
+            }
+            match self.text.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    at += match self.text.get(at + 1) {
+                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
+                        Some(b'u') if self.hex4(at + 2) => 6,
+                        _ => return Err(ScanError::Syntax(at)),
+                    };
+                }
+                _ => return Err(ScanError::Syntax(at)),
+            }
+        }
+        self.at = at + 1;
+        Ok(Span { start: offset(start), end: offset(self.at) })
+    }
+
+    fn hex4(&self, at: usize) -> bool {
+        self.text.get(at..at + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    }
+
+    fn number(&mut self) -> Result<(), ScanError> {
+        self.at += usize::from(self.text[self.at] == b'-');
+        match self.text.get(self.at) {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.digits(),
+            _ => return Err(ScanError::Syntax(self.at)),
+        }
+        if self.text.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.some_digits()?;
+        }
+        if let Some(b'e' | b'E') = self.text.get(self.at) {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.text.get(self.at) {
+                self.at += 1;
+            }
+            self.some_digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) {
+        while self.text.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+    }
+
+    fn some_digits(&mut self) -> Result<(), ScanError> {
+        if !self.text.get(self.at).is_some_and(u8::is_ascii_digit) {
+            return Err(ScanError::Syntax(self.at));
+        }
+        self.digits();
+        Ok(())
+    }
+
+    fn literal(&mut self) -> Result<(), ScanError> {
+        for word in [&b"true"[..], b"false", b"null"] {
+            if self.text[self.at..].starts_with(word) {
+                self.at += word.len();
+                return Ok(());
+            }
+        }
+        Err(ScanError::Syntax(self.at))
+    }
+
+    /// The content of a string span. Escapes are rare but legal anywhere, also in `"tools\/call"`.
+    pub(crate) fn unescape(&self, span: Span) -> Result<Cow<'a, str>, ScanError> {
+        unescape(span.of(self.text)).ok_or(ScanError::Syntax(span.start as usize))
+    }
+}
+
+/// The content of a quoted string, or `None` for an escape that names no character (a lone surrogate).
+pub(crate) fn unescape(quoted: &[u8]) -> Option<Cow<'_, str>> {
+    let inner = quoted.get(1..quoted.len().checked_sub(1)?)?;
+    if inner.contains(&b'\\') {
+        serde_json::from_slice::<String>(quoted).ok().map(Cow::Owned)
+    } else {
+        std::str::from_utf8(inner).ok().map(Cow::Borrowed)
+    }
+}
+
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).expect("frames are capped far below 4 GiB")
+}
+
+/// Bytes that may stand in a string as they are: all but quote, backslash and the control characters.
+const PLAIN: [bool; 256] = {
+    let mut table = [true; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = false;
+        byte += 1;
+    }
+    table[b'"' as usize] = false;
+    table[b'\\' as usize] = false;
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts(text: &str) -> bool {
+        let mut scanner = Scanner::new(text, Limits::default());
+        scanner.value().and_then(|_| scanner.end()).is_ok()
+    }
+
+    #[test]
+    fn grammar_is_that_of_serde_json() {
+        let mut texts = vec![
+            "{}", "[]", " [ ] ", r#"{"a":1}"#, r#"{"a":[1,{"b":null}],"c":"d"}"#, "-0", "01", "1.", "1.5e+3", "1e",
+            "-", "tru", "true", "nul", "[1,]", "[,1]", r#"{"a"}"#, r#"{"a":}"#, r#"{"a":1,}"#, r#"{,}"#, r#""\x""#,
+            r#""\u12g4""#, r#""\u00e9""#, "\"a\nb\"", "\"\u{7f}\"", "[[[]]", "[]]", "{}{}", "", " ", "\u{feff}1", "1 2",
+            r#"{"a":1 "b":2}"#, "[1 2]", "{1:2}", r#"{"a":[}]"#,
+        ];
+        let shallow = "[".repeat(127) + &"]".repeat(127);
+        texts.push(&shallow);
+        for text in texts {
+            let reference = serde_json::from_str::<serde_json::Value>(text).is_ok();
+            assert_eq!(accepts(text), reference, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn depth_and_node_limits_hold_at_the_border() {
+        let limits = Limits { depth: 3, nodes: 5 };
+        let scan = |text: &str| Scanner::new(text, limits).value();
+        assert!(scan("[[[1]]]").is_ok());
+        assert_eq!(scan("[[[[]]]]"), Err(ScanError::TooDeep));
+        assert!(scan("[1,2,3,4]").is_ok());
+        assert_eq!(scan("[1,2,3,4,5]"), Err(ScanError::TooManyNodes));
+    }
+}

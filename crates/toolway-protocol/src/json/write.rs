@@ -1,0 +1,193 @@
+//! How is a reply written into one buffer, in the shape of one revision?
+//!
+//! [`Encode`] is the writing half of every protocol type. It goes straight into a byte buffer: no tree, no
+//! second pass. The [`Encoder`] knows the revision it writes for; a member that an older revision does not
+//! know is left out by naming the addition it came with (`era::since`), never by comparing versions here.
+
+use crate::era::since::Since;
+use crate::json::RawJson;
+use crate::version::ProtocolVersion;
+
+/// A type that can write itself as JSON for one revision.
+pub trait Encode {
+    /// Appends this value.
+    fn encode(&self, to: &mut Encoder<'_>);
+}
+
+/// A buffer and the revision that is written into it.
+///
+/// ```
+/// use toolway_protocol::{ProtocolVersion, json::Encoder};
+///
+/// let mut out = Vec::new();
+/// Encoder::new(&mut out, ProtocolVersion::LATEST).object(|members| {
+///     members.put("name", "add");
+///     members.put("ok", &true);
+/// });
+/// assert_eq!(out, br#"{"name":"add","ok":true}"#);
+/// ```
+#[derive(Debug)]
+pub struct Encoder<'o> {
+    out: &'o mut Vec<u8>,
+    version: ProtocolVersion,
+}
+
+impl<'o> Encoder<'o> {
+    /// Appends to `out` in the shape of `version`.
+    pub fn new(out: &'o mut Vec<u8>, version: ProtocolVersion) -> Self {
+        Self { out, version }
+    }
+
+    /// The revision that is written.
+    pub fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    /// Whether the revision that is written knows this addition.
+    pub fn knows(&self, since: Since) -> bool {
+        since.includes(self.version)
+    }
+
+    /// Writes an object; `fill` puts its members.
+    pub fn object(&mut self, fill: impl FnOnce(&mut Members<'_, 'o>)) {
+        self.out.push(b'{');
+        fill(&mut Members { to: self, first: true });
+        self.out.push(b'}');
+    }
+
+    /// Writes an array of values.
+    pub fn array<'t, T: Encode + ?Sized + 't>(&mut self, items: impl IntoIterator<Item = &'t T>) {
+        self.out.push(b'[');
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            item.encode(self);
+        }
+        self.out.push(b']');
+    }
+
+    /// Writes text that is known to be JSON.
+    pub fn raw(&mut self, text: &[u8]) {
+        self.out.extend_from_slice(text);
+    }
+
+    /// Writes what `serde` makes of a value; a value that cannot be JSON becomes `null`.
+    pub fn serde(&mut self, value: &(impl serde::Serialize + ?Sized)) {
+        let before = self.out.len();
+        if serde_json::to_writer(&mut *self.out, value).is_err() {
+            self.out.truncate(before);
+            self.out.extend_from_slice(b"null");
+        }
+    }
+}
+
+/// The members of an object that is being written.
+#[derive(Debug)]
+pub struct Members<'e, 'o> {
+    to: &'e mut Encoder<'o>,
+    first: bool,
+}
+
+impl<'o> Members<'_, 'o> {
+    /// Writes one member. `key` stands in the protocol's text, so it needs no escapes.
+    pub fn put<T: Encode + ?Sized>(&mut self, key: &str, value: &T) {
+        self.key(key);
+        value.encode(self.to);
+    }
+
+    /// Writes the member if there is a value.
+    pub fn maybe<T: Encode>(&mut self, key: &str, value: Option<&T>) {
+        if let Some(value) = value {
+            self.put(key, value);
+        }
+    }
+
+    /// Writes the member if there is a value and the revision knows it.
+    pub fn since<T: Encode>(&mut self, since: Since, key: &str, value: Option<&T>) {
+        if self.to.knows(since) {
+            self.maybe(key, value);
+        }
+    }
+
+    /// Writes a member that is an object.
+    pub fn object(&mut self, key: &str, fill: impl FnOnce(&mut Members<'_, 'o>)) {
+        self.key(key);
+        self.to.object(fill);
+    }
+
+    /// Writes a member under a key that came from outside and may need escapes.
+    pub fn put_foreign<T: Encode + ?Sized>(&mut self, key: &str, value: &T) {
+        self.comma();
+        self.to.serde(key);
+        self.to.raw(b":");
+        value.encode(self.to);
+    }
+
+    /// Writes a member whose value is text that is known to be JSON.
+    pub fn put_raw(&mut self, key: &str, text: &[u8]) {
+        self.key(key);
+        self.to.raw(text);
+    }
+
+    /// Splices members that are already written (`"a":1,"b":2`).
+    pub fn splice(&mut self, members: &[u8]) {
+        if !members.is_empty() {
+            self.comma();
+            self.to.raw(members);
+        }
+    }
+
+    /// The encoder underneath, to ask what the revision knows.
+    pub fn encoder(&self) -> &Encoder<'o> {
+        self.to
+    }
+
+    fn key(&mut self, key: &str) {
+        self.comma();
+        self.to.raw(b"\"");
+        self.to.raw(key.as_bytes());
+        self.to.raw(b"\":");
+    }
+
+    fn comma(&mut self) {
+        if !std::mem::take(&mut self.first) {
+            self.to.raw(b",");
+        }
+    }
+}
+
+macro_rules! encode_with_serde {
+    ($($type:ty),*) => {$(
+        impl Encode for $type {
+            fn encode(&self, to: &mut Encoder<'_>) {
+                to.serde(self);
+            }
+        }
+    )*};
+}
+encode_with_serde!(str, String, bool, i64, u64, u32, f64, serde_json::Value);
+
+impl Encode for RawJson {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.raw(self.as_bytes());
+    }
+}
+
+impl<T: Encode> Encode for Vec<T> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.array(self);
+    }
+}
+
+impl<T: Encode> Encode for [T] {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.array(self);
+    }
+}
+
+impl<T: Encode + ?Sized> Encode for &T {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        (**self).encode(to);
+    }
+}

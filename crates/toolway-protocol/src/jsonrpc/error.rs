@@ -1,0 +1,130 @@
+//! The error object of a reply, and the codes that MCP gives a meaning.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::json::{Encode, Encoder, RawJson};
+
+/// An error code. Peers may send any integer; the named ones are those the protocol defines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(transparent)]
+pub struct Code(pub i64);
+
+impl Code {
+    /// The text is not JSON.
+    pub const PARSE_ERROR: Self = Self(-32700);
+    /// The frame is not a JSON-RPC message, or breaks a limit.
+    pub const INVALID_REQUEST: Self = Self(-32600);
+    /// The revision does not know the method, or the server does not offer it.
+    pub const METHOD_NOT_FOUND: Self = Self(-32601);
+    /// The parameters are wrong, or name something that does not exist.
+    pub const INVALID_PARAMS: Self = Self(-32602);
+    /// The fault is on the answering side.
+    pub const INTERNAL_ERROR: Self = Self(-32603);
+    /// The resource does not exist (handshake era).
+    pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
+    /// A mirrored HTTP header is missing, malformed or differs from the body.
+    pub const HEADER_MISMATCH: Self = Self(-32020);
+    /// The request needs a capability that the client did not declare on it.
+    pub const MISSING_CAPABILITY: Self = Self(-32021);
+    /// The revision is not served.
+    pub const UNSUPPORTED_VERSION: Self = Self(-32022);
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What stands in the `error` member of a reply: a code, a short sentence, free data.
+///
+/// The text goes to the peer, so it must carry no secrets and no internals.
+///
+/// ```
+/// use toolway_protocol::{RpcError, jsonrpc::Code};
+///
+/// let error = RpcError::invalid_params("no such tool: `ad`, did you mean `add`?");
+/// assert_eq!(error.code, Code::INVALID_PARAMS);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct RpcError {
+    /// What kind of error.
+    pub code: Code,
+    /// One short sentence for the peer.
+    pub message: Cow<'static, str>,
+    /// Anything more, as JSON.
+    #[serde(default)]
+    pub data: Option<RawJson>,
+}
+
+impl RpcError {
+    /// An error with any code.
+    pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// The text is not JSON.
+    pub fn parse_error(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::PARSE_ERROR, message)
+    }
+
+    /// The frame is not a JSON-RPC message that we accept.
+    pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::INVALID_REQUEST, message)
+    }
+
+    /// Nobody answers this method.
+    pub fn method_not_found(method: &str) -> Self {
+        Self::new(Code::METHOD_NOT_FOUND, format!("no such method: {method}"))
+    }
+
+    /// The parameters are wrong.
+    pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::INVALID_PARAMS, message)
+    }
+
+    /// The fault is ours; the text says no more than that.
+    pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::INTERNAL_ERROR, message)
+    }
+
+    /// A mirrored header is missing, malformed or differs from the body.
+    pub fn header_mismatch(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::HEADER_MISMATCH, message)
+    }
+
+    /// The revision is not served; the data lists those that are.
+    pub fn unsupported_version(requested: &str, supported: &[&str]) -> Self {
+        let message = format!("unsupported protocol version: {requested:?}");
+        Self::new(Code::UNSUPPORTED_VERSION, message).with_data(json!({"supported": supported, "requested": requested}))
+    }
+
+    /// Adds data for the peer.
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data.into());
+        self
+    }
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for RpcError {}
+
+impl Encode for RpcError {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.object(|members| {
+            members.put("code", &self.code.0);
+            members.put("message", &*self.message);
+            members.maybe("data", self.data.as_ref());
+        });
+    }
+}

@@ -1,0 +1,463 @@
+//! What does this frame say, or why is it refused?
+//!
+//! One walk over the bytes finds the envelope, the well-known members of `params` and the keys of
+//! `params._meta`. Everything else stays text. Keys are exact; a key that comes twice is refused, because two
+//! parsers may read such a frame differently.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+
+use super::{Code, Id, Message, RpcError};
+use crate::json::scan::{Kind, ScanError, Scanner, Span, unescape};
+use crate::json::{Limits, RawJson};
+use crate::meta;
+use crate::method::Method;
+
+/// What one frame holds.
+#[derive(Debug)]
+pub enum Incoming {
+    /// One message.
+    One(Message),
+    /// Several; only one revision has batches, so the caller must ask the era first.
+    Batch(Vec<Result<Message, Rejected>>),
+}
+
+/// A frame that gets an error instead of an answer.
+#[derive(Debug, Clone)]
+pub struct Rejected {
+    /// The request's id, whenever it could be read.
+    pub id: Option<Id>,
+    /// What to tell the sender.
+    pub error: RpcError,
+}
+
+/// Most messages that a batch may hold.
+const MAX_BATCH: usize = 100;
+
+/// Reads one frame.
+///
+/// ```
+/// use toolway_protocol::jsonrpc::{Incoming, Message, parse};
+/// use toolway_protocol::json::Limits;
+///
+/// let frame = bytes::Bytes::from_static(br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#);
+/// let Ok(Incoming::One(Message::Request { id, method, .. })) = parse(frame, Limits::default()) else { panic!() };
+/// assert_eq!((id, method.name()), ("a".into(), "ping"));
+/// ```
+pub fn parse(frame: Bytes, limits: Limits) -> Result<Incoming, Rejected> {
+    let Ok(text) = std::str::from_utf8(&frame) else {
+        return Err(anonymous(RpcError::parse_error("the message is not UTF-8")));
+    };
+    let mut scanner = Scanner::new(text, limits);
+    let unreadable = |error| anonymous(scan_failure(error));
+    if scanner.peek().map_err(unreadable)? == Kind::Array {
+        let mut envelopes = Vec::new();
+        let mut count = 0;
+        scanner
+            .array(|scanner| {
+                count += 1;
+                let envelope = Envelope::scan(scanner)?;
+                if count <= MAX_BATCH {
+                    envelopes.push(envelope);
+                }
+                Ok(())
+            })
+            .and_then(|_| scanner.end())
+            .map_err(unreadable)?;
+        if count == 0 {
+            return Err(anonymous(RpcError::invalid_request("a batch must not be empty")));
+        }
+        if count > MAX_BATCH {
+            let message = format!("a batch may hold {MAX_BATCH} messages, this one has {count}");
+            return Err(anonymous(RpcError::invalid_request(message)));
+        }
+        return Ok(Incoming::Batch(envelopes.into_iter().map(|envelope| envelope.judge(&frame)).collect()));
+    }
+    let envelope = Envelope::scan(&mut scanner).map_err(unreadable)?;
+    scanner.end().map_err(unreadable)?;
+    envelope.judge(&frame).map(Incoming::One)
+}
+
+fn anonymous(error: RpcError) -> Rejected {
+    Rejected { id: None, error }
+}
+
+fn scan_failure(error: ScanError) -> RpcError {
+    match error {
+        ScanError::Syntax(at) => RpcError::parse_error(format!("not JSON, at byte {at}")),
+        ScanError::TooDeep => RpcError::invalid_request("the message is nested too deeply"),
+        ScanError::TooManyNodes => RpcError::invalid_request("the message holds too many values"),
+    }
+}
+
+/// The places of the envelope's members. Judged only when the whole frame was read, so that an error can
+/// echo the id wherever it stood.
+#[derive(Default)]
+struct Envelope {
+    jsonrpc: Option<Span>,
+    id: Option<Span>,
+    method: Option<Span>,
+    params: Option<ParamSpans>,
+    result: Option<Span>,
+    error: Option<Span>,
+    seen: Keys,
+    not_an_object: bool,
+}
+
+impl Envelope {
+    fn scan(scanner: &mut Scanner<'_>) -> Result<Self, ScanError> {
+        let mut envelope = Self::default();
+        if scanner.peek()? != Kind::Object {
+            scanner.value()?;
+            envelope.not_an_object = true;
+            return Ok(envelope);
+        }
+        scanner.object(|scanner, key| {
+            let slot = match &*key {
+                "jsonrpc" => &mut envelope.jsonrpc,
+                "id" => &mut envelope.id,
+                "method" => &mut envelope.method,
+                "result" => &mut envelope.result,
+                "error" => &mut envelope.error,
+                "params" => {
+                    let params = ParamSpans::scan(scanner)?;
+                    if envelope.params.replace(params).is_some() {
+                        envelope.seen.twice("params");
+                    }
+                    return Ok(());
+                }
+                _ => {
+                    scanner.value()?;
+                    envelope.seen.other(&key);
+                    return Ok(());
+                }
+            };
+            let value = scanner.value()?;
+            if slot.replace(value).is_some() {
+                envelope.seen.twice(&key);
+            }
+            Ok(())
+        })?;
+        Ok(envelope)
+    }
+
+    fn judge(self, frame: &Bytes) -> Result<Message, Rejected> {
+        let id = self.id.map(|span| read_id(span.of(frame)));
+        let readable = match &id {
+            Some(Ok(id)) => Some(id.clone()),
+            _ => None,
+        };
+        let message = self.message(frame, id);
+        message.map_err(|error| Rejected { id: readable, error })
+    }
+
+    fn message(mut self, frame: &Bytes, id: Option<Result<Id, RpcError>>) -> Result<Message, RpcError> {
+        if self.not_an_object {
+            return Err(RpcError::invalid_request("a message must be an object"));
+        }
+        if let Some(key) = self.seen.duplicate() {
+            return Err(RpcError::invalid_request(format!("`{key}` comes twice")));
+        }
+        match self.jsonrpc.map(|span| span.of(frame)) {
+            Some(br#""2.0""#) => {}
+            Some(_) => return Err(RpcError::invalid_request("`jsonrpc` must be \"2.0\"")),
+            None => return Err(RpcError::invalid_request("`jsonrpc` is missing, it must be \"2.0\"")),
+        }
+        let Some(method) = self.method else { return self.response(frame, id) };
+        if self.result.is_some() || self.error.is_some() {
+            return Err(RpcError::invalid_request("a message has either `method` or one of `result` and `error`"));
+        }
+        let quoted = method.of(frame);
+        if quoted.first() != Some(&b'"') {
+            return Err(RpcError::invalid_request("`method` must be a string"));
+        }
+        let name = unescape(quoted).ok_or_else(|| RpcError::invalid_request("`method` is not readable text"))?;
+        let method = Method::from_name(&name);
+        let id = id.transpose()?;
+        let params = self.params.take().unwrap_or_default().params(frame)?;
+        Ok(match id {
+            Some(id) => Message::Request { id, method, params },
+            None => Message::Notification { method, params },
+        })
+    }
+
+    fn response(self, frame: &Bytes, id: Option<Result<Id, RpcError>>) -> Result<Message, RpcError> {
+        let outcome = match (self.result, self.error) {
+            (Some(result), None) => Ok(RawJson::scanned(slice(frame, result))),
+            (None, Some(error)) => Err(serde_json::from_slice(error.of(frame)).map_err(|reason| {
+                RpcError::invalid_request(format!("`error` must have an integer `code` and a string `message`: {reason}"))
+            })?),
+            (Some(_), Some(_)) => return Err(RpcError::invalid_request("a reply has either `result` or `error`, not both")),
+            (None, None) => return Err(RpcError::invalid_request("`method` is missing")),
+        };
+        // An error whose request could not be read has no id, or the `null` of plain JSON-RPC.
+        let id = match id {
+            Some(Err(_)) if outcome.is_err() && self.id.is_some_and(|span| span.of(frame) == b"null") => None,
+            Some(id) => Some(id?),
+            None if outcome.is_err() => None,
+            None => return Err(RpcError::invalid_request("`id` is missing from a reply")),
+        };
+        Ok(Message::Response { id, outcome })
+    }
+}
+
+fn read_id(text: &[u8]) -> Result<Id, RpcError> {
+    let wrong = |what| RpcError::invalid_request(format!("`id` must be a string or an integer, {what}"));
+    match text.first() {
+        Some(b'"') => unescape(text).map(|id| Id::from(&*id)).ok_or_else(|| wrong("this string is not readable text")),
+        Some(b'-' | b'0'..=b'9') if text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')) => {
+            Err(wrong("not a fraction"))
+        }
+        Some(b'-' | b'0'..=b'9') => std::str::from_utf8(text)
+            .ok()
+            .and_then(|digits| digits.parse().ok())
+            .map(Id::Number)
+            .ok_or_else(|| wrong("and an integer must fit 64 bits")),
+        Some(b'n') => Err(wrong("not null")),
+        _ => Err(wrong("nothing else")),
+    }
+}
+
+fn slice(frame: &Bytes, span: Span) -> Bytes {
+    frame.slice(span.start as usize..span.end as usize)
+}
+
+/// Remembers keys to find one that came twice.
+#[derive(Default)]
+struct Keys {
+    others: Vec<Box<str>>,
+    twice: Option<Box<str>>,
+}
+
+impl Keys {
+    fn twice(&mut self, key: &str) {
+        self.twice = Some(key.into());
+    }
+
+    fn other(&mut self, key: &str) {
+        self.others.push(key.into());
+    }
+
+    /// Sorting keeps this cheap for a frame made of a hundred thousand keys.
+    fn duplicate(&mut self) -> Option<Box<str>> {
+        self.others.sort_unstable();
+        let other = self.others.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone());
+        self.twice.take().or(other)
+    }
+}
+
+/// The places of what is well known inside `params`.
+#[derive(Default)]
+struct ParamSpans {
+    whole: Option<Span>,
+    not_an_object: bool,
+    name: Option<Span>,
+    uri: Option<Span>,
+    arguments: Option<Span>,
+    cursor: Option<Span>,
+    input_responses: Option<Span>,
+    request_state: Option<Span>,
+    meta: Option<MetaSpans>,
+    seen: Keys,
+}
+
+impl ParamSpans {
+    fn scan(scanner: &mut Scanner<'_>) -> Result<Self, ScanError> {
+        let mut params = Self::default();
+        if scanner.peek()? != Kind::Object {
+            params.whole = Some(scanner.value()?);
+            params.not_an_object = true;
+            return Ok(params);
+        }
+        let whole = scanner.object(|scanner, key| {
+            let slot = match &*key {
+                "name" => &mut params.name,
+                "uri" => &mut params.uri,
+                "arguments" => &mut params.arguments,
+                "cursor" => &mut params.cursor,
+                "inputResponses" => &mut params.input_responses,
+                "requestState" => &mut params.request_state,
+                "_meta" => {
+                    let meta = MetaSpans::scan(scanner)?;
+                    if params.meta.replace(meta).is_some() {
+                        params.seen.twice("_meta");
+                    }
+                    return Ok(());
+                }
+                _ => return scanner.value().map(drop),
+            };
+            let value = scanner.value()?;
+            if slot.replace(value).is_some() {
+                params.seen.twice(&key);
+            }
+            Ok(())
+        })?;
+        params.whole = Some(whole);
+        Ok(params)
+    }
+
+    fn params(mut self, frame: &Bytes) -> Result<Params, RpcError> {
+        if self.not_an_object {
+            return Err(RpcError::invalid_params("`params` must be an object"));
+        }
+        if let Some(key) = self.seen.duplicate() {
+            return Err(RpcError::invalid_params(format!("`params.{key}` comes twice")));
+        }
+        if let Some(meta) = &mut self.meta {
+            if meta.not_an_object {
+                return Err(RpcError::invalid_params("`params._meta` must be an object"));
+            }
+            if let Some(key) = meta.seen.duplicate() {
+                return Err(RpcError::invalid_params(format!("`{key}` comes twice in `params._meta`")));
+            }
+        }
+        Ok(Params { frame: frame.clone(), spans: PlainSpans::from(self) })
+    }
+}
+
+/// The places of the reserved keys of `_meta`.
+#[derive(Default)]
+struct MetaSpans {
+    not_an_object: bool,
+    whole: Option<Span>,
+    reserved: [Option<Span>; meta::KEYS.len()],
+    seen: Keys,
+}
+
+impl MetaSpans {
+    fn scan(scanner: &mut Scanner<'_>) -> Result<Self, ScanError> {
+        let mut meta = Self::default();
+        if scanner.peek()? != Kind::Object {
+            scanner.value()?;
+            meta.not_an_object = true;
+            return Ok(meta);
+        }
+        let whole = scanner.object(|scanner, key| {
+            let value = scanner.value()?;
+            match meta::Key::find(&key) {
+                Some(reserved) => {
+                    if meta.reserved[reserved as usize].replace(value).is_some() {
+                        meta.seen.twice(&key);
+                    }
+                }
+                None => meta.seen.other(&key),
+            }
+            Ok(())
+        })?;
+        meta.whole = Some(whole);
+        Ok(meta)
+    }
+}
+
+/// The `params` of a request or notification: text, with the well-known members already found.
+#[derive(Debug, Clone)]
+pub struct Params {
+    frame: Bytes,
+    spans: PlainSpans,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct PlainSpans {
+    whole: Option<Span>,
+    name: Option<Span>,
+    uri: Option<Span>,
+    arguments: Option<Span>,
+    cursor: Option<Span>,
+    input_responses: Option<Span>,
+    request_state: Option<Span>,
+    meta: Option<Span>,
+    reserved: [Option<Span>; meta::KEYS.len()],
+}
+
+impl From<ParamSpans> for PlainSpans {
+    fn from(spans: ParamSpans) -> Self {
+        let meta = spans.meta.unwrap_or_default();
+        Self {
+            whole: spans.whole,
+            name: spans.name,
+            uri: spans.uri,
+            arguments: spans.arguments,
+            cursor: spans.cursor,
+            input_responses: spans.input_responses,
+            request_state: spans.request_state,
+            meta: meta.whole,
+            reserved: meta.reserved,
+        }
+    }
+}
+
+impl Params {
+    /// `params.name`, which must be a string.
+    pub fn name(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
+        self.string(self.spans.name, "name")
+    }
+
+    /// `params.uri`, which must be a string.
+    pub fn uri(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
+        self.string(self.spans.uri, "uri")
+    }
+
+    /// `params.cursor`, which must be a string; the empty string is a cursor like any other.
+    pub fn cursor(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
+        self.string(self.spans.cursor, "cursor")
+    }
+
+    /// `params.requestState`, which must be a string.
+    pub fn request_state(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
+        self.string(self.spans.request_state, "requestState")
+    }
+
+    /// `params.arguments`, which must be an object.
+    pub fn arguments(&self) -> Result<Option<RawJson>, RpcError> {
+        self.object(self.spans.arguments, "arguments")
+    }
+
+    /// `params.inputResponses`, which must be an object.
+    pub fn input_responses(&self) -> Result<Option<RawJson>, RpcError> {
+        self.object(self.spans.input_responses, "inputResponses")
+    }
+
+    /// The whole `_meta` object.
+    pub fn meta(&self) -> Option<RawJson> {
+        self.spans.meta.map(|span| RawJson::scanned(slice(&self.frame, span)))
+    }
+
+    /// One reserved member of `_meta`, as text.
+    pub fn reserved(&self, key: meta::Key) -> Option<RawJson> {
+        self.spans.reserved[key as usize].map(|span| RawJson::scanned(slice(&self.frame, span)))
+    }
+
+    /// The whole object as text; `None` when the message had no `params`.
+    pub fn text(&self) -> Option<RawJson> {
+        self.spans.whole.map(|span| RawJson::scanned(slice(&self.frame, span)))
+    }
+
+    /// Reads the whole object as a `T`; a missing one reads as `{}`.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
+        let text = self.spans.whole.map_or(&b"{}"[..], |span| span.of(&self.frame));
+        serde_json::from_slice(text).map_err(|error| RpcError::new(Code::INVALID_PARAMS, format!("wrong `params`: {error}")))
+    }
+
+    fn string(&self, span: Option<Span>, key: &str) -> Result<Option<Cow<'_, str>>, RpcError> {
+        let Some(span) = span else { return Ok(None) };
+        let quoted = span.of(&self.frame);
+        if quoted.first() != Some(&b'"') {
+            return Err(RpcError::invalid_params(format!("`params.{key}` must be a string")));
+        }
+        match unescape(quoted) {
+            Some(text) => Ok(Some(text)),
+            None => Err(RpcError::invalid_params(format!("`params.{key}` is not readable text"))),
+        }
+    }
+
+    fn object(&self, span: Option<Span>, key: &str) -> Result<Option<RawJson>, RpcError> {
+        let Some(span) = span else { return Ok(None) };
+        let text = RawJson::scanned(slice(&self.frame, span));
+        if text.is_object() {
+            return Ok(Some(text));
+        }
+        Err(RpcError::invalid_params(format!("`params.{key}` must be an object")))
+    }
+}

@@ -1,0 +1,71 @@
+//! How are frames written? Each function appends one frame, on one line, to a buffer.
+
+use super::{Id, RpcError};
+use crate::json::{Encode, Encoder, Members};
+use crate::method::Method;
+use crate::version::ProtocolVersion;
+
+/// A request; `params` puts the members of its `params` object.
+pub fn write_request(
+    out: &mut Vec<u8>,
+    version: ProtocolVersion,
+    id: &Id,
+    method: &Method,
+    params: impl FnOnce(&mut Members<'_, '_>),
+) {
+    frame(out, version, |members| {
+        members.put("id", id);
+        members.put_foreign("method", method.name());
+        members.object("params", params);
+    });
+}
+
+/// A notification; `params` puts the members of its `params` object.
+pub fn write_notification(
+    out: &mut Vec<u8>,
+    version: ProtocolVersion,
+    method: &Method,
+    params: impl FnOnce(&mut Members<'_, '_>),
+) {
+    frame(out, version, |members| {
+        members.put_foreign("method", method.name());
+        members.object("params", params);
+    });
+}
+
+/// A successful reply; `result` puts the members of its `result` object.
+pub fn write_result(
+    out: &mut Vec<u8>,
+    version: ProtocolVersion,
+    id: &Id,
+    result: impl FnOnce(&mut Members<'_, '_>),
+) {
+    frame(out, version, |members| {
+        members.put("id", id);
+        members.object("result", result);
+    });
+}
+
+/// A failed reply. The id is left out when it could not be read: no revision's schema allows `null`.
+pub fn write_error(out: &mut Vec<u8>, id: Option<&Id>, error: &RpcError) {
+    frame(out, ProtocolVersion::LATEST, |members| {
+        members.maybe("id", id.as_ref());
+        members.put("error", error);
+    });
+}
+
+fn frame(out: &mut Vec<u8>, version: ProtocolVersion, fill: impl FnOnce(&mut Members<'_, '_>)) {
+    Encoder::new(out, version).object(|members| {
+        members.put("jsonrpc", &Version2);
+        fill(members);
+    });
+}
+
+/// The constant `"2.0"`, without a trip through the string escaper.
+struct Version2;
+
+impl Encode for Version2 {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.raw(b"\"2.0\"");
+    }
+}

@@ -1,0 +1,36 @@
+//! The Model Context Protocol with the network taken away.
+//!
+//! Text goes in, decisions come out: this crate parses frames, tells the protocol's eras apart,
+//! decodes requests by their method and writes replies in the shape that each revision wants. It
+//! does no I/O, knows no clock and no async runtime, so everything in it can be tested as text.
+//!
+//! | question | module |
+//! |---|---|
+//! | What does this frame say? | [`jsonrpc`] |
+//! | Which revisions exist, and to which era does each belong? | [`version`] |
+//! | Which methods exist, who sends them, which revisions know them? | [`method`] |
+//! | Which era does this message belong to, or why is it refused? | [`era`] |
+//! | What is being asked, what is the answer? | [`request`] |
+//! | What do tools, contents and capabilities look like? | [`types`], [`capability`] |
+//! | How are HTTP headers mirrored and statuses chosen? | [`http`] |
+//! | How is JSON kept as text, and written into one buffer? | [`json`] |
+//!
+//! The runtime on top of it, with servers and clients, is the crate `toolway`.
+
+pub mod capability;
+pub mod era;
+pub mod http;
+pub mod json;
+pub mod jsonrpc;
+pub mod meta;
+pub mod method;
+pub mod request;
+pub mod types;
+pub mod version;
+
+pub use era::Era;
+pub use json::RawJson;
+pub use jsonrpc::{Id, Message, RpcError};
+pub use method::Method;
+pub use request::{Outcome, Reply, Request};
+pub use version::ProtocolVersion;

@@ -1,0 +1,60 @@
+//! The `_meta` object: which keys the protocol reserves, and what they mean.
+
+/// A reserved key of `_meta`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Key {
+    /// The revision a stateless request speaks.
+    ProtocolVersion,
+    /// What the client of a stateless request can do.
+    ClientCapabilities,
+    /// Who sends a stateless request.
+    ClientInfo,
+    /// Which log messages a stateless request wants.
+    LogLevel,
+    /// The token that progress notifications of this request carry.
+    ProgressToken,
+    /// Who answers a stateless request.
+    ServerInfo,
+    /// The listen request that a notification belongs to.
+    SubscriptionId,
+}
+
+/// All reserved keys, each at the place that its number says.
+pub(crate) const KEYS: [(Key, &str); 7] = [
+    (Key::ProtocolVersion, "io.modelcontextprotocol/protocolVersion"),
+    (Key::ClientCapabilities, "io.modelcontextprotocol/clientCapabilities"),
+    (Key::ClientInfo, "io.modelcontextprotocol/clientInfo"),
+    (Key::LogLevel, "io.modelcontextprotocol/logLevel"),
+    (Key::ProgressToken, "progressToken"),
+    (Key::ServerInfo, "io.modelcontextprotocol/serverInfo"),
+    (Key::SubscriptionId, "io.modelcontextprotocol/subscriptionId"),
+];
+
+impl Key {
+    /// The key as it stands in `_meta`.
+    ///
+    /// ```
+    /// assert_eq!(toolway_protocol::meta::Key::ProgressToken.name(), "progressToken");
+    /// ```
+    pub fn name(self) -> &'static str {
+        KEYS[self as usize].1
+    }
+
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        KEYS.iter().find(|(_, known)| *known == name).map(|(key, _)| *key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_stands_at_its_own_number() {
+        for (place, (key, name)) in KEYS.into_iter().enumerate() {
+            assert_eq!(key as usize, place);
+            assert_eq!(Key::find(name), Some(key));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! A page of a list, written once for each revision and then only copied.
+
+use std::sync::OnceLock;
+
+use crate::json::{Encode, Encoder};
+use crate::version::ProtocolVersion;
+
+/// Items of one kind and where the next ones are.
+///
+/// Servers answer the same page over and over. The JSON of the items is made when a revision first asks for it
+/// and kept; from then on a page costs a copy of bytes.
+#[derive(Debug)]
+pub struct Listing<T> {
+    items: Vec<T>,
+    next_cursor: Option<String>,
+    written: [OnceLock<Vec<u8>>; ProtocolVersion::ALL.len()],
+}
+
+impl<T: Encode> Listing<T> {
+    /// A page, and the cursor of the page after it.
+    pub fn new(items: Vec<T>, next_cursor: Option<String>) -> Self {
+        Self { items, next_cursor, written: Default::default() }
+    }
+
+    /// The items.
+    pub fn items(&self) -> &[T] {
+        &self.items
+    }
+
+    /// The cursor of the next page.
+    pub fn next_cursor(&self) -> Option<&str> {
+        self.next_cursor.as_deref()
+    }
+
+    /// The items as a JSON array in the shape of `version`.
+    pub(crate) fn written(&self, version: ProtocolVersion) -> &[u8] {
+        self.written[version as usize].get_or_init(|| {
+            let mut out = Vec::new();
+            self.items.encode(&mut Encoder::new(&mut out, version));
+            out
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! Which protocol revisions exist, in which order, and to which era does each belong?
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::era::Era;
+
+/// A published revision of the protocol. Later ones compare greater.
+///
+/// ```
+/// use toolway_protocol::{Era, ProtocolVersion};
+///
+/// let version: ProtocolVersion = "2025-11-25".parse()?;
+/// assert_eq!(version.era(), Era::Handshake);
+/// assert!(version < ProtocolVersion::LATEST);
+/// # Ok::<(), toolway_protocol::version::UnknownVersion>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ProtocolVersion {
+    /// 2024-11-05, the first one: HTTP with a separate event stream.
+    V2024_11_05,
+    /// 2025-03-26: Streamable HTTP, batches, annotations, audio.
+    V2025_03_26,
+    /// 2025-06-18: structured output, elicitation, titles; no batches.
+    V2025_06_18,
+    /// 2025-11-25: icons, URL elicitation, polling streams.
+    V2025_11_25,
+    /// 2026-07-28: no handshake, no sessions; each request describes itself.
+    V2026_07_28,
+}
+
+impl ProtocolVersion {
+    /// Every revision, oldest first.
+    pub const ALL: [Self; 5] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+
+    /// The newest revision.
+    pub const LATEST: Self = Self::V2026_07_28;
+
+    /// The newest revision that opens with a handshake; what `initialize` is answered with when in doubt.
+    pub const LATEST_HANDSHAKE: Self = Self::V2025_11_25;
+
+    /// What a handshake-era HTTP request speaks that says nothing (2025-06-18, Transports: a missing header
+    /// means 2025-03-26).
+    pub const UNSAID: Self = Self::V2025_03_26;
+
+    /// The revision's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// How a conversation in this revision is opened.
+    pub const fn era(self) -> Era {
+        match self {
+            Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => Era::Handshake,
+            Self::V2026_07_28 => Era::Stateless,
+        }
+    }
+
+    /// The names of the revisions that an era has, newest first.
+    pub fn names(era: Era) -> Vec<&'static str> {
+        Self::ALL.iter().rev().filter(|version| version.era() == era).map(|version| version.as_str()).collect()
+    }
+
+    /// Whether a name, known or not, dates from the stateless era: revisions are dates, so text order is time.
+    pub(crate) fn is_stateless_name(name: &str) -> bool {
+        looks_like_a_date(name) && name >= Self::V2026_07_28.as_str()
+    }
+}
+
+fn looks_like_a_date(name: &str) -> bool {
+    name.len() == 10
+        && name.bytes().enumerate().all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() })
+}
+
+impl fmt::Display for ProtocolVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ProtocolVersion {
+    type Err = UnknownVersion;
+
+    fn from_str(name: &str) -> Result<Self, UnknownVersion> {
+        Self::ALL.into_iter().find(|version| version.as_str() == name).ok_or_else(|| UnknownVersion(name.into()))
+    }
+}
+
+/// A revision name that nobody published, or that is newer than this crate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownVersion(Box<str>);
+
+impl fmt::Display for UnknownVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown protocol version {:?}, known are ", self.0)?;
+        for (index, version) in ProtocolVersion::ALL.iter().enumerate() {
+            write!(f, "{}{version}", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for UnknownVersion {}

@@ -1,0 +1,187 @@
+//! The read loop of one pipe, seen from the client's end.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+use toolway_protocol::json::Limits;
+use toolway_protocol::jsonrpc::{Incoming, parse};
+use toolway_protocol::{Id, Message};
+
+use super::transport::{Carried, Outgoing, Transport};
+use super::{Client, ClientBuilder};
+use crate::error::{Error, ErrorKind, Result};
+use crate::transport::frame::{Line, Lines, MAX_LINE, push_line};
+
+impl ClientBuilder {
+    /// Connects over a pair of streams, one message a line: the stdin and stdout of a server process, for
+    /// example.
+    pub async fn connect_io(
+        self,
+        reader: impl AsyncRead + Unpin + Send + 'static,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> Result<Client> {
+        self.connect(Pipe::start(reader, writer)).await
+    }
+}
+
+impl Client {
+    /// Connects over a pair of streams: see [`ClientBuilder::connect_io`].
+    pub async fn connect_io(
+        reader: impl AsyncRead + Unpin + Send + 'static,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> Result<Self> {
+        Self::builder().connect_io(reader, writer).await
+    }
+}
+
+/// How many messages may wait to be written.
+const MAX_WAITING: usize = 64;
+
+struct Pipe {
+    outgoing: mpsc::Sender<Vec<u8>>,
+    pending: Pending,
+    tasks: [AbortHandle; 2],
+}
+
+impl Pipe {
+    fn start(
+        reader: impl AsyncRead + Unpin + Send + 'static,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> Self {
+        let pending = Pending::default();
+        let (outgoing, queue) = mpsc::channel(MAX_WAITING);
+        let reading = tokio::spawn(read(reader, pending.clone()));
+        let writing = tokio::spawn(write(writer, queue));
+        Self { outgoing, pending, tasks: [reading.abort_handle(), writing.abort_handle()] }
+    }
+
+    async fn send(&self, outgoing: Outgoing) -> Result<Option<Message>> {
+        let mut line = Vec::new();
+        push_line(&mut line, &outgoing.frame);
+        let waiting = match outgoing.id {
+            Some(id) => Some(self.pending.wait(id)?),
+            None => None,
+        };
+        self.outgoing.send(line).await.map_err(|_| gone())?;
+        match waiting {
+            Some(waiting) => waiting.reply().await.map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Transport for Pipe {
+    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+        Box::pin(self.send(outgoing))
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+async fn read(mut reader: impl AsyncRead + Unpin, pending: Pending) {
+    let mut lines = Lines::new(MAX_LINE);
+    let mut open = true;
+    while open {
+        match lines.fill(&mut reader).await {
+            Ok(more) => open = more,
+            Err(error) => {
+                tracing::debug!(%error, "the server's output broke");
+                break;
+            }
+        }
+        while let Some(line) = lines.next_line() {
+            let Line::Text(frame) = line else { continue };
+            match parse(frame, Limits::default()) {
+                Ok(Incoming::One(message @ Message::Response { .. })) => pending.settle(message),
+                // Nothing has been subscribed to and no question is expected; rubbish on a pipe is skipped.
+                _ => tracing::debug!("skipped a line of the server that answers nothing"),
+            }
+        }
+    }
+    pending.close();
+}
+
+async fn write(mut writer: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = queue.recv().await {
+        let written = async {
+            writer.write_all(&line).await?;
+            writer.flush().await
+        };
+        if let Err(error) = written.await {
+            tracing::debug!(%error, "the server's input broke");
+            return;
+        }
+    }
+}
+
+/// Our own requests in flight.
+#[derive(Clone, Default)]
+struct Pending(Arc<Mutex<Waiters>>);
+
+#[derive(Default)]
+struct Waiters {
+    by_id: HashMap<Id, oneshot::Sender<Message>>,
+    closed: bool,
+}
+
+impl Pending {
+    fn lock(&self) -> MutexGuard<'_, Waiters> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait(&self, id: Id) -> Result<Waiting> {
+        let (sender, receiver) = oneshot::channel();
+        let mut waiters = self.lock();
+        if waiters.closed {
+            return Err(gone());
+        }
+        waiters.by_id.insert(id.clone(), sender);
+        Ok(Waiting { pending: self.clone(), id, receiver })
+    }
+
+    fn settle(&self, message: Message) {
+        let sender = message.id().and_then(|id| self.lock().by_id.remove(id));
+        if let Some(sender) = sender {
+            // Nobody waits any more: the call was dropped, and a late answer means nothing.
+            let _ = sender.send(message);
+        }
+    }
+
+    fn close(&self) {
+        let mut waiters = self.lock();
+        waiters.closed = true;
+        waiters.by_id.clear();
+    }
+}
+
+/// One request in flight; dropping it forgets it.
+struct Waiting {
+    pending: Pending,
+    id: Id,
+    receiver: oneshot::Receiver<Message>,
+}
+
+impl Waiting {
+    async fn reply(mut self) -> Result<Message> {
+        (&mut self.receiver).await.map_err(|_| gone())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.pending.lock().by_id.remove(&self.id);
+    }
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::Transport, "the server closed the connection")
+}

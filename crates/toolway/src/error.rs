@@ -1,0 +1,112 @@
+//! What went wrong, whose fault it was, and what was underneath.
+
+use std::fmt;
+
+use toolway_protocol::RpcError;
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Any failure of a server or a client.
+///
+/// It prints one level, in lower case; what lies underneath is its `source()`. Ask it with [`kind`](Error::kind)
+/// or the predicates rather than by its text.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    rpc: Option<RpcError>,
+    cause: Option<Cause>,
+}
+
+/// Whose fault it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The peer broke the protocol.
+    PeerMisbehaved,
+    /// The peer speaks no revision that we do.
+    PeerIncompatible,
+    /// The peer understood and answered with an error.
+    PeerRefused,
+    /// This program uses the library wrongly.
+    Misuse,
+    /// The connection failed.
+    Transport,
+    /// Nothing came in time.
+    Timeout,
+    /// The work was given up on purpose.
+    Cancelled,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, message: message.into(), rpc: None, cause: None }))
+    }
+
+    pub(crate) fn misuse(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Misuse, message)
+    }
+
+    pub(crate) fn transport(message: impl Into<String>, cause: impl Into<Cause>) -> Self {
+        Self::new(ErrorKind::Transport, message).caused_by(cause)
+    }
+
+    pub(crate) fn caused_by(mut self, cause: impl Into<Cause>) -> Self {
+        self.0.cause = Some(cause.into());
+        self
+    }
+
+    /// Whose fault it was.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The peer's own error, when it answered with one.
+    pub fn rpc(&self) -> Option<&RpcError> {
+        self.0.rpc.as_ref()
+    }
+
+    /// Whether nothing came in time.
+    pub fn is_timeout(&self) -> bool {
+        self.kind() == ErrorKind::Timeout
+    }
+
+    /// Whether the work was given up on purpose.
+    pub fn is_cancelled(&self) -> bool {
+        self.kind() == ErrorKind::Cancelled
+    }
+
+    /// Whether the peer is to blame.
+    pub fn is_peer_fault(&self) -> bool {
+        matches!(self.kind(), ErrorKind::PeerMisbehaved | ErrorKind::PeerIncompatible | ErrorKind::PeerRefused)
+    }
+}
+
+impl From<RpcError> for Error {
+    fn from(error: RpcError) -> Self {
+        let mut refused = Self::new(ErrorKind::PeerRefused, error.to_string());
+        refused.0.rpc = Some(error);
+        refused
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.cause {
+            Some(cause) => Some(&**cause),
+            None => None,
+        }
+    }
+}

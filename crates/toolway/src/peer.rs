@@ -1,0 +1,38 @@
+//! Facts about the other side: filled in by an era, read by anyone.
+
+use toolway_protocol::capability::ClientCapabilities;
+use toolway_protocol::era::Envelope;
+use toolway_protocol::types::Implementation;
+use toolway_protocol::{Era, ProtocolVersion};
+
+/// The client that a request came from.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Peer {
+    /// The revision it speaks with us.
+    pub version: ProtocolVersion,
+    /// What it can do.
+    pub capabilities: ClientCapabilities,
+    /// Who it says it is; for display, not for decisions.
+    pub info: Option<Implementation>,
+}
+
+impl Peer {
+    /// A client of which only the revision is known.
+    pub(crate) fn unknown(version: ProtocolVersion) -> Self {
+        Self { version, capabilities: ClientCapabilities::default(), info: None }
+    }
+
+    pub(crate) fn new(version: ProtocolVersion, capabilities: ClientCapabilities, info: Implementation) -> Self {
+        Self { version, capabilities, info: Some(info) }
+    }
+
+    pub(crate) fn from_envelope(version: ProtocolVersion, envelope: Envelope) -> Self {
+        Self { version, capabilities: envelope.capabilities, info: envelope.client_info }
+    }
+
+    /// How the conversation with it was opened.
+    pub fn era(&self) -> Era {
+        self.version.era()
+    }
+}

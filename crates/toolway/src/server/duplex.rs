@@ -1,0 +1,304 @@
+//! One two-way pipe: lines come in, lines go out, both eras at once.
+//!
+//! Everything happens in one task. A request is polled once in place, and most are done then; only one that
+//! has to wait becomes a task of its own. Nothing is sent through channels: a finished task hands its frame
+//! back by returning it. Output is written while input is read, and when a peer does not read its answers,
+//! reading stops too, so memory is bounded by configuration and not by the peer.
+
+use std::collections::HashMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::task::{AbortHandle, JoinSet};
+use toolway_protocol::era::{Claim, Door, classify};
+use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
+use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
+
+use super::handshake::{self, Session};
+use super::{Server, ServerBuilder, stateless};
+use crate::error::{Error, Result};
+use crate::transport::frame::{Line, Lines, push_line};
+
+/// How much output may wait before input is left alone.
+const MAX_WAITING: usize = 1 << 20;
+/// How many requests of one pipe may run at the same time.
+const MAX_RUNNING: usize = 256;
+/// How long running requests may take after the input has ended.
+const GRACE: Duration = Duration::from_secs(10);
+
+impl ServerBuilder {
+    /// Builds the server and serves one peer over a pair of streams: see [`Server::serve_io`].
+    pub async fn serve_io(
+        self,
+        reader: impl AsyncRead + Unpin + Send,
+        writer: impl AsyncWrite + Unpin + Send,
+    ) -> Result<()> {
+        self.build()?.serve_io(reader, writer).await
+    }
+}
+
+impl Server {
+    /// Serves one peer over a pair of streams, one message a line, until the input ends.
+    ///
+    /// Requests that still run then may finish, for ten seconds. A peer that stops reading is no error.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future ends the conversation and every request in it.
+    pub async fn serve_io(
+        &self,
+        reader: impl AsyncRead + Unpin + Send,
+        writer: impl AsyncWrite + Unpin + Send,
+    ) -> Result<()> {
+        Pipe::new(self.clone(), reader, writer).run().await
+    }
+}
+
+struct Pipe<R, W> {
+    reader: R,
+    writer: W,
+    lines: Lines,
+    out: Out,
+    conversation: Arc<Conversation>,
+    running: JoinSet<(Id, Vec<u8>)>,
+    /// The running requests by id, to cancel them.
+    handles: HashMap<Id, AbortHandle>,
+    open: bool,
+}
+
+/// Bytes on their way to the peer.
+#[derive(Default)]
+struct Out {
+    waiting: Vec<u8>,
+    written: usize,
+    unflushed: bool,
+}
+
+impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
+    fn new(server: Server, reader: R, writer: W) -> Self {
+        Self {
+            reader,
+            writer,
+            lines: Lines::new(server.inner.max_frame),
+            out: Out::default(),
+            conversation: Arc::new(Conversation::new(server)),
+            running: JoinSet::new(),
+            handles: HashMap::new(),
+            open: true,
+        }
+    }
+
+    async fn run(mut self) -> Result<()> {
+        loop {
+            while self.has_room() {
+                match self.lines.next_line() {
+                    Some(line) => self.take(line).await,
+                    None => break,
+                }
+            }
+            if !self.open && self.running.is_empty() && self.out.is_done() {
+                return Ok(());
+            }
+            match self.step().await {
+                Ok(Step::Go) => {}
+                Ok(Step::End) => return Ok(()),
+                Err(error) if is_gone(&error) => return Ok(()),
+                Err(error) => return Err(Error::transport("the pipe broke", error)),
+            }
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.out.waiting.len() < MAX_WAITING && self.running.len() < MAX_RUNNING
+    }
+
+    /// Waits for whichever comes first: room to write, a finished request, more input.
+    async fn step(&mut self) -> io::Result<Step> {
+        let has_room = self.has_room();
+        tokio::select! {
+            biased;
+            written = self.out.write(&mut self.writer), if !self.out.is_done() => written?,
+            Some(done) = self.running.join_next(), if !self.running.is_empty() => {
+                // A cancelled request has no answer. A panic outside of user code is ours; it costs this answer.
+                if let Ok((id, frame)) = done {
+                    self.handles.remove(&id);
+                    push_line(&mut self.out.waiting, &frame);
+                }
+            }
+            more = self.lines.fill(&mut self.reader), if self.open && has_room => self.open = more?,
+            () = tokio::time::sleep(GRACE), if !self.open => return Ok(Step::End),
+        }
+        Ok(Step::Go)
+    }
+
+    async fn take(&mut self, line: Line) {
+        let frame = match line {
+            Line::Text(frame) => frame,
+            Line::TooLong => {
+                let error = RpcError::invalid_request("the message is too long");
+                return self.refuse(Rejected { id: None, error });
+            }
+        };
+        let message = match self.conversation.read(frame) {
+            Ok(message) => message,
+            Err(rejected) => return self.refuse(rejected),
+        };
+        match &message {
+            Message::Request { id, .. } => self.start(id.clone(), message).await,
+            Message::Notification { method: Method::Cancelled, params } => self.cancel(params),
+            // Other notifications mean nothing to us, and we have asked nothing that could be answered.
+            Message::Notification { .. } | Message::Response { .. } => {}
+        }
+    }
+
+    /// Runs a request, in place if it is quick.
+    async fn start(&mut self, id: Id, request: Message) {
+        if self.handles.contains_key(&id) {
+            let error = RpcError::invalid_request("a request with this id is still running");
+            return self.refuse(Rejected { id: Some(id), error });
+        }
+        let conversation = self.conversation.clone();
+        let mut work: Pin<Box<dyn Future<Output = Vec<u8>> + Send>> =
+            Box::pin(async move { conversation.serve(request).await });
+        let first = std::future::poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
+        match first {
+            Poll::Ready(frame) => push_line(&mut self.out.waiting, &frame),
+            Poll::Pending => {
+                let task_id = id.clone();
+                let handle = self.running.spawn(async move { (task_id, work.await) });
+                self.handles.insert(id, handle);
+            }
+        }
+    }
+
+    fn refuse(&mut self, rejected: Rejected) {
+        let mut frame = Vec::new();
+        write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
+        push_line(&mut self.out.waiting, &frame);
+    }
+
+    /// An id that is not running, or a malformed cancel, is nothing to talk about.
+    fn cancel(&mut self, params: &Params) {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Cancelled {
+            request_id: Id,
+        }
+        if let Ok(Cancelled { request_id }) = params.decode()
+            && let Some(handle) = self.handles.remove(&request_id)
+        {
+            handle.abort();
+        }
+    }
+}
+
+enum Step {
+    Go,
+    End,
+}
+
+impl Out {
+    fn is_done(&self) -> bool {
+        self.waiting.is_empty() && !self.unflushed
+    }
+
+    /// Writes some. Safe to drop at any point: what was written is taken off at once.
+    async fn write(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        if self.waiting.is_empty() {
+            writer.flush().await?;
+            self.unflushed = false;
+            return Ok(());
+        }
+        let mut rest = &self.waiting[self.written..];
+        writer.write_buf(&mut rest).await?;
+        let left = rest.remaining();
+        self.written = self.waiting.len() - left;
+        self.unflushed = true;
+        if left == 0 {
+            self.waiting.clear();
+            self.written = 0;
+        }
+        Ok(())
+    }
+}
+
+/// The other side went away; on a pipe that is how a conversation ends.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted
+    )
+}
+
+/// What one peer has said so far, on a pipe or in process: at most one handshake, and any number of requests
+/// that speak for themselves beside it.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    server: Server,
+    opened: OnceLock<Session>,
+    unopened: Session,
+    opening: Mutex<()>,
+}
+
+impl Conversation {
+    pub(crate) fn new(server: Server) -> Self {
+        Self {
+            server,
+            opened: OnceLock::new(),
+            unopened: Session::unopened(ProtocolVersion::LATEST_HANDSHAKE),
+            opening: Mutex::new(()),
+        }
+    }
+
+    /// Reads one frame.
+    pub(crate) fn read(&self, frame: Bytes) -> Result<Message, Rejected> {
+        match parse(frame, self.server.inner.limits)? {
+            Incoming::One(message) => Ok(message),
+            Incoming::Batch(_) => {
+                Err(Rejected { id: None, error: RpcError::invalid_request("batches are not accepted") })
+            }
+        }
+    }
+
+    /// Answers one request; other messages have no answer.
+    pub(crate) async fn serve(&self, message: Message) -> Vec<u8> {
+        let claim = classify(&message, Door::Pipe);
+        let Message::Request { id, method, params } = message else { return Vec::new() };
+        match claim {
+            Ok(Claim::Stateless(Some(envelope))) => {
+                stateless::serve(&self.server, &id, &method, &params, envelope).await.frame
+            }
+            Ok(Claim::Handshake(_)) if method == Method::Initialize => self.open(&id, &params),
+            Ok(Claim::Handshake(_) | Claim::Stateless(None)) => {
+                let session = self.opened.get().unwrap_or(&self.unopened);
+                handshake::serve(&self.server, session, &id, &method, &params).await
+            }
+            Err(error) => failed(&id, &error),
+        }
+    }
+
+    fn open(&self, id: &Id, params: &Params) -> Vec<u8> {
+        let _one_at_a_time = self.opening.lock();
+        if self.opened.get().is_some() {
+            return failed(id, &RpcError::invalid_request("this conversation is initialized already"));
+        }
+        match handshake::initialize(&self.server, id, params) {
+            Ok((frame, session)) => {
+                self.opened.get_or_init(|| session);
+                frame
+            }
+            Err(error) => failed(id, &error),
+        }
+    }
+}
+
+fn failed(id: &Id, error: &RpcError) -> Vec<u8> {
+    let mut frame = Vec::new();
+    write_error(&mut frame, Some(id), error);
+    frame
+}

@@ -1,0 +1,150 @@
+//! May this request come in at all? Asked for every route and method, before anything else is looked at.
+//!
+//! A web page can make its visitor's browser send requests anywhere, and can give its own domain name the
+//! address 127.0.0.1. The browser then sends that name as `Host`, and the page's address as `Origin`; a
+//! server that checks both cannot be reached this way.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ::http::HeaderMap;
+use ::http::header::{AsHeaderName, GetAll, HOST, HeaderValue, ORIGIN};
+use ::http::request::Parts;
+use ::http::uri::Authority;
+
+/// The names by which a server may be reached.
+#[derive(Clone, Default)]
+pub struct Hosts(Allowed);
+
+/// The origins of web pages that may talk to a server. Requests without an `Origin` do not come from a page.
+#[derive(Clone, Default)]
+pub struct Origins(Allowed);
+
+#[derive(Clone)]
+enum Allowed {
+    Any,
+    LoopbackAnd(Arc<[String]>),
+}
+
+impl Default for Allowed {
+    fn default() -> Self {
+        Self::LoopbackAnd(Arc::new([]))
+    }
+}
+
+impl Hosts {
+    /// Every name. Only for a server that strangers may call, or behind a proxy that checks.
+    #[expect(non_upper_case_globals, reason = "reads as the choice it is: `Hosts::Any`")]
+    pub const Any: Self = Self(Allowed::Any);
+}
+
+impl Origins {
+    /// Every page of the web. Only for a server that strangers may call.
+    #[expect(non_upper_case_globals, reason = "reads as the choice it is: `Origins::Any`")]
+    pub const Any: Self = Self(Allowed::Any);
+}
+
+macro_rules! from_lists {
+    ($($type:ident),*) => {$(
+        impl<const N: usize> From<[&str; N]> for $type {
+            fn from(names: [&str; N]) -> Self {
+                names.map(String::from).to_vec().into()
+            }
+        }
+
+        impl From<Vec<String>> for $type {
+            fn from(names: Vec<String>) -> Self {
+                let names = names.into_iter().map(|name| name.trim_end_matches('/').to_ascii_lowercase());
+                Self(Allowed::LoopbackAnd(names.collect()))
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match &self.0 {
+                    Allowed::Any => f.write_str("any"),
+                    Allowed::LoopbackAnd(names) => write!(f, "loopback and {names:?}"),
+                }
+            }
+        }
+    )*};
+}
+from_lists!(Hosts, Origins);
+
+/// Checks where a request came to and where it came from.
+pub(super) fn check(parts: &Parts, hosts: &Hosts, origins: &Origins) -> Result<(), String> {
+    check_host(parts, hosts)?;
+    check_origin(&parts.headers, origins)
+}
+
+fn check_host(parts: &Parts, Hosts(allowed): &Hosts) -> Result<(), String> {
+    let Allowed::LoopbackAnd(names) = allowed else { return Ok(()) };
+    let from_header = only(&parts.headers, HOST).map_err(|()| "the Host header must come once".to_owned())?;
+    let named = match (from_header, parts.uri.authority()) {
+        (Some(header), None) => header,
+        (None, Some(authority)) => authority.as_str(),
+        (Some(header), Some(authority)) if header.eq_ignore_ascii_case(authority.as_str()) => header,
+        (Some(_), Some(_)) => return Err("the Host header differs from the request's address".to_owned()),
+        (None, None) => return Err("the Host header is missing".to_owned()),
+    };
+    let Ok(authority) = named.parse::<Authority>() else {
+        return Err("the Host header is not a host".to_owned());
+    };
+    let host = authority.host().to_ascii_lowercase();
+    let with_port = authority.as_str().to_ascii_lowercase();
+    // A name allowed without a port is allowed on every port.
+    if is_loopback(&host) || names.iter().any(|name| *name == host || *name == with_port) {
+        return Ok(());
+    }
+    Err(format!("the host {host:?} is not served here; if it should be, allow it with `.hosts([{host:?}])`"))
+}
+
+fn check_origin(headers: &HeaderMap, Origins(allowed): &Origins) -> Result<(), String> {
+    let Allowed::LoopbackAnd(origins) = allowed else { return Ok(()) };
+    let origin = only(headers, ORIGIN).map_err(|()| "the Origin header must come once".to_owned())?;
+    let Some(origin) = origin else { return Ok(()) };
+    let origin = origin.to_ascii_lowercase();
+    if origins.contains(&origin) {
+        return Ok(());
+    }
+    let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    let authority = host.and_then(|host| host.parse::<Authority>().ok());
+    if authority.is_some_and(|authority| is_loopback(authority.host())) {
+        return Ok(());
+    }
+    Err(format!("pages of {origin:?} may not call this server; if they should, allow them with `.origins([{origin:?}])`"))
+}
+
+/// The value of a header that may come at most once.
+fn only(headers: &HeaderMap, name: impl AsHeaderName) -> Result<Option<&str>, ()> {
+    let mut lines = headers.get_all(name).iter();
+    match (lines.next(), lines.next()) {
+        (None, _) => Ok(None),
+        (Some(line), None) => line.to_str().map(Some).map_err(drop),
+        (Some(_), Some(_)) => Err(()),
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    matches!(host, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+/// Whether the body is said to be JSON. A browser sends nothing else across origins without asking first.
+pub(super) fn is_json(content_type: Option<&HeaderValue>) -> bool {
+    let Some(Ok(value)) = content_type.map(HeaderValue::to_str) else { return false };
+    media_type(value).eq_ignore_ascii_case("application/json")
+}
+
+/// Whether the client takes JSON; one that says nothing takes everything.
+pub(super) fn takes_json(accept: GetAll<'_, HeaderValue>) -> bool {
+    let mut said = accept.iter().filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(',')).peekable();
+    said.peek().is_none()
+        || said.any(|range| {
+            let range = media_type(range);
+            ["application/json", "application/*", "*/*"].iter().any(|fitting| range.eq_ignore_ascii_case(fitting))
+        })
+}
+
+fn media_type(value: &str) -> &str {
+    value.split(';').next().unwrap_or_default().trim()
+}

@@ -1,0 +1,127 @@
+//! How does what a function returns become a result?
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use toolway_protocol::RawJson;
+use toolway_protocol::types::{CallToolResult, Content};
+
+use super::schema::output_schema;
+use super::tool_error::ToolError;
+
+/// A type that a tool may return.
+///
+/// | returned | the caller gets |
+/// |---|---|
+/// | text, a number, a `bool` | one block of text |
+/// | [`Json<T>`] | structured content, and the same as text |
+/// | `()` | no content |
+/// | `None` | the text `(null)` |
+/// | [`Content`], a `Vec` of it | those blocks |
+/// | [`CallToolResult`] | itself |
+/// | `Result<any of these, E>` | the value, or a failure: see [`ToolError`] |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be returned by a tool",
+    label = "not a result",
+    note = "wrap it in `toolway::Json(…)` if it implements `serde::Serialize` and `schemars::JsonSchema`"
+)]
+pub trait IntoToolResult {
+    /// Makes the result.
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
+
+    /// The schema of the structured result, if there is one.
+    fn output_schema() -> Option<RawJson> {
+        None
+    }
+}
+
+/// What `#[tool]` calls on a function's return value.
+pub fn respond(value: impl IntoToolResult) -> Result<CallToolResult, ToolError> {
+    value.into_tool_result()
+}
+
+/// A result for programs: `structuredContent` with an `outputSchema`, and the same JSON as text for the model.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// #[derive(serde::Serialize, schemars::JsonSchema)]
+/// struct Sum {
+///     sum: i64,
+/// }
+///
+/// /// Add two integers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> Json<Sum> {
+///     Json(Sum { sum: a + b })
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Json<T>(pub T);
+
+impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        let json = RawJson::from_value(&self.0)?;
+        Ok(CallToolResult::text(json.as_str()).with_structured_content(json))
+    }
+
+    fn output_schema() -> Option<RawJson> {
+        Some(output_schema::<T>())
+    }
+}
+
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(CallToolResult::default())
+    }
+}
+
+impl IntoToolResult for CallToolResult {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(self)
+    }
+}
+
+impl IntoToolResult for Content {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(CallToolResult::new(vec![self]))
+    }
+}
+
+impl IntoToolResult for Vec<Content> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(CallToolResult::new(self))
+    }
+}
+
+impl<T: IntoToolResult> IntoToolResult for Option<T> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        self.map_or_else(|| Ok(CallToolResult::text("(null)")), T::into_tool_result)
+    }
+}
+
+impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        self.map_err(Into::into)?.into_tool_result()
+    }
+
+    fn output_schema() -> Option<RawJson> {
+        T::output_schema()
+    }
+}
+
+macro_rules! as_text {
+    ($($type:ty),*) => {$(
+        impl IntoToolResult for $type {
+            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+                Ok(CallToolResult::text(self.to_string()))
+            }
+        }
+    )*};
+}
+as_text!(&str, bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64);
+
+impl IntoToolResult for String {
+    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+        Ok(CallToolResult::text(self))
+    }
+}

@@ -1,0 +1,82 @@
+//! Values of the application that tools may ask for by their type.
+
+use std::any::{Any, TypeId, type_name};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::context::Scope;
+use super::parameter::{Missing, Parameter};
+
+/// A value that was given to the server with [`state`](super::ServerBuilder::state), as a parameter of a tool.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// struct Greeting(String);
+///
+/// /// Greet somebody.
+/// #[tool]
+/// fn greet(name: String, greeting: State<Greeting>) -> String {
+///     format!("{}, {name}!", greeting.0)
+/// }
+///
+/// let server = Server::new("greeter", "1.0.0").state(Greeting("Hello".into())).tools(tools![greet]).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+pub struct State<T>(pub(super) Arc<T>);
+
+impl<T> Deref for State<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Clone for State<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for State<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Send + Sync + 'static> Parameter for State<T> {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.states().get().map(Self).ok_or(Missing)
+    }
+
+    fn check(states: &States) -> Option<String> {
+        let type_name = type_name::<T>();
+        states.get::<T>().is_none().then(|| {
+            format!("it takes `State<{type_name}>`, but the server was given no such value: call `.state(…)`")
+        })
+    }
+}
+
+/// The values that a server was given, by their type.
+#[derive(Default)]
+pub struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl States {
+    pub(super) fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.0.insert(TypeId::of::<T>(), Arc::new(value));
+    }
+
+    /// The value of this type.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.0.get(&TypeId::of::<T>())?.clone().downcast().ok()
+    }
+}
+
+impl fmt::Debug for States {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "States({})", self.0.len())
+    }
+}

@@ -1,0 +1,59 @@
+//! The stateless era: a request that describes itself becomes a call, its outcome becomes a frame. Nothing is
+//! remembered.
+
+use std::sync::Arc;
+
+use toolway_protocol::era::{Envelope, stateless as codec};
+use toolway_protocol::jsonrpc::{Code, Params, write_error};
+use toolway_protocol::{Id, Method, Outcome, Request, RpcError};
+
+use super::Server;
+use super::context::Scope;
+use crate::peer::Peer;
+
+/// A frame to send, and the error in it, which some doors show in other ways too.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) frame: Vec<u8>,
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has statuses"))]
+    pub(super) error: Option<Code>,
+}
+
+/// Answers one request.
+pub(super) async fn serve(server: &Server, id: &Id, method: &Method, params: &Params, envelope: Envelope) -> Answer {
+    let mut frame = Vec::with_capacity(256);
+    let error = match answer(server, id, method, params, envelope, &mut frame).await {
+        Ok(()) => None,
+        Err(error) => {
+            write_error(&mut frame, Some(id), &error);
+            Some(error.code)
+        }
+    };
+    Answer { frame, error }
+}
+
+async fn answer(
+    server: &Server,
+    id: &Id,
+    method: &Method,
+    params: &Params,
+    envelope: Envelope,
+    frame: &mut Vec<u8>,
+) -> Result<(), RpcError> {
+    let version = envelope.served()?;
+    let inner = &server.inner;
+    if *method == Method::Discover {
+        codec::write_discovery(frame, id, &inner.capabilities, server.instructions(), &inner.stamp);
+        return Ok(());
+    }
+    if !method.is_known_in(version) || !server.offers(method) {
+        return Err(RpcError::method_not_found(method.name()));
+    }
+    let request = Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
+    let scope = Scope::new(server.clone(), Arc::new(Peer::from_envelope(version, envelope)));
+    match server.answer(request, scope).await? {
+        Outcome::Complete(reply) => codec::write_reply(frame, id, &reply, &inner.stamp),
+        outcome => unreachable!("the router makes no such outcome: {outcome:?}"),
+    }
+    Ok(())
+}

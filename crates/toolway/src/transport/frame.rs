@@ -1,0 +1,139 @@
+//! Newline-delimited JSON: where does one message end, and when is a line too long?
+
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// The longest line that is accepted unless somebody says otherwise: 4 MiB.
+pub const MAX_LINE: usize = 4 << 20;
+
+/// Cuts lines out of whatever has been read so far.
+///
+/// The cap is per line, not per read: a long line is dropped as it streams by and reported once, and the line
+/// after it is read as if nothing had happened.
+#[derive(Debug)]
+pub struct Lines {
+    buffer: BytesMut,
+    /// How far the buffer is known to hold no newline.
+    searched: usize,
+    max_line: usize,
+    /// Inside a line that is too long; everything up to its newline is thrown away.
+    skipping: bool,
+}
+
+/// A line, or the news that there was one nobody will see.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line {
+    /// The line without its end. Never empty.
+    Text(Bytes),
+    /// A line longer than the cap.
+    TooLong,
+}
+
+impl Lines {
+    /// Reads lines of at most `max_line` bytes.
+    pub fn new(max_line: usize) -> Self {
+        Self { buffer: BytesMut::new(), searched: 0, max_line, skipping: false }
+    }
+
+    /// The next whole line that is already here.
+    pub fn next_line(&mut self) -> Option<Line> {
+        loop {
+            let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
+                self.searched = self.buffer.len();
+                if !self.skipping && self.searched > self.max_line {
+                    self.skipping = true;
+                }
+                if self.skipping {
+                    self.buffer.clear();
+                    self.searched = 0;
+                }
+                return None;
+            };
+            let mut line = self.buffer.split_to(self.searched + end + 1);
+            self.searched = 0;
+            line.truncate(line.len() - 1);
+            if std::mem::take(&mut self.skipping) || line.len() > self.max_line {
+                return Some(Line::TooLong);
+            }
+            if line.last() == Some(&b'\r') {
+                line.truncate(line.len() - 1);
+            }
+            if !line.iter().all(u8::is_ascii_whitespace) {
+                return Some(Line::Text(line.freeze()));
+            }
+        }
+    }
+
+    /// Reads more; `false` means that nothing more will come. A last line without an end counts as a line.
+    pub async fn fill(&mut self, reader: &mut (impl AsyncRead + Unpin)) -> io::Result<bool> {
+        self.buffer.reserve(8 << 10);
+        if reader.read_buf(&mut self.buffer).await? > 0 {
+            return Ok(true);
+        }
+        if self.skipping || !self.buffer.is_empty() {
+            self.buffer.extend_from_slice(b"\n");
+        }
+        Ok(false)
+    }
+}
+
+/// Makes a frame fit one line. JSON text may hold line breaks between its tokens (a schema written by hand);
+/// inside strings they are always escaped, so each one is white space.
+pub fn push_line(out: &mut Vec<u8>, frame: &[u8]) {
+    let start = out.len();
+    out.extend_from_slice(frame);
+    flatten(&mut out[start..]);
+    out.push(b'\n');
+}
+
+/// Replaces line breaks by spaces.
+pub(crate) fn flatten(frame: &mut [u8]) {
+    let mut from = 0;
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', &frame[from..]) {
+        frame[from + at] = b' ';
+        from += at + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn read(chunks: &[&str], max: usize) -> Vec<Line> {
+        let mut lines = Lines::new(max);
+        let mut found = Vec::new();
+        for chunk in chunks {
+            lines.fill(&mut chunk.as_bytes()).await.unwrap();
+            found.extend(std::iter::from_fn(|| lines.next_line()));
+        }
+        assert!(!lines.fill(&mut &b""[..]).await.unwrap());
+        found.extend(std::iter::from_fn(|| lines.next_line()));
+        found
+    }
+
+    fn text(line: &'static str) -> Line {
+        Line::Text(line.into())
+    }
+
+    #[tokio::test]
+    async fn lines_end_at_newlines_however_they_arrive() {
+        assert_eq!(read(&["a\r\nb", "b\n\n  \nc"], 9).await, [text("a"), text("bb"), text("c")]);
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_costs_only_itself() {
+        assert_eq!(read(&["aaa\nb\n"], 3).await, [text("aaa"), text("b")]);
+        assert_eq!(read(&["aaaa\nb\n"], 3).await, [Line::TooLong, text("b")]);
+        assert_eq!(read(&["aaaa", "aaaa", "aa\nb\n"], 3).await, [Line::TooLong, text("b")]);
+        assert_eq!(read(&["aaaa"], 3).await, [Line::TooLong]);
+    }
+
+    #[test]
+    fn a_frame_with_line_breaks_becomes_one_line() {
+        let mut out = Vec::new();
+        push_line(&mut out, b"{\n\t\"a\":\r\n1}");
+        assert_eq!(out, b"{ \t\"a\":  1}\n");
+    }
+}

@@ -1,0 +1,202 @@
+//! Server-sent events: what does a stream of text say, event by event?
+//!
+//! The parser takes bytes as they come and follows the WHATWG rules: lines end in LF, CR or CRLF, a byte order
+//! mark may lead, comments and unknown fields are skipped, several `data` lines make one event, and an event
+//! ends at a blank line. An event cut off by the end of the stream is not an event.
+
+use bytes::{Buf, Bytes, BytesMut};
+
+/// One event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Event {
+    /// Its type; nothing means `message`.
+    pub event: Option<String>,
+    /// Its data, lines joined by newlines. May be empty (a primer).
+    pub data: Bytes,
+    /// Its id, to resume after it.
+    pub id: Option<String>,
+    /// How long to wait before reconnecting, in milliseconds.
+    pub retry: Option<u64>,
+}
+
+/// The event is longer than the cap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLong;
+
+/// Cuts events out of a stream.
+#[derive(Debug)]
+pub struct Parser {
+    buffer: BytesMut,
+    searched: usize,
+    max_event: usize,
+    at_start: bool,
+    /// The last line ended in CR; an LF right after it belongs to that end.
+    after_return: bool,
+    event: Option<String>,
+    data: BytesMut,
+    has_data: bool,
+    id: Option<String>,
+    retry: Option<u64>,
+}
+
+impl Parser {
+    /// Reads events of at most `max_event` bytes.
+    pub fn new(max_event: usize) -> Self {
+        Self {
+            buffer: BytesMut::new(),
+            searched: 0,
+            max_event,
+            at_start: true,
+            after_return: false,
+            event: None,
+            data: BytesMut::new(),
+            has_data: false,
+            id: None,
+            retry: None,
+        }
+    }
+
+    /// Takes the next piece of the stream.
+    pub fn push(&mut self, chunk: &[u8]) {
+        self.buffer.extend_from_slice(chunk);
+    }
+
+    /// The next whole event that is already here.
+    pub fn next_event(&mut self) -> Result<Option<Event>, TooLong> {
+        while let Some(line) = self.next_line()? {
+            if line.is_empty() {
+                if let Some(event) = self.dispatch() {
+                    return Ok(Some(event));
+                }
+            } else {
+                self.field(&line)?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_line(&mut self) -> Result<Option<BytesMut>, TooLong> {
+        if self.at_start && self.buffer.len() >= 3 {
+            self.at_start = false;
+            if self.buffer.starts_with(b"\xef\xbb\xbf") {
+                self.buffer.advance(3);
+                self.searched = 0;
+            }
+        }
+        if self.after_return && !self.buffer.is_empty() {
+            self.after_return = false;
+            if self.buffer[0] == b'\n' {
+                self.buffer.advance(1);
+                self.searched = 0;
+            }
+        }
+        let Some(end) = memchr::memchr2(b'\n', b'\r', &self.buffer[self.searched..]) else {
+            self.searched = self.buffer.len();
+            return if self.buffer.len() > self.max_event { Err(TooLong) } else { Ok(None) };
+        };
+        let end = self.searched + end;
+        self.searched = 0;
+        let line = self.buffer.split_to(end);
+        self.after_return = self.buffer[0] == b'\r';
+        self.buffer.advance(1);
+        self.at_start = false;
+        Ok(Some(line))
+    }
+
+    fn field(&mut self, line: &[u8]) -> Result<(), TooLong> {
+        let (name, value) = match memchr::memchr(b':', line) {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &line[line.len()..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match name {
+            b"data" => {
+                if self.data.len() + value.len() > self.max_event {
+                    return Err(TooLong);
+                }
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.data.extend_from_slice(b"\n");
+                }
+                self.data.extend_from_slice(value);
+            }
+            b"event" => self.event = Some(String::from_utf8_lossy(value).into_owned()),
+            b"id" if !value.contains(&0) => self.id = Some(String::from_utf8_lossy(value).into_owned()),
+            b"retry" => {
+                let digits = std::str::from_utf8(value).ok();
+                self.retry = digits.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).and_then(|text| text.parse().ok());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Events without data are events here: a primer carries an id, and `retry` may come alone.
+    fn dispatch(&mut self) -> Option<Event> {
+        let event = Event {
+            event: self.event.take(),
+            data: self.data.split().freeze(),
+            id: self.id.take(),
+            retry: self.retry.take(),
+        };
+        let said_something = std::mem::take(&mut self.has_data) || event != Event::default();
+        said_something.then_some(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds the stream in pieces of every size; the events must not depend on how it was cut.
+    fn events(stream: &str) -> Vec<Event> {
+        let mut all: Option<Vec<Event>> = None;
+        for size in 1..=stream.len() {
+            let mut parser = Parser::new(1000);
+            let mut found = Vec::new();
+            for chunk in stream.as_bytes().chunks(size) {
+                parser.push(chunk);
+                while let Some(event) = parser.next_event().unwrap() {
+                    found.push(event);
+                }
+            }
+            assert_eq!(all.get_or_insert_with(|| found.clone()), &found, "cut into {size}");
+        }
+        all.unwrap_or_default()
+    }
+
+    fn data(text: &'static str) -> Event {
+        Event { data: text.into(), ..Event::default() }
+    }
+
+    #[test]
+    fn events_are_the_same_however_lines_end() {
+        for end in ["\n", "\r", "\r\n"] {
+            let stream = "\u{feff}: hello\ndata: {\"a\":1}\n\ndata:b\ndata: c\n\nevent: x\nid: 7\nretry: 250\ndata\n\n".replace('\n', end);
+            let last = Event { event: Some("x".into()), id: Some("7".into()), retry: Some(250), ..data("") };
+            assert_eq!(events(&stream), [data("{\"a\":1}"), data("b\nc"), last], "{end:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_is_not_an_event() {
+        assert_eq!(events("data: a\n\ndata: b\n"), [data("a")]);
+    }
+
+    #[test]
+    fn a_primer_and_a_lone_retry_are_seen_and_comments_are_not() {
+        let primer = Event { id: Some("a-0".into()), ..data("") };
+        let retry = Event { retry: Some(500), ..data("") };
+        assert_eq!(events("id: a-0\ndata:\n\n:\n\n\nretry: 500\n\nretry: soon\n\n"), [primer, retry]);
+    }
+
+    #[test]
+    fn endless_events_are_cut() {
+        let mut parser = Parser::new(10);
+        parser.push(b"data: 12345678901");
+        assert_eq!(parser.next_event(), Err(TooLong));
+        let mut parser = Parser::new(10);
+        parser.push(b"data: 12345\ndata: 67890\ndata: 1\n");
+        assert_eq!(parser.next_event(), Err(TooLong));
+    }
+}

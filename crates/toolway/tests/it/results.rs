@@ -1,0 +1,121 @@
+//! What a function returns becomes a result.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use toolway::prelude::*;
+use toolway::testing::each_wire;
+use toolway::types::{CallToolResult, Content};
+
+#[derive(Serialize, JsonSchema)]
+struct Sum {
+    sum: i64,
+}
+
+#[tool]
+fn structured() -> Json<Sum> {
+    Json(Sum { sum: 5 })
+}
+
+#[tool]
+fn list() -> Json<Vec<i64>> {
+    Json(vec![1, 2])
+}
+
+#[tool]
+fn yes() -> bool {
+    true
+}
+
+#[tool]
+fn none() -> Option<String> {
+    None
+}
+
+#[tool]
+fn blocks() -> Vec<Content> {
+    vec![Content::text("a"), Content::text("b")]
+}
+
+#[tool]
+fn whole() -> CallToolResult {
+    CallToolResult::error("as I say")
+}
+
+#[tool]
+async fn visible() -> Result<String, ToolError> {
+    Err(ToolError::new("try `b` instead"))
+}
+
+#[tool]
+async fn hidden() -> Result<String, ToolError> {
+    Ok(std::fs::read_to_string("/no/such/secret-file")?)
+}
+
+#[tool]
+async fn panics() -> String {
+    tokio::task::yield_now().await;
+    panic!("the secret is 42")
+}
+
+fn server() -> Server {
+    let tools = tools![structured, list, yes, none, blocks, whole, visible, hidden, panics];
+    Server::new("results", "1.0.0").tools(tools).build().unwrap()
+}
+
+async fn call(client: &Client, tool: &str) -> CallToolResult {
+    client.call(tool, json!({})).await.unwrap()
+}
+
+#[tokio::test]
+async fn values_become_blocks() {
+    each_wire(&server(), async |client| {
+        assert_eq!(call(&client, "yes").await.first_text(), Some("true"));
+        assert_eq!(call(&client, "none").await.first_text(), Some("(null)"));
+        let blocks = call(&client, "blocks").await;
+        assert_eq!(blocks.content.iter().filter_map(Content::as_text).collect::<Vec<_>>(), ["a", "b"]);
+        let whole = call(&client, "whole").await;
+        assert_eq!((whole.is_error, whole.first_text()), (true, Some("as I say")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn json_is_structured_where_the_revision_can_and_text_everywhere() {
+    each_wire(&server(), async |client| {
+        let version = client.protocol_version().to_string();
+        let object = call(&client, "structured").await;
+        assert_eq!(object.first_text(), Some(r#"{"sum":5}"#));
+        assert_eq!(object.structured_content.is_some(), version.as_str() >= "2025-06-18", "{version}");
+        // Anything but an object came later.
+        let list = call(&client, "list").await;
+        assert_eq!(list.first_text(), Some("[1,2]"));
+        assert_eq!(list.structured_content.is_some(), version.as_str() >= "2026-07-28", "{version}");
+        let tools = client.tools().await.unwrap();
+        assert_eq!(tools[0].output_schema.is_some(), version.as_str() >= "2025-06-18", "{version}");
+        assert_eq!(tools[1].output_schema.is_some(), version.as_str() >= "2026-07-28", "{version}");
+        if let Some(schema) = &tools[0].output_schema {
+            let schema: Value = schema.decode().unwrap();
+            assert_eq!(schema["properties"]["sum"], json!({"type": "integer"}));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn failures_show_what_their_author_meant_to_show() {
+    each_wire(&server(), async |client| {
+        let visible = call(&client, "visible").await;
+        assert_eq!((visible.is_error, visible.first_text()), (true, Some("try `b` instead")));
+        for tool in ["hidden", "panics"] {
+            let result = call(&client, tool).await;
+            assert!(result.is_error);
+            let text = result.first_text().unwrap();
+            assert!(text.starts_with(&format!("the tool `{tool}` failed; its operator finds the cause under reference ")));
+            assert!(!text.contains("secret") && !text.contains("No such file"), "{text}");
+        }
+        // The server is still there.
+        assert_eq!(call(&client, "yes").await.first_text(), Some("true"));
+    })
+    .await;
+}

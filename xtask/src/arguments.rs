@@ -1,0 +1,79 @@
+//! What was asked for on the command line?
+//!
+//! Five commands with at most four options each: too few to make every `cargo xtask` wait for an argument parser to compile.
+
+use std::env;
+
+use crate::run::Result;
+
+/// The options that were given and not yet asked for.
+#[derive(Debug)]
+pub(crate) struct Arguments(Vec<String>);
+
+impl Arguments {
+    /// Splits the command line into the command's name and its options.
+    pub(crate) fn from_command_line() -> (Option<String>, Self) {
+        let mut words = env::args().skip(1);
+        let command = words.next();
+        (command, Self(words.collect()))
+    }
+
+    /// Takes `name` out and says whether it was there.
+    pub(crate) fn flag(&mut self, name: &str) -> bool {
+        let before = self.0.len();
+        self.0.retain(|word| word != name);
+        self.0.len() < before
+    }
+
+    /// Takes `name VALUE` or `name=VALUE` out.
+    pub(crate) fn value(&mut self, name: &str) -> Result<Option<String>> {
+        let with_equals = format!("{name}=");
+        let Some(at) = self.0.iter().position(|word| word == name || word.starts_with(&with_equals)) else {
+            return Ok(None);
+        };
+        let word = self.0.remove(at);
+        if let Some(value) = word.strip_prefix(&with_equals) {
+            return Ok(Some(value.to_owned()));
+        }
+        if at < self.0.len() {
+            Ok(Some(self.0.remove(at)))
+        } else {
+            Err(format!("`{name}` needs a value after it; `cargo xtask help` shows which"))
+        }
+    }
+
+    /// Refuses what no one asked for, so that a mistyped option does not silently run something else.
+    pub(crate) fn finish(self) -> Result {
+        match self.0.first() {
+            None => Ok(()),
+            Some(word) => {
+                Err(format!("`{word}` is not an option of this command; `cargo xtask help` lists them"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arguments;
+
+    fn arguments(words: &[&str]) -> Arguments {
+        Arguments(words.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn values_may_follow_a_space_or_an_equals_sign() {
+        let mut given = arguments(&["--only", "ping", "--side=server", "--bless"]);
+        assert_eq!(given.value("--only").unwrap().as_deref(), Some("ping"));
+        assert_eq!(given.value("--side").unwrap().as_deref(), Some("server"));
+        assert_eq!(given.value("--revision").unwrap(), None);
+        assert!(given.flag("--bless"));
+        given.finish().unwrap();
+    }
+
+    #[test]
+    fn a_missing_value_and_an_unknown_option_are_refused() {
+        assert!(arguments(&["--only"]).value("--only").unwrap_err().contains("needs a value"));
+        assert!(arguments(&["--other"]).finish().unwrap_err().contains("--other"));
+    }
+}

@@ -1,0 +1,299 @@
+//! Do our server and client conform, and is every failure one we know about?
+//!
+//! Runs the official suite (`suite.rs`) scenario by scenario against the two programs of the crate `conformance`, and
+//! compares with the baseline (`baseline.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::arguments::Arguments;
+use crate::baseline::{Baseline, Verdict};
+use crate::run::{self, Result};
+use crate::serve::Listening;
+use crate::suite::{Failing, REVISIONS, Scenario, Side, Suite, VERSION, Weight};
+use crate::test;
+use crate::workspace::Workspace;
+
+/// Which scenarios to run, and whether to compare or to rewrite the baseline.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    only: Option<String>,
+    side: Option<Side>,
+    revision: Option<String>,
+    mode: Mode,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    Compare,
+    Bless,
+}
+
+impl Options {
+    pub(crate) fn parse(mut arguments: Arguments) -> Result<Self> {
+        let side = match arguments.value("--side")?.as_deref() {
+            None => None,
+            Some("server") => Some(Side::Server),
+            Some("client") => Some(Side::Client),
+            Some(other) => {
+                return Err(format!("`--side {other}`: there are two sides, `server` and `client`"));
+            }
+        };
+        let revision = arguments.value("--revision")?;
+        if let Some(revision) = revision.as_deref().filter(|revision| !REVISIONS.contains(revision)) {
+            return Err(format!("`--revision {revision}`: the suite is run for {}", REVISIONS.join(" and ")));
+        }
+        let only = arguments.value("--only")?;
+        let mode = if arguments.flag("--bless") { Mode::Bless } else { Mode::Compare };
+        arguments.finish()?;
+        Ok(Self { only, side, revision, mode })
+    }
+
+    fn include(&self, scenario: &Scenario) -> bool {
+        self.only.as_ref().is_none_or(|only| *only == scenario.name)
+            && self.side.is_none_or(|side| side == scenario.side)
+            && self.revision.as_ref().is_none_or(|revision| *revision == scenario.revision)
+    }
+}
+
+/// Sets up, runs and reports.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
+    let path = workspace.root.join(BASELINE);
+    let text = fs::read_to_string(&path).map_err(|error| format!("could not read {BASELINE}: {error}"))?;
+    let mut baseline = Baseline::parse(&text).map_err(|error| format!("{BASELINE}: {error}"))?;
+    let suite = Suite::install(workspace)?;
+    let mut all = Vec::new();
+    for revision in REVISIONS {
+        all.extend(suite.scenarios(revision)?);
+    }
+    let chosen: Vec<Scenario> = all.iter().filter(|scenario| options.include(scenario)).cloned().collect();
+    if chosen.is_empty() {
+        let names: BTreeSet<&str> = all.iter().map(|scenario| scenario.name.as_str()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        return Err(format!("no scenario fits these options; the suite has {}", names.join(", ")));
+    }
+    test::build_programs(workspace)?;
+    let results = run_all(workspace, &suite, &chosen)?;
+    if options.mode == Mode::Bless {
+        baseline = baseline.blessed(VERSION, &all, &results);
+        fs::write(&path, baseline.render())
+            .map_err(|error| format!("could not write {BASELINE}: {error}"))?;
+        println!("rewrote {BASELINE}; look at the difference before you commit it");
+    }
+    let failed = report(&suite, &baseline, &results);
+    let broken_rules = rules(workspace, &baseline, &all);
+    for rule in &broken_rules {
+        println!("{rule}");
+    }
+    match (failed, broken_rules.len()) {
+        (0, 0) => Ok(()),
+        (0, _) => Err(format!("conformance: {BASELINE} breaks its rules; each case is named above")),
+        (failed, _) => {
+            Err(format!("conformance: {failed} scenarios are not as {BASELINE} says; each is named above"))
+        }
+    }
+}
+
+/// Two at a time; each lane has a server of its own, so that no scenario sees what another one does to the server.
+fn run_all(workspace: &Workspace, suite: &Suite, chosen: &[Scenario]) -> Result<Vec<(Scenario, Failing)>> {
+    // It measures when the client reconnects, to a few milliseconds.
+    let (alone, together): (Vec<_>, Vec<_>) =
+        chosen.iter().partition(|scenario| scenario.name == "sse-retry");
+    let next = AtomicUsize::new(0);
+    let run_lane = |lane: usize| -> Result<Vec<(Scenario, Failing)>> {
+        let mut lane = Lane { workspace, suite, number: lane, server: None };
+        let mut results = Vec::new();
+        while let Some(scenario) = together.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let failing =
+                lane.run(scenario).inspect_err(|_| next.store(together.len(), Ordering::Relaxed))?;
+            results.push(((*scenario).clone(), failing));
+        }
+        Ok(results)
+    };
+    let mut results = Vec::new();
+    thread::scope(|scope| {
+        let lanes: Vec<_> = (1..=LANES).map(|lane| scope.spawn(move || run_lane(lane))).collect();
+        for lane in lanes {
+            results.extend(lane.join().map_err(|_| "a lane of the conformance run panicked; see above")??);
+        }
+        Ok::<(), String>(())
+    })?;
+    let mut last_lane = Lane { workspace, suite, number: 0, server: None };
+    for scenario in alone {
+        results.push((scenario.clone(), last_lane.run(scenario)?));
+    }
+    // The lanes finish as they like; the report is in the suite's order.
+    results.sort_by_key(|(ran, _)| chosen.iter().position(|scenario| scenario == ran));
+    Ok(results)
+}
+
+struct Lane<'a> {
+    workspace: &'a Workspace,
+    suite: &'a Suite,
+    number: usize,
+    server: Option<Listening>,
+}
+
+impl Lane<'_> {
+    fn run(&mut self, scenario: &Scenario) -> Result<Failing> {
+        if scenario.side == Side::Client {
+            return self.suite.run(scenario, "");
+        }
+        let mut server = match self.server.take() {
+            Some(server) => server,
+            None => Listening::start(
+                &self.workspace.debug_program("conformance-server"),
+                |port| vec!["--port".to_owned(), port.to_string()],
+                self.suite.results.join(format!("server-{}.log", self.number)),
+            )?,
+        };
+        let mut failing = self.suite.run(scenario, &server.url())?;
+        match server.ended()? {
+            None => self.server = Some(server),
+            // The next scenario gets a new one: a crash is this scenario's failure and nobody else's.
+            Some(how) => {
+                failing.insert("server-ended".to_owned(), format!("the server ended with {how}"));
+            }
+        }
+        Ok(failing)
+    }
+}
+
+/// The rules about the file itself.
+fn rules(workspace: &Workspace, baseline: &Baseline, all: &[Scenario]) -> Vec<String> {
+    let mut broken = Vec::new();
+    if baseline.suite != VERSION {
+        broken.push(format!(
+            "{BASELINE} belongs to version {} of the suite, but {VERSION} was run; rewrite it with --bless",
+            baseline.suite
+        ));
+    }
+    for entry in baseline.unknown(all) {
+        broken.push(format!(
+            "{BASELINE}: the suite has no scenario for `{entry}`; remove it (or run with --bless)"
+        ));
+    }
+    match earlier_versions(workspace) {
+        Ok(versions) => {
+            // An entry may be missing from many commits; one is enough to name.
+            let grown: BTreeMap<String, String> = versions
+                .into_iter()
+                .flat_map(|(commit, older)| {
+                    baseline.grown_since(&older).into_iter().map(move |entry| (entry, commit.clone()))
+                })
+                .collect();
+            broken.extend(grown.into_iter().map(|(entry, commit)| {
+                format!("{BASELINE}: `{entry}` is not in commit {commit}; the list may only shrink, so make it pass")
+            }));
+        }
+        Err(error) => broken.push(format!("cannot compare {BASELINE} with its history: {error}")),
+    }
+    broken
+}
+
+/// Every committed version of the baseline that can still be read.
+fn earlier_versions(workspace: &Workspace) -> Result<Vec<(String, Baseline)>> {
+    let git =
+        |arguments: &[&str]| run::output(Command::new("git").current_dir(&workspace.root).args(arguments));
+    if !workspace.root.join(".git").exists() {
+        println!("note: no git history here, so whether {BASELINE} has grown is not checked");
+        return Ok(Vec::new());
+    }
+    // The first question fails when git refuses to work here, the second when the branch has no commit yet.
+    git(&["rev-parse", "--git-dir"])?;
+    if git(&["rev-parse", "--verify", "--quiet", "HEAD"]).is_err() {
+        return Ok(Vec::new());
+    }
+    let mut versions = Vec::new();
+    for commit in git(&["rev-list", "HEAD", "--", BASELINE])?.lines() {
+        // A commit that deleted the file, or one from before today's format, has nothing to compare with.
+        let Ok(text) = git(&["show", &format!("{commit}:./{BASELINE}")]) else { continue };
+        match Baseline::parse(&text) {
+            Ok(older) => versions.push((commit.chars().take(10).collect(), older)),
+            Err(error) => println!("note: {BASELINE} at commit {commit} is skipped: {error}"),
+        }
+    }
+    Ok(versions)
+}
+
+/// Prints the tables and says how many scenarios are not as the baseline says.
+fn report(suite: &Suite, baseline: &Baseline, results: &[(Scenario, Failing)]) -> usize {
+    let mut rows: BTreeMap<(Side, &str), Row> = BTreeMap::new();
+    let mut details = Vec::new();
+    for (scenario, failing) in results {
+        let row = rows.entry((scenario.side, &scenario.revision)).or_default();
+        let tally = match scenario.weight {
+            Weight::Scored => &mut row.scored,
+            Weight::Unscored => &mut row.unscored,
+        };
+        tally.total += 1;
+        match baseline.judge(scenario, failing) {
+            Verdict::Passed => tally.passed += 1,
+            Verdict::Known(entries) => {
+                row.known += 1;
+                for (entry, reason) in entries {
+                    row.reasons.entry(reason).or_default().push(entry);
+                }
+            }
+            Verdict::Failed(lines) => {
+                row.failed += 1;
+                let Scenario { side, revision, name, .. } = scenario;
+                details.push(format!("FAILED {side} {revision} {name}\n    {}", lines.join("\n    ")));
+            }
+        }
+    }
+    for ((side, revision), row) in &rows {
+        for (reason, entries) in &row.reasons {
+            println!(
+                "{side} {revision}, {} in the baseline ({reason}): {}",
+                entries.len(),
+                entries.join(", ")
+            );
+        }
+    }
+    for detail in &details {
+        println!("{detail}");
+    }
+    if !details.is_empty() {
+        println!("what each of them wrote: {}/SIDE-REVISION/SCENARIO", suite.results.display());
+    }
+    println!("side    revision    scored passed  unscored passed  in the baseline  failed");
+    for ((side, revision), Row { scored, unscored, known, failed, .. }) in &rows {
+        let (scored, unscored) = (scored.shown(), unscored.shown());
+        println!("{side:6}  {revision:10}  {scored:>13}  {unscored:>15}  {known:>15}  {failed:>6}");
+    }
+    let sum = |count: fn(&Row) -> usize| rows.values().map(count).sum::<usize>();
+    let passed = sum(|row| row.scored.passed + row.unscored.passed);
+    let failed = sum(|row| row.failed);
+    println!("conformance: {passed} passed, {failed} failed, {} in the baseline", sum(|row| row.known));
+    failed
+}
+
+#[derive(Default)]
+struct Row {
+    scored: Tally,
+    unscored: Tally,
+    known: usize,
+    failed: usize,
+    reasons: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    total: usize,
+}
+
+impl Tally {
+    fn shown(&self) -> String {
+        format!("{} of {}", self.passed, self.total)
+    }
+}
+
+const BASELINE: &str = "conformance/baseline.toml";
+/// The suite's runner is a Node process each time, and the timing in a few scenarios suffers when there are many.
+const LANES: usize = 2;

@@ -1,0 +1,159 @@
+//! Do the crates that users of `toolway` have to build stay few, single and freely licensed?
+//!
+//! Counted are normal dependencies on this platform, the workspace's own crates among them: what a user waits for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::licence;
+use crate::run::{self, Result};
+use crate::workspace::Workspace;
+
+/// Checks the three rules and prints the counts.
+pub(crate) fn run(workspace: &Workspace) -> Result {
+    let mut broken = Vec::new();
+    for Budget { title, features, limit } in &BUDGETS {
+        let count = tree(workspace, features)?.len();
+        println!("{count:3} crates of at most {limit} with {title}");
+        if count > *limit {
+            broken.push(format!(
+                "toolway with {title} brings {count} crates, the budget is {limit}: find out with `cargo tree -p toolway -e \
+                 normal {}` which one is new, and do without it or raise the budget in xtask/src/dependencies.rs",
+                features.join(" ")
+            ));
+        }
+    }
+    broken.extend(duplicates(&tree(workspace, &["--all-features"])?));
+    let everywhere = tree(workspace, &["--all-features", "--target=all"])?;
+    for Crate { name, version, licence } in &everywhere {
+        let verdict = match licence::is_allowed(licence) {
+            Ok(true) => continue,
+            Ok(false) => format!("is under `{licence}`, which is not among the allowed"),
+            Err(error) => format!("has the licence expression `{licence}`, which cannot be read: {error}"),
+        };
+        broken.push(format!("{name} {version} {verdict}; do without it or see xtask/src/licence.rs"));
+    }
+    println!("{} crates with every feature on every platform, licences looked at", everywhere.len());
+    if broken.is_empty() { Ok(()) } else { Err(broken.join("\n")) }
+}
+
+struct Budget {
+    title: &'static str,
+    features: &'static [&'static str],
+    limit: usize,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Crate {
+    name: String,
+    version: String,
+    licence: String,
+}
+
+/// The crates below `toolway`, without itself.
+fn tree(workspace: &Workspace, features: &[&str]) -> Result<BTreeSet<Crate>> {
+    let mut command =
+        workspace.cargo(&["tree", "-p", "toolway", "-e", "normal", "--prefix=none", "--format={p}|{l}"]);
+    let mut crates = parse_tree(&run::output(command.args(features))?)?;
+    crates.retain(|found| found.name != "toolway");
+    Ok(crates)
+}
+
+/// A line is `name vVERSION (a note) …|LICENCE`, followed by ` (*)` when the crate was shown before.
+fn parse_tree(text: &str) -> Result<BTreeSet<Crate>> {
+    let parse_line = |line: &str| {
+        let (package, licence) = line.split_once('|')?;
+        let mut words = package.split_whitespace();
+        let name = words.next()?.to_owned();
+        let version = words.next()?.strip_prefix('v')?.to_owned();
+        let licence = licence.trim().trim_end_matches("(*)").trim_end().to_owned();
+        Some(Crate { name, version, licence })
+    };
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            parse_line(line)
+                .ok_or_else(|| format!("`cargo tree` printed a line that is not understood: {line}"))
+        })
+        .collect()
+}
+
+fn duplicates(crates: &BTreeSet<Crate>) -> Vec<String> {
+    let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for found in crates {
+        versions.entry(&found.name).or_default().push(&found.version);
+    }
+    versions.retain(|_, versions| versions.len() > 1);
+    let mut broken: Vec<String> = versions
+        .iter()
+        .filter(|(name, _)| !TWO_VERSIONS.iter().any(|(allowed, _)| allowed == *name))
+        .map(|(name, versions)| {
+            format!(
+                "toolway brings {name} in the versions {}: `cargo tree -p toolway -e normal --all-features -d` shows who \
+                 asks for which; move to one, or list it with its reason in xtask/src/dependencies.rs",
+                versions.join(" and ")
+            )
+        })
+        .collect();
+    for (name, _) in TWO_VERSIONS.iter().filter(|(name, _)| !versions.contains_key(name)) {
+        broken
+            .push(format!("{name} comes in one version only now; remove it from xtask/src/dependencies.rs"));
+    }
+    broken
+}
+
+const BUDGETS: [Budget; 2] = [
+    Budget { title: "its default features", features: &[], limit: 45 },
+    Budget {
+        title: "server, client, stdio, http and macros",
+        features: &["--no-default-features", "--features=server,client,stdio,http,macros"],
+        limit: 60,
+    },
+];
+/// Crates that may come in two versions, each with the reason.
+const TWO_VERSIONS: [(&str, &str); 0] = [];
+
+#[cfg(test)]
+mod tests {
+    use super::{duplicates, parse_tree};
+
+    const TREE: &str = "\
+toolway v0.1.0 (/somewhere/crates/toolway)|MIT OR Apache-2.0
+serde v1.0.229|MIT OR Apache-2.0
+serde_derive v1.0.229 (proc-macro)|MIT OR Apache-2.0
+syn v2.0.1|MIT (*)
+
+syn v3.0.9|MIT
+serde v1.0.229|MIT OR Apache-2.0 (*)
+";
+
+    #[test]
+    fn a_crate_counts_once_however_often_the_tree_shows_it() {
+        let crates = parse_tree(TREE).unwrap();
+        let shown: Vec<_> = crates
+            .iter()
+            .map(|found| format!("{} {} {}", found.name, found.version, found.licence))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "serde 1.0.229 MIT OR Apache-2.0",
+                "serde_derive 1.0.229 MIT OR Apache-2.0",
+                "syn 2.0.1 MIT",
+                "syn 3.0.9 MIT",
+                "toolway 0.1.0 MIT OR Apache-2.0",
+            ]
+        );
+        assert!(parse_tree("nonsense").is_err());
+    }
+
+    #[test]
+    fn two_versions_of_a_crate_are_named() {
+        let broken = duplicates(&parse_tree(TREE).unwrap());
+        assert_eq!(broken.len(), 1);
+        assert!(
+            broken[0].starts_with("toolway brings syn in the versions 2.0.1 and 3.0.9:"),
+            "{}",
+            broken[0]
+        );
+    }
+}

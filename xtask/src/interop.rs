@@ -1,0 +1,98 @@
+//! Do the clients of the other SDKs work with a Toolway server?
+//!
+//! The example `hello` is the server; `interop/client.py` and `interop/client.mjs` are small programs over the official SDKs.
+//! Both take the same command line, `stdio -- COMMAND…` or `http URL`, and leave with 0 when all went well.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::node::Node;
+use crate::python::Python;
+use crate::run::{self, Result};
+use crate::serve::Listening;
+use crate::test;
+use crate::workspace::Workspace;
+
+/// Runs every client over every transport.
+pub(crate) fn run(workspace: &Workspace) -> Result {
+    let directory = workspace.target.join("interop");
+    let clients =
+        [python_client(workspace, &directory.join("py"))?, node_client(workspace, directory.join("node"))?];
+    test::build_programs(workspace)?;
+    let hello = workspace.debug_program("examples/hello");
+
+    let mut rows = Vec::new();
+    for Client { name, program, script } in &clients {
+        for transport in ["stdio", "http"] {
+            println!("-- {name} over {transport}");
+            let start = Instant::now();
+            let mut command = Command::new(program);
+            command.arg(script).arg(transport).current_dir(&workspace.root);
+            let log = directory.join("hello.log");
+            // Held until the client is done; the drop ends it.
+            let server = match transport {
+                "http" => Some(Listening::start(
+                    &hello,
+                    |port| vec!["--http".into(), format!("127.0.0.1:{port}")],
+                    log,
+                )?),
+                _ => None,
+            };
+            match &server {
+                Some(server) => command.arg(server.url()),
+                None => command.arg("--").arg(&hello),
+            };
+            let verdict = match run::within(LIMIT, &mut command)? {
+                Some(status) if status.success() => "ok".to_owned(),
+                Some(status) => format!("FAILED with {}", run::ending(status)),
+                None => format!("FAILED, not done after {} s", LIMIT.as_secs()),
+            };
+            if verdict != "ok" {
+                println!("   {verdict}; to repeat it: {}", run::shown(&command));
+            }
+            rows.push((*name, transport, start.elapsed().as_secs_f64(), verdict));
+        }
+    }
+    println!("client                                transport  seconds  result");
+    for (name, transport, seconds, verdict) in &rows {
+        println!("{name:36}  {transport:9}  {seconds:7.1}  {verdict}");
+    }
+    let failed = rows.iter().filter(|(.., verdict)| verdict != "ok").count();
+    println!("interop: {} passed, {failed} failed", rows.len() - failed);
+    if failed == 0 {
+        Ok(())
+    } else {
+        Err(format!(
+            "interop: {failed} of {} combinations failed; what each client said is above",
+            rows.len()
+        ))
+    }
+}
+
+struct Client {
+    name: &'static str,
+    program: PathBuf,
+    script: PathBuf,
+}
+
+fn python_client(workspace: &Workspace, prefix: &Path) -> Result<Client> {
+    let python = Python::install(prefix, &[PYTHON_SDK])?;
+    let program = PathBuf::from(python.command("python").get_program());
+    Ok(Client { name: PYTHON_SDK, program, script: workspace.root.join("interop/client.py") })
+}
+
+fn node_client(workspace: &Workspace, prefix: PathBuf) -> Result<Client> {
+    let node = Node::install(prefix, &[NODE_SDK])?;
+    // A module finds packages only next to itself or above, so it has to stand next to them.
+    let source = workspace.root.join("interop/client.mjs");
+    let script = node.prefix.join("client.mjs");
+    fs::copy(&source, &script)
+        .map_err(|error| format!("could not copy {} to {}: {error}", source.display(), script.display()))?;
+    Ok(Client { name: NODE_SDK, program: node.program, script })
+}
+
+const PYTHON_SDK: &str = "mcp==2.3.0";
+const NODE_SDK: &str = "@modelcontextprotocol/client@2.4.0";
+const LIMIT: Duration = Duration::from_mins(1);

@@ -1,0 +1,127 @@
+//! May we depend on a crate under this licence expression?
+//!
+//! An SPDX expression in the form that crates use: names joined by `OR`, `AND` and `WITH`, parentheses, and the slash of
+//! older manifests, which crates.io reads as `OR`.
+
+/// Whether the expression can be satisfied with allowed licences only; an error when it is no such expression.
+pub(crate) fn is_allowed(expression: &str) -> Result<bool, String> {
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let mut parser = Parser { words: &words };
+    let allowed = parser.either()?;
+    match parser.words {
+        [] => Ok(allowed),
+        [word, ..] => Err(format!("did not expect `{word}` there")),
+    }
+}
+
+struct Parser<'a> {
+    words: &'a [&'a str],
+}
+
+impl<'a> Parser<'a> {
+    /// `both OR both …`; `OR` binds weakest.
+    fn either(&mut self) -> Result<bool, String> {
+        let mut allowed = self.both()?;
+        while self.take("OR") {
+            // Not `||`: the right side has to be read in any case.
+            allowed |= self.both()?;
+        }
+        Ok(allowed)
+    }
+
+    /// `one AND one …`
+    fn both(&mut self) -> Result<bool, String> {
+        let mut allowed = self.one()?;
+        while self.take("AND") {
+            allowed &= self.one()?;
+        }
+        Ok(allowed)
+    }
+
+    /// A name, or an expression in parentheses.
+    fn one(&mut self) -> Result<bool, String> {
+        if self.take("(") {
+            let allowed = self.either()?;
+            return if self.take(")") { Ok(allowed) } else { Err("a `)` is missing".to_owned()) };
+        }
+        let name = self.name()?;
+        if self.take("WITH") {
+            // An exception only permits more than its licence does.
+            self.name()?;
+        }
+        Ok(ALLOWED.contains(&name.trim_end_matches('+')))
+    }
+
+    fn name(&mut self) -> Result<&'a str, String> {
+        match self.words {
+            [] => Err("it ends where a licence should be".to_owned()),
+            [word @ ("OR" | "AND" | "WITH" | "(" | ")"), ..] => {
+                Err(format!("`{word}` where a licence should be"))
+            }
+            [word, rest @ ..] => {
+                self.words = rest;
+                Ok(word)
+            }
+        }
+    }
+
+    fn take(&mut self, word: &str) -> bool {
+        let found = self.words.first() == Some(&word);
+        if found {
+            self.words = &self.words[1..];
+        }
+        found
+    }
+}
+
+/// Licences that ask no more of a program's author than to name whose work it is.
+const ALLOWED: [&str; 11] = [
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::is_allowed;
+
+    #[test]
+    fn or_needs_one_side_and_and_needs_both() {
+        let rows = [
+            ("MIT", true),
+            ("MIT OR Apache-2.0", true),
+            ("MIT/Apache-2.0", true),
+            ("GPL-3.0-only", false),
+            ("GPL-3.0-only OR MIT", true),
+            ("GPL-3.0-only/MIT", true),
+            ("MIT AND GPL-3.0-only", false),
+            ("(MIT OR Apache-2.0) AND Unicode-3.0", true),
+            ("(MIT OR GPL-3.0-only) AND (GPL-2.0-only OR ISC)", true),
+            // `AND` binds tighter than `OR`.
+            ("MIT OR ISC AND GPL-3.0-only", true),
+            ("GPL-3.0-only AND MIT OR GPL-2.0-only", false),
+            ("Apache-2.0 WITH LLVM-exception OR GPL-2.0-only", true),
+            ("GPL-2.0-only WITH Classpath-exception-2.0", false),
+            ("Apache-2.0+", true),
+        ];
+        for (expression, expected) in rows {
+            assert_eq!(is_allowed(expression), Ok(expected), "{expression}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_expression_is_an_error() {
+        for expression in ["", "MIT OR", "AND MIT", "(MIT", "MIT)", "MIT Apache-2.0", "MIT WITH"] {
+            assert!(is_allowed(expression).is_err(), "{expression}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Which commands does the project have besides cargo's own?
+//!
+//! `cargo xtask COMMAND` runs everything that needs more than one cargo call: the whole test run, the check that CI runs, the
+//! official conformance suite, interop with the other SDKs and the instruction counts. Each command sets up what it needs
+//! under `target/` and has its own file; this one only chooses between them.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "a tool run from a terminal: standard output is where its reader looks"
+)]
+
+mod arguments;
+mod baseline;
+mod check;
+mod conformance;
+mod counts;
+mod dependencies;
+mod interop;
+mod licence;
+mod node;
+mod python;
+mod run;
+mod serve;
+mod suite;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use arguments::Arguments;
+use run::Result;
+use workspace::Workspace;
+
+fn main() -> ExitCode {
+    match dispatch() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch() -> Result {
+    let (command, mut arguments) = Arguments::from_command_line();
+    let command = command.unwrap_or_default();
+    if matches!(command.as_str(), "" | "help" | "--help" | "-h") || arguments.flag("--help") {
+        println!("{USAGE}");
+        return Ok(());
+    }
+    match command.as_str() {
+        "test" => {
+            arguments.finish()?;
+            test::run(&Workspace::find()?)
+        }
+        "check" => {
+            arguments.finish()?;
+            check::run(&Workspace::find()?)
+        }
+        "conformance" => {
+            let options = conformance::Options::parse(arguments)?;
+            conformance::run(&Workspace::find()?, &options)
+        }
+        "interop" => {
+            arguments.finish()?;
+            interop::run(&Workspace::find()?)
+        }
+        "counts" => {
+            let mode = if arguments.flag("--bless") { counts::Mode::Bless } else { counts::Mode::Compare };
+            arguments.finish()?;
+            counts::run(&Workspace::find()?, mode)
+        }
+        other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
+    }
+}
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test          every test: unit, integration, doctests, conformance, interop
+  check         everything CI runs: format, clippy, the tests, each feature alone, docs, dependency rules,
+                typos, instruction counts
+  conformance   the official MCP conformance suite, strictly, against conformance/baseline.toml
+                  --only SCENARIO          only this scenario
+                  --side server|client     only this side
+                  --revision REVISION      only this revision (2025-11-25 or 2026-07-28)
+                  --bless                  rewrite the baseline from the results
+  interop       the clients of the Python and TypeScript SDKs against the example `hello`
+  counts        instructions per operation against bench/budget.toml
+                  --bless                  rewrite the budget from the results
+
+Needs Rust, Node with npm, Python 3 with venv, and for `counts` valgrind; the rest is installed under target/.";

@@ -1,0 +1,87 @@
+//! How is a server under test started, and how do we know that it listens?
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::run::{self, KilledOnDrop, Result};
+
+/// A server on a port of its own, ended when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Listening {
+    process: KilledOnDrop,
+    port: u16,
+    log: PathBuf,
+}
+
+impl Listening {
+    /// Starts `program` with the arguments made from a free port and waits until the port accepts connections.
+    pub(crate) fn start(
+        program: &Path,
+        arguments: impl FnOnce(u16) -> Vec<String>,
+        log: PathBuf,
+    ) -> Result<Self> {
+        let port = free_port()?;
+        let (out, err) =
+            log_files(&log).map_err(|error| format!("could not write {}: {error}", log.display()))?;
+        let mut command = Command::new(program);
+        command.args(arguments(port)).stdout(out).stderr(err);
+        let mut server = Self { process: KilledOnDrop::spawn(&mut command)?, port, log };
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let deadline = Instant::now() + START_LIMIT;
+        while TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_err() {
+            if let Some(how) = server.ended()? {
+                return Err(format!("`{}` ended before it listened, with {how}", run::shown(&command)));
+            }
+            if Instant::now() > deadline {
+                let seconds = START_LIMIT.as_secs();
+                let log = server.log.display();
+                return Err(format!(
+                    "`{}` does not listen on port {port} after {seconds} s; see {log}",
+                    run::shown(&command)
+                ));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+
+    /// The address of its MCP endpoint.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}:{}/mcp", Ipv4Addr::LOCALHOST, self.port)
+    }
+
+    /// How it ended and its last words, if it has ended.
+    pub(crate) fn ended(&mut self) -> Result<Option<String>> {
+        Ok(self.process.try_wait()?.map(|status| {
+            let text = fs::read_to_string(&self.log).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            let last_words = lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n      ");
+            format!("{}; the end of {}:\n      {last_words}", run::ending(status), self.log.display())
+        }))
+    }
+}
+
+/// A port nobody listens on at the moment. Somebody else may take it before the server does; the server then says so and
+/// a second run helps.
+fn free_port() -> Result<u16> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(|error| format!("could not find a free port on 127.0.0.1: {error}"))
+}
+
+fn log_files(log: &Path) -> std::io::Result<(File, File)> {
+    if let Some(parent) = log.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    // Appending keeps the last words of the server that this one replaces.
+    let file = File::options().create(true).append(true).open(log)?;
+    Ok((file.try_clone()?, file))
+}
+
+const START_LIMIT: Duration = Duration::from_secs(10);
+const LAST_WORDS: usize = 15;

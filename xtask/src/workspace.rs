@@ -1,0 +1,70 @@
+//! Where are the sources, where does cargo build, and which features does a crate have?
+//!
+//! Cargo is asked rather than guessed: `CARGO_TARGET_DIR` and `.cargo/config.toml` may move the target directory.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::run::{self, Result};
+
+/// The workspace this program belongs to.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    /// The directory with the workspace's `Cargo.toml`.
+    pub(crate) root: PathBuf,
+    /// Where cargo puts what it builds.
+    pub(crate) target: PathBuf,
+    metadata: Value,
+}
+
+impl Workspace {
+    /// Asks cargo, from this crate's directory when `cargo run` tells it and from the current one otherwise.
+    pub(crate) fn find() -> Result<Self> {
+        let mut command = Command::new(cargo_program());
+        command.args(["metadata", "--no-deps", "--format-version", "1"]);
+        if let Some(here) = env::var_os("CARGO_MANIFEST_DIR") {
+            command.current_dir(here);
+        }
+        let metadata: Value = serde_json::from_str(&run::output(&mut command)?)
+            .map_err(|error| format!("`cargo metadata` did not write JSON: {error}"))?;
+        let path = |key: &str| {
+            metadata[key]
+                .as_str()
+                .map(PathBuf::from)
+                .ok_or_else(|| format!("`cargo metadata` has no `{key}`"))
+        };
+        Ok(Self { root: path("workspace_root")?, target: path("target_directory")?, metadata })
+    }
+
+    /// A cargo command in the workspace's root.
+    pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(cargo_program());
+        command.current_dir(&self.root).args(arguments);
+        command
+    }
+
+    /// A program that `cargo build` has put into the debug directory.
+    pub(crate) fn debug_program(&self, name: &str) -> PathBuf {
+        self.target.join("debug").join(format!("{name}{}", env::consts::EXE_SUFFIX))
+    }
+
+    /// The features a crate of the workspace declares, without `default`.
+    pub(crate) fn features(&self, package: &str) -> Result<Vec<String>> {
+        let packages = self.metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        packages
+            .iter()
+            .find(|candidate| candidate["name"] == package)
+            .and_then(|found| found["features"].as_object())
+            .map(|features| features.keys().filter(|name| *name != "default").cloned().collect())
+            .ok_or_else(|| {
+                format!("`cargo metadata` lists no crate `{package}`; is it a member of the workspace?")
+            })
+    }
+}
+
+fn cargo_program() -> std::ffi::OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
