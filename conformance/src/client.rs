@@ -1,6 +1,7 @@
 //! What the client does in each scenario of the suite.
 
 use serde_json::json;
+use toolway::RawJson;
 use toolway::prelude::*;
 
 /// Plays a scenario against the server at `url`.
@@ -12,6 +13,7 @@ pub async fn play(scenario: &str, version: ProtocolVersion, url: &str) -> Result
     match scenario {
         "initialize" | "request-metadata" | "json-schema-ref-no-deref" => list(version, url).await,
         "tools_call" => add_numbers(version, url).await,
+        "json-schema-2020-12-preservation" => echo_schema(version, url).await,
         _ => return Err(format!("this client does not know the scenario {scenario:?} yet")),
     }
     .map_err(|error| format!("{scenario}: {}", chain(&error)))
@@ -29,6 +31,19 @@ async fn add_numbers(version: ProtocolVersion, url: &str) -> toolway::Result<()>
     let client = connect(version, url).await?;
     client.tools().await?;
     client.call("add_numbers", json!({"a": 5, "b": 3})).await.map(drop)
+}
+
+/// Sends a schema back exactly as it came.
+async fn echo_schema(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
+    let client = connect(version, url).await?;
+    for tool in client.tools().await? {
+        if tool.name == "json_schema_2020_12_tool" {
+            let arguments = format!(r#"{{"schema":{}}}"#, tool.input_schema.as_str());
+            let arguments = RawJson::parse(&arguments).expect("a schema inside an object is JSON");
+            client.call("json_schema_echo", arguments).await?;
+        }
+    }
+    Ok(())
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

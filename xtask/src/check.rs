@@ -55,16 +55,16 @@ fn each_feature_alone(workspace: &Workspace) -> Result {
         command.args(["--no-default-features", "--features", feature]);
         let output = command.output().map_err(|error| format!("could not start cargo: {error}"))?;
         let said = String::from_utf8_lossy(&output.stderr);
-        // Dead code under one feature is what this step is there to find, and rustc only warns of it.
-        let verdict = if !output.status.success() {
-            "FAILED"
-        } else if said.lines().any(|line| line.starts_with("warning:")) {
-            "FAILED, warnings"
-        } else {
-            "ok"
+        // A warning is no failure here: `cfg(feature)` stands on whole modules only, so what serves several of them is
+        // unused when few are on. With all features on, clippy denies it.
+        let warnings = said.lines().filter(|line| line.starts_with("warning:")).count();
+        let verdict = match (output.status.success(), warnings) {
+            (false, _) => "FAILED".to_owned(),
+            (true, 0) => "ok".to_owned(),
+            (true, warnings) => format!("ok, {warnings} warnings"),
         };
         println!("{:7.1} s  {shown}: {verdict}", start.elapsed().as_secs_f64());
-        if verdict != "ok" {
+        if !output.status.success() {
             println!("{}\n   $ {}", said.trim_end(), run::shown(&command));
             broken.push(shown);
         }
@@ -72,7 +72,7 @@ fn each_feature_alone(workspace: &Workspace) -> Result {
     if broken.is_empty() {
         Ok(())
     } else {
-        Err(format!("{CRATE} does not compile cleanly with only: {}", broken.join(", ")))
+        Err(format!("{CRATE} does not compile with only: {}", broken.join(", ")))
     }
 }
 

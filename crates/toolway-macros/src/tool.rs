@@ -1,8 +1,9 @@
 //! Which code is written for a tool? The function as it was, a type of its name, and how to call it.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::{ItemFn, ReturnType, Type, TypeReference};
 
 use crate::check;
@@ -32,7 +33,7 @@ fn handler(function: &ItemFn, options: &Options, parameters: &[Parameter]) -> To
     let call = call(function, parameters);
     let checks = parameters.iter().map(|parameter| {
         let ty = owned(&parameter.ty);
-        quote! { mistakes.extend(<#ty as ::toolway::__private::Parameter>::check(states)); }
+        quote_spanned! { parameter.span()=> mistakes.extend(<#ty as ::toolway::__private::Parameter>::check(states)); }
     });
     quote! {
         #[doc = #type_doc]
@@ -72,12 +73,13 @@ fn definition(function: &ItemFn, options: &Options, parameters: &[Parameter]) ->
     // Nothing said: the name is all there is.
     let description = if description.is_empty() { own_name } else { description };
     let title = options.title.iter();
-    let returned = returned(function);
-    let described = parameters.iter().map(|Parameter { name, ty, description, .. }| {
-        let ty_owned = owned(ty);
+    let (returned, span) = returned(function);
+    let output_schema = quote_spanned! { span=> <#returned as ::toolway::__private::IntoToolResult>::output_schema() };
+    let described = parameters.iter().map(|parameter| {
+        let Parameter { name, ty, description } = parameter;
+        let ty = owned(ty);
         let name = name.unraw().to_string();
-        // The bound is asked for where the type stands, so that its lack is shown there.
-        quote_spanned! { syn::spanned::Spanned::span(ty)=> .parameter::<#ty_owned>(#name, #description) }
+        quote_spanned! { parameter.span()=> .parameter::<#ty>(#name, #description) }
     });
     let hints = (!options.hints.is_empty()).then(|| {
         let hints = options.hints.iter().map(|(field, value)| quote! { annotations.#field = ::core::option::Option::Some(#value); });
@@ -92,7 +94,7 @@ fn definition(function: &ItemFn, options: &Options, parameters: &[Parameter]) ->
         let tool = ::toolway::__private::Tool::new(#name, schema.finish()).with_description(#description);
         #(let tool = tool.with_title(#title);)*
         #hints
-        match <#returned as ::toolway::__private::IntoToolResult>::output_schema() {
+        match #output_schema {
             ::core::option::Option::Some(schema) => tool.with_output_schema(schema),
             ::core::option::Option::None => tool,
         }
@@ -104,10 +106,24 @@ fn call(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     let slots: Vec<_> = (0..parameters.len()).map(|index| format_ident!("slot_{index}")).collect();
     let types: Vec<_> = parameters.iter().map(|parameter| owned(&parameter.ty)).collect();
     let names: Vec<_> = parameters.iter().map(|parameter| parameter.name.unraw().to_string()).collect();
+    // Every use of a type stands where the author wrote it: what it lacks is shown there.
+    let fills = parameters.iter().zip(&slots).zip(&types).map(|((parameter, slot), ty)| {
+        quote_spanned! { parameter.span()=> ::toolway::__private::fill::<#ty, A>(&mut self.#slot, map) }
+    });
+    let pushes = parameters.iter().zip(&names).zip(&types).map(|((parameter, name), ty)| {
+        quote_spanned! { parameter.span()=>
+            if <#ty as ::toolway::__private::Parameter>::IS_ARGUMENT { names.push(#name); }
+        }
+    });
+    let takes = parameters.iter().zip(&names).zip(&types).map(|((parameter, name), ty)| {
+        quote_spanned! { parameter.span()=> collected.take::<#ty>(#name, sent, &scope) }
+    });
     let lent = parameters.iter().zip(&slots).map(|(parameter, slot)| match &parameter.ty {
         Type::Reference(_) => quote! { ::core::borrow::Borrow::borrow(&#slot) },
         _ => quote! { #slot },
     });
+    let (returned, span) = returned(function);
+    let respond = quote_spanned! { span=> ::toolway::__private::respond::<#returned> };
     let wait = function.sig.asyncness.map(|_| quote! { .await });
     quote! {
         #[derive(::core::default::Default)]
@@ -123,7 +139,7 @@ fn call(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
             ) -> ::core::result::Result<bool, A::Error> {
                 let _ = &map;
                 match name {
-                    #(#names => ::toolway::__private::fill(&mut self.#slots, map),)*
+                    #(#names => #fills,)*
                     _ => ::core::result::Result::Ok(false),
                 }
             }
@@ -131,7 +147,7 @@ fn call(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
             fn names() -> ::std::vec::Vec<&'static str> {
                 #[allow(unused_mut)]
                 let mut names = ::std::vec::Vec::new();
-                #(if <#types as ::toolway::__private::Parameter>::IS_ARGUMENT { names.push(#names); })*
+                #(#pushes)*
                 names
             }
         }
@@ -141,7 +157,7 @@ fn call(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
             let mut collected = ::toolway::__private::read::<Arguments>(arguments.as_ref())?;
             #(
                 let sent = collected.slots.#slots.take();
-                let #slots = collected.take(#names, sent, &scope);
+                let #slots = #takes;
             )*
             if collected.is_wrong() {
                 return ::core::result::Result::Err(collected.error());
@@ -149,7 +165,7 @@ fn call(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
             let (#(::core::option::Option::Some(#slots),)*) = (#(#slots,)*) else {
                 return ::core::result::Result::Err(collected.error());
             };
-            let result = ::toolway::__private::respond(#ident(#(#lent),*) #wait);
+            let result = #respond(#ident(#(#lent),*) #wait);
             // The scope lives as long as the call; dropping it is what tells others that the call has ended.
             ::core::mem::drop(scope);
             result
@@ -165,9 +181,10 @@ fn owned(ty: &Type) -> TokenStream {
     }
 }
 
-fn returned(function: &ItemFn) -> TokenStream {
+/// What the function returns, and where it says so.
+fn returned(function: &ItemFn) -> (TokenStream, Span) {
     match &function.sig.output {
-        ReturnType::Default => quote! { () },
-        ReturnType::Type(_, ty) => quote! { #ty },
+        ReturnType::Default => (quote! { () }, Span::call_site()),
+        ReturnType::Type(_, ty) => (quote! { #ty }, ty.span()),
     }
 }

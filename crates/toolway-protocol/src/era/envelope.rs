@@ -34,8 +34,8 @@ impl Envelope {
         Ok(Self {
             requested: decode(Key::ProtocolVersion, params.reserved(Key::ProtocolVersion).as_ref())?
                 .ok_or_else(|| missing(params))?,
-            capabilities: decode(Key::ClientCapabilities, Some(&capabilities))?.unwrap_or_default(),
-            client_info: decode(Key::ClientInfo, params.reserved(Key::ClientInfo).as_ref())?,
+            capabilities: decode_object(Key::ClientCapabilities, Some(&capabilities))?.unwrap_or_default(),
+            client_info: decode_object(Key::ClientInfo, params.reserved(Key::ClientInfo).as_ref())?,
             log_level: decode(Key::LogLevel, params.reserved(Key::LogLevel).as_ref())?,
         })
     }
@@ -67,6 +67,16 @@ fn decode<T: serde::de::DeserializeOwned>(key: Key, text: Option<&RawJson>) -> R
     text.decode()
         .map(Some)
         .map_err(|error| RpcError::invalid_params(format!("wrong `{}` in `params._meta`: {error}", key.name())))
+}
+
+/// Derived decoders also take an array for an object; the protocol does not.
+fn decode_object<T: serde::de::DeserializeOwned>(key: Key, text: Option<&RawJson>) -> Result<Option<T>, RpcError> {
+    match text {
+        Some(text) if !text.is_object() => {
+            Err(RpcError::invalid_params(format!("`{}` in `params._meta` must be an object", key.name())))
+        }
+        text => decode(key, text),
+    }
 }
 
 /// The refusal of a request that lacks what every stateless request must carry.

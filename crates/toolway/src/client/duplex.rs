@@ -40,8 +40,14 @@ impl Client {
 /// How many messages may wait to be written.
 const MAX_WAITING: usize = 64;
 
+/// A line, and whom to tell that it is on its way: a client that is dropped right after has said it.
+struct Queued {
+    line: Vec<u8>,
+    written: oneshot::Sender<()>,
+}
+
 struct Pipe {
-    outgoing: mpsc::Sender<Vec<u8>>,
+    outgoing: mpsc::Sender<Queued>,
     pending: Pending,
     tasks: [AbortHandle; 2],
 }
@@ -65,7 +71,9 @@ impl Pipe {
             Some(id) => Some(self.pending.wait(id)?),
             None => None,
         };
-        self.outgoing.send(line).await.map_err(|_| gone())?;
+        let (written, on_its_way) = oneshot::channel();
+        self.outgoing.send(Queued { line, written }).await.map_err(|_| gone())?;
+        on_its_way.await.map_err(|_| gone())?;
         match waiting {
             Some(waiting) => waiting.reply().await.map(Some),
             None => Ok(None),
@@ -110,16 +118,18 @@ async fn read(mut reader: impl AsyncRead + Unpin, pending: Pending) {
     pending.close();
 }
 
-async fn write(mut writer: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Vec<u8>>) {
-    while let Some(line) = queue.recv().await {
-        let written = async {
+async fn write(mut writer: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Queued>) {
+    while let Some(Queued { line, written }) = queue.recv().await {
+        let write = async {
             writer.write_all(&line).await?;
             writer.flush().await
         };
-        if let Err(error) = written.await {
+        if let Err(error) = write.await {
             tracing::debug!(%error, "the server's input broke");
             return;
         }
+        // Nobody waits any more: the call was dropped.
+        let _ = written.send(());
     }
 }
 

@@ -81,6 +81,7 @@ pub trait Parameter: Sized + Send {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missing;
 
+#[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send> Parameter for T {
     const IS_ARGUMENT: bool = true;
 

@@ -35,7 +35,7 @@ pub trait IntoToolResult {
 }
 
 /// What `#[tool]` calls on a function's return value.
-pub fn respond(value: impl IntoToolResult) -> Result<CallToolResult, ToolError> {
+pub fn respond<T: IntoToolResult>(value: T) -> Result<CallToolResult, ToolError> {
     value.into_tool_result()
 }
 

@@ -1,1 +1,222 @@
-//! todo
+//! HTTP: who may come in, and what travels outside of the message.
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use toolway::prelude::*;
+use toolway::server::http::{Hosts, HttpBody, HttpService, Origins};
+
+#[tool]
+fn add(a: f64, b: f64) -> f64 {
+    a + b
+}
+
+pub(crate) fn service() -> HttpService {
+    Server::new("http", "1.0.0").tools(tools![add]).http().unwrap()
+}
+
+pub(crate) fn ping() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+}
+
+/// A request that would be answered; tests change what they are about.
+pub(crate) fn post(body: &Value) -> Request<Full<Bytes>> {
+    Request::post("/mcp")
+        .header("host", "localhost:8000")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .body(Full::new(body.to_string().into()))
+        .unwrap()
+}
+
+pub(crate) async fn read(response: Response<HttpBody>) -> (StatusCode, Value) {
+    let status = response.status();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let value = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() };
+    (status, value)
+}
+
+fn with(mut request: Request<Full<Bytes>>, name: &'static str, values: &[&str]) -> Request<Full<Bytes>> {
+    request.headers_mut().remove(name);
+    for value in values {
+        request.headers_mut().append(name, value.parse().unwrap());
+    }
+    request
+}
+
+#[tokio::test]
+async fn only_loopback_names_are_served_unless_told_otherwise() {
+    let ours = service();
+    let theirs = service().hosts(["api.example", "other.example:9000"]);
+    let any = service().hosts(Hosts::Any);
+    for (host, by_ours, by_theirs) in [
+        (vec!["localhost"], 200, 200),
+        (vec!["localhost:1234"], 200, 200),
+        (vec!["127.0.0.1:8000"], 200, 200),
+        (vec!["[::1]:8000"], 200, 200),
+        (vec!["LocalHost"], 200, 200),
+        (vec!["api.example"], 403, 200),
+        (vec!["API.example:8443"], 403, 200),
+        (vec!["other.example"], 403, 403),
+        (vec!["other.example:9000"], 403, 200),
+        (vec!["evil.example"], 403, 403),
+        (vec!["localhost.evil.example"], 403, 403),
+        (vec!["127.0.0.1.evil.example"], 403, 403),
+        (vec!["user@localhost@evil.example"], 403, 403),
+        (vec!["127.0.0.2"], 403, 403),
+        (vec!["localhost", "evil.example"], 403, 403),
+        (vec![""], 403, 403),
+        (vec![], 403, 403),
+    ] {
+        let request = || with(post(&ping()), "host", &host);
+        assert_eq!(ours.handle(request()).await.status(), by_ours, "{host:?}");
+        assert_eq!(theirs.handle(request()).await.status(), by_theirs, "{host:?}");
+        assert_eq!(any.handle(request()).await.status(), 200, "{host:?}");
+    }
+}
+
+#[tokio::test]
+async fn only_pages_of_loopback_names_may_call_unless_told_otherwise() {
+    let ours = service();
+    let theirs = service().origins(["https://app.example"]);
+    let any = service().origins(Origins::Any);
+    for (origin, by_ours, by_theirs) in [
+        (vec![], 200, 200),
+        (vec!["http://localhost:3000"], 200, 200),
+        (vec!["https://127.0.0.1"], 200, 200),
+        (vec!["http://[::1]:5173"], 200, 200),
+        (vec!["https://app.example"], 403, 200),
+        (vec!["https://APP.example"], 403, 200),
+        (vec!["http://app.example"], 403, 403),
+        (vec!["https://app.example:444"], 403, 403),
+        (vec!["null"], 403, 403),
+        (vec!["http://evil.example"], 403, 403),
+        (vec!["http://localhost.evil.example"], 403, 403),
+        (vec!["file://localhost"], 403, 403),
+        (vec!["http://localhost", "http://evil.example"], 403, 403),
+    ] {
+        let request = || with(post(&ping()), "origin", &origin);
+        assert_eq!(ours.handle(request()).await.status(), by_ours, "{origin:?}");
+        assert_eq!(theirs.handle(request()).await.status(), by_theirs, "{origin:?}");
+        assert_eq!(any.handle(request()).await.status(), 200, "{origin:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_setting_to_change() {
+    let (status, body) = read(service().handle(with(post(&ping()), "host", &["evil.example"])).await).await;
+    assert_eq!(status, 403);
+    assert!(body["error"]["message"].as_str().unwrap().contains(r#".hosts(["evil.example"])"#), "{body}");
+    let (_, body) = read(service().handle(with(post(&ping()), "origin", &["http://evil.example"])).await).await;
+    assert!(body["error"]["message"].as_str().unwrap().contains(r#".origins(["http://evil.example"])"#), "{body}");
+}
+
+#[tokio::test]
+async fn the_guard_comes_before_everything_else() {
+    // Each of these would be refused for another reason too.
+    for method in ["GET", "DELETE", "OPTIONS", "PUT", "POST"] {
+        let mut request = with(with(post(&ping()), "host", &["evil.example"]), "content-type", &["text/plain"]);
+        *request.method_mut() = method.parse().unwrap();
+        assert_eq!(service().handle(request).await.status(), 403, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_a_json_post_is_turned_away() {
+    for method in ["GET", "DELETE", "OPTIONS", "PUT", "PATCH", "HEAD"] {
+        let mut request = post(&ping());
+        *request.method_mut() = method.parse().unwrap();
+        let response = service().handle(request).await;
+        assert_eq!(response.status(), 405, "{method}");
+        assert_eq!(response.headers()["allow"], "POST");
+    }
+    for (content_type, status) in [
+        (vec!["application/json"], 200),
+        (vec!["Application/JSON; charset=utf-8"], 200),
+        (vec!["text/plain"], 415),
+        (vec!["application/jsonp"], 415),
+        (vec!["application/x-www-form-urlencoded"], 415),
+        (vec![], 415),
+    ] {
+        let response = service().handle(with(post(&ping()), "content-type", &content_type)).await;
+        assert_eq!(response.status(), status, "{content_type:?}");
+    }
+    for (accept, status) in [
+        (vec![], 200),
+        (vec!["*/*"], 200),
+        (vec!["application/json"], 200),
+        (vec!["text/event-stream", "application/json"], 200),
+        (vec!["text/html, application/*;q=0.8"], 200),
+        (vec!["text/html"], 406),
+    ] {
+        assert_eq!(service().handle(with(post(&ping()), "accept", &accept)).await.status(), status, "{accept:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_limit_is_refused() {
+    let body = ping();
+    let length = body.to_string().len();
+    assert_eq!(service().max_body(length).handle(post(&body)).await.status(), 200);
+    assert_eq!(service().max_body(length - 1).handle(post(&body)).await.status(), 413);
+    // Also when nobody says beforehand how long it is.
+    let stream = http_body_util::StreamBody::new(Endless);
+    let (parts, _) = post(&body).into_parts();
+    assert_eq!(service().handle(Request::from_parts(parts, stream)).await.status(), 413);
+}
+
+/// A body that never ends.
+struct Endless;
+
+impl futures_core::Stream for Endless {
+    type Item = Result<http_body::Frame<Bytes>, std::convert::Infallible>;
+
+    fn poll_next(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        std::task::Poll::Ready(Some(Ok(http_body::Frame::data(Bytes::from_static(&[b' '; 1 << 16])))))
+    }
+}
+
+#[tokio::test]
+async fn broken_messages_are_bad_requests_with_a_message() {
+    for (body, code, id) in [
+        (&b"{"[..], -32700, Value::Null),
+        (b"", -32700, Value::Null),
+        (b"[]", -32600, Value::Null),
+        (br#"{"id":3,"method":"ping"}"#, -32600, json!(3)),
+    ] {
+        let (parts, _) = post(&ping()).into_parts();
+        let response = service().handle(Request::from_parts(parts, Full::new(Bytes::from_static(body)))).await;
+        assert_eq!(response.headers()["content-type"], "application/json");
+        let (status, body) = read(response).await;
+        assert_eq!(status, 400);
+        assert_eq!(body["error"]["code"], code, "{body}");
+        assert_eq!(body.get("id").cloned().unwrap_or_default(), id);
+    }
+}
+
+#[tokio::test]
+async fn it_mounts_in_a_web_application_at_any_path() {
+    let app = axum::Router::new().nest_service("/deep/mcp", service()).route_service("/flat", service());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    for path in ["/deep/mcp", "/flat"] {
+        let client = Client::connect_http(&format!("http://{address}{path}")).await.unwrap();
+        assert_eq!(client.call("add", json!({"a": 1, "b": 2})).await.unwrap().first_text(), Some("3"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn its_own_socket_answers_at_one_path() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(service().serve(listener));
+    Client::connect_http(&format!("http://{address}/mcp")).await.unwrap();
+    let error = Client::connect_http(&format!("http://{address}/elsewhere")).await.unwrap_err();
+    assert!(error.is_peer_fault(), "{error:?}");
+}

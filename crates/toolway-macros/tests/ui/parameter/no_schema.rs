@@ -1,0 +1,10 @@
+use toolway::prelude::*;
+
+struct Opaque;
+
+#[tool]
+fn take(first: f64, opaque: Opaque) -> f64 {
+    first
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use toolway::prelude::*;
+
+struct Opaque;
+
+#[tool]
+fn give() -> Opaque {
+    Opaque
+}
+
+fn main() {}

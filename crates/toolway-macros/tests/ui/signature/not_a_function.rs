@@ -1,0 +1,8 @@
+use toolway::prelude::*;
+
+#[tool]
+struct Add {
+    a: f64,
+}
+
+fn main() {}
