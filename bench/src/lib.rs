@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use toolway::RawJson;
 use toolway::prelude::*;
 use toolway::server::{CallFuture, Scope, ToolEntry, ToolHandler};
 use toolway::types::{CallToolResult, Tool};
-use toolway::RawJson;
 
 /// The result of `add`.
 #[derive(Debug, Serialize, JsonSchema)]

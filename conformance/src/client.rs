@@ -20,7 +20,11 @@ pub async fn play(scenario: &str, version: ProtocolVersion, url: &str) -> Result
 }
 
 async fn connect(version: ProtocolVersion, url: &str) -> toolway::Result<Client> {
-    Client::builder().info("toolway-conformance", env!("CARGO_PKG_VERSION")).protocol(version).connect_http(url).await
+    Client::builder()
+        .info("toolway-conformance", env!("CARGO_PKG_VERSION"))
+        .protocol(version)
+        .connect_http(url)
+        .await
 }
 
 async fn list(version: ProtocolVersion, url: &str) -> toolway::Result<()> {

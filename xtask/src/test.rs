@@ -64,9 +64,7 @@ fn tests(workspace: &Workspace) -> Result {
             "--no-fail-fast",
         ]));
     }
-    let mut command = workspace.cargo(&["nextest", "run", "--workspace", "--all-features", "--no-fail-fast"]);
-    let config = workspace.root.join("xtask/nextest.toml");
-    run::passes(command.arg("--tool-config-file").arg(format!("xtask:{}", config.display())))
+    run::passes(&mut workspace.cargo(&["nextest", "run", "--workspace", "--all-features", "--no-fail-fast"]))
 }
 
 /// Why a step after a broken build is left out.

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 fn parse_and_classify(_: &Runtime, times: usize) {
     let frame = Bytes::from_static(CALL.as_bytes());
     for _ in 0..times {
-        let Ok(Incoming::One(message)) = parse(frame.clone(), Limits::default()) else { panic!("a good frame") };
+        let Ok(Incoming::One(message)) = parse(&frame, Limits::default()) else { panic!("a good frame") };
         black_box(classify(&message, Door::Pipe)).expect("a good claim");
     }
 }
@@ -71,7 +71,10 @@ fn stateless_http_call(runtime: &Runtime, times: usize) {
 
 /// A list of a hundred tools.
 fn tools_list(runtime: &Runtime, times: usize) {
-    let list = CALL.replace(r#""tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"#, r#""tools/list","params":{"#);
+    let list = CALL.replace(
+        r#""tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"#,
+        r#""tools/list","params":{"#,
+    );
     let service = bench::server(100).expect("a server").http();
     runtime.block_on(async {
         for _ in 0..times {

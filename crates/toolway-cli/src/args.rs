@@ -23,7 +23,7 @@ pub(crate) struct Serve {
     /// The built-in demo server.
     #[arg(long, required = true)]
     pub(crate) demo: bool,
-    /// Serve HTTP at http://ADDRESS/mcp instead of stdin and stdout.
+    /// Serve HTTP, at the path `/mcp` of this address, instead of stdin and stdout.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8000")]
     pub(crate) http: Option<SocketAddr>,
 }

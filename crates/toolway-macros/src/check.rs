@@ -17,7 +17,8 @@ pub(crate) fn check(function: &ItemFn, parameters: &[Parameter], mistakes: &mut 
         mistakes.push(syn::Error::new(variadic.span(), "a tool has a fixed number of parameters"));
     }
     if let Safety::Unsafe(unsafety) = &signature.safety {
-        mistakes.push(syn::Error::new(unsafety.span(), "a tool is called by strangers; it cannot be `unsafe`"));
+        mistakes
+            .push(syn::Error::new(unsafety.span(), "a tool is called by strangers; it cannot be `unsafe`"));
     }
     for parameter in parameters {
         let mut finder = FindImplTrait(false);

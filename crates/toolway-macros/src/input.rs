@@ -4,7 +4,9 @@ use proc_macro2::{Span, TokenStream};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, ExprLit, FnArg, Ident, ItemFn, Lit, LitBool, LitStr, Meta, Pat, PatType, Token, Type};
+use syn::{
+    Attribute, Expr, ExprLit, FnArg, Ident, ItemFn, Lit, LitBool, LitStr, Meta, Pat, PatType, Token, Type,
+};
 
 /// What stands in the parentheses of `#[tool(…)]`.
 #[derive(Default)]
@@ -47,7 +49,9 @@ impl Options {
             let is_true = match value {
                 None => true,
                 Some(Lit::Bool(LitBool { value, .. })) => value,
-                Some(other) => return Err(syn::Error::new(other.span(), format!("`{name}` is `true` or `false`"))),
+                Some(other) => {
+                    return Err(syn::Error::new(other.span(), format!("`{name}` is `true` or `false`")));
+                }
             };
             let field = Ident::new(field, key.span());
             if self.hints.iter().any(|(known, _)| *known == field) {
@@ -62,7 +66,10 @@ impl Options {
             "description" => &mut self.description,
             _ => {
                 let known = "name, title, description, read_only, destructive, idempotent, open_world";
-                return Err(syn::Error::new(key.span(), format!("unknown option `{name}`, known are: {known}")));
+                return Err(syn::Error::new(
+                    key.span(),
+                    format!("unknown option `{name}`, known are: {known}"),
+                ));
             }
         };
         match value {
@@ -119,7 +126,8 @@ pub(crate) fn parameters(function: &mut ItemFn, mistakes: &mut Vec<syn::Error>) 
                 parameters.push(Parameter { name: pattern.ident.clone(), ty: (**ty).clone(), description });
             }
             pattern => {
-                let message = "a parameter of a tool needs a name: write `name: Type` and take it apart inside";
+                let message =
+                    "a parameter of a tool needs a name: write `name: Type` and take it apart inside";
                 mistakes.push(syn::Error::new(pattern.span(), message));
             }
         }
@@ -139,7 +147,9 @@ pub(crate) fn doc(attributes: &[Attribute]) -> String {
             },
             _ => None,
         })
-        .flat_map(|text| text.split('\n').map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()).collect::<Vec<_>>())
+        .flat_map(|text| {
+            text.split('\n').map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()).collect::<Vec<_>>()
+        })
         .collect();
     lines.join("\n").trim().to_owned()
 }

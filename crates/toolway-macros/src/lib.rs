@@ -36,5 +36,5 @@ use proc_macro::TokenStream;
 /// ```
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
-    tool::expand(options.into(), item.into()).unwrap_or_else(|error| error.into_compile_error()).into()
+    tool::expand(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

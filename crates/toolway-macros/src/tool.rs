@@ -74,7 +74,8 @@ fn definition(function: &ItemFn, options: &Options, parameters: &[Parameter]) ->
     let description = if description.is_empty() { own_name } else { description };
     let title = options.title.iter();
     let (returned, span) = returned(function);
-    let output_schema = quote_spanned! { span=> <#returned as ::toolway::__private::IntoToolResult>::output_schema() };
+    let output_schema =
+        quote_spanned! { span=> <#returned as ::toolway::__private::IntoToolResult>::output_schema() };
     let described = parameters.iter().map(|parameter| {
         let Parameter { name, ty, description } = parameter;
         let ty = owned(ty);
@@ -82,7 +83,10 @@ fn definition(function: &ItemFn, options: &Options, parameters: &[Parameter]) ->
         quote_spanned! { parameter.span()=> .parameter::<#ty>(#name, #description) }
     });
     let hints = (!options.hints.is_empty()).then(|| {
-        let hints = options.hints.iter().map(|(field, value)| quote! { annotations.#field = ::core::option::Option::Some(#value); });
+        let hints = options
+            .hints
+            .iter()
+            .map(|(field, value)| quote! { annotations.#field = ::core::option::Option::Some(#value); });
         quote! {
             let mut annotations = ::toolway::__private::ToolAnnotations::default();
             #(#hints)*

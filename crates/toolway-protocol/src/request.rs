@@ -49,7 +49,8 @@ impl Request {
         let request = match method {
             Method::ListTools => Self::ListTools(Page { cursor: params.cursor()?.map(String::from) }),
             Method::CallTool => {
-                let name = params.name()?.ok_or_else(|| RpcError::invalid_params("`params.name` is missing"))?;
+                let name =
+                    params.name()?.ok_or_else(|| RpcError::invalid_params("`params.name` is missing"))?;
                 Self::CallTool(CallTool { name: name.into_owned(), arguments: params.arguments()? })
             }
             _ => return Ok(None),

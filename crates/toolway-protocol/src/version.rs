@@ -66,7 +66,16 @@ impl ProtocolVersion {
 
     /// The names of the revisions that an era has, newest first.
     pub fn names(era: Era) -> Vec<&'static str> {
-        Self::ALL.iter().rev().filter(|version| version.era() == era).map(|version| version.as_str()).collect()
+        Self::ALL
+            .iter()
+            .rev()
+            .filter(|version| version.era() == era)
+            .map(|version| version.as_str())
+            .collect()
+    }
+
+    pub(crate) fn from_bytes(name: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.as_str().as_bytes() == name)
     }
 
     /// Whether a name, known or not, dates from the stateless era: revisions are dates, so text order is time.
@@ -77,7 +86,10 @@ impl ProtocolVersion {
 
 fn looks_like_a_date(name: &str) -> bool {
     name.len() == 10
-        && name.bytes().enumerate().all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() })
+        && name
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() })
 }
 
 impl fmt::Display for ProtocolVersion {
@@ -90,7 +102,10 @@ impl FromStr for ProtocolVersion {
     type Err = UnknownVersion;
 
     fn from_str(name: &str) -> Result<Self, UnknownVersion> {
-        Self::ALL.into_iter().find(|version| version.as_str() == name).ok_or_else(|| UnknownVersion(name.into()))
+        Self::ALL
+            .into_iter()
+            .find(|version| version.as_str() == name)
+            .ok_or_else(|| UnknownVersion(name.into()))
     }
 }
 

@@ -84,7 +84,10 @@ impl Error {
 
     /// Whether the peer is to blame.
     pub fn is_peer_fault(&self) -> bool {
-        matches!(self.kind(), ErrorKind::PeerMisbehaved | ErrorKind::PeerIncompatible | ErrorKind::PeerRefused)
+        matches!(
+            self.kind(),
+            ErrorKind::PeerMisbehaved | ErrorKind::PeerIncompatible | ErrorKind::PeerRefused
+        )
     }
 }
 

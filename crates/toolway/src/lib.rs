@@ -83,10 +83,13 @@ pub mod prelude {
 pub mod __private {
     pub use crate::server::arguments::{Collected, Slots, fill, read};
     pub use crate::server::schema::InputSchema;
-    pub use crate::server::{
-        CallFuture, IntoToolResult, Parameter, Scope, States, ToolHandler, respond,
-    };
+    pub use crate::server::{CallFuture, IntoToolResult, Parameter, Scope, States, ToolHandler, respond};
     pub use crate::types::{Tool, ToolAnnotations};
     pub use serde;
     pub use toolway_protocol::RawJson;
 }
+
+/// The programs of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

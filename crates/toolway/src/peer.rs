@@ -23,7 +23,11 @@ impl Peer {
         Self { version, capabilities: ClientCapabilities::default(), info: None }
     }
 
-    pub(crate) fn new(version: ProtocolVersion, capabilities: ClientCapabilities, info: Implementation) -> Self {
+    pub(crate) fn new(
+        version: ProtocolVersion,
+        capabilities: ClientCapabilities,
+        info: Implementation,
+    ) -> Self {
         Self { version, capabilities, info: Some(info) }
     }
 

@@ -9,8 +9,8 @@ use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 use toolway_protocol::{Message, ProtocolVersion};
 
-use crate::panic::catch;
 use crate::client::{Carried, Client, Outgoing, Transport};
+use crate::panic::catch;
 use crate::server::{Conversation, Server};
 
 /// Joins a client to a server in this process, in the newest revision.
@@ -77,8 +77,10 @@ enum Link {
 impl Wire {
     fn all() -> impl Iterator<Item = Self> {
         ProtocolVersion::ALL.into_iter().rev().flat_map(|version| {
-            let is_newest = version == ProtocolVersion::LATEST || version == ProtocolVersion::LATEST_HANDSHAKE;
-            let links: &[Link] = if is_newest { &[Link::Direct, Link::Pipe, Link::Http] } else { &[Link::Direct] };
+            let is_newest =
+                version == ProtocolVersion::LATEST || version == ProtocolVersion::LATEST_HANDSHAKE;
+            let links: &[Link] =
+                if is_newest { &[Link::Direct, Link::Pipe, Link::Http] } else { &[Link::Direct] };
             links.iter().map(move |link| Self { version, link: *link })
         })
     }
@@ -121,7 +123,8 @@ async fn join(server: &Server, wire: Wire) -> (Client, Guard) {
             (builder.connect_io(reader, writer).await, Guard(Some(task.abort_handle())))
         }
         Link::Http => {
-            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on the loopback interface");
+            let listener =
+                TcpListener::bind("127.0.0.1:0").await.expect("a free port on the loopback interface");
             let address = listener.local_addr().expect("a bound socket has an address");
             let task = tokio::spawn(server.http().serve(listener));
             (builder.connect_http(&format!("http://{address}/mcp")).await, Guard(Some(task.abort_handle())))
@@ -135,12 +138,12 @@ struct Direct(Conversation);
 
 impl Direct {
     async fn answer(&self, outgoing: Outgoing) -> crate::Result<Option<Message>> {
-        let message = self.0.read(outgoing.frame).map_err(|rejected| rejected.error)?;
+        let message = self.0.read(&outgoing.frame).map_err(|rejected| rejected.error)?;
         if outgoing.id.is_none() {
             return Ok(None);
         }
         let reply = self.0.serve(message).await;
-        Ok(Some(self.0.read(reply.into()).map_err(|rejected| rejected.error)?))
+        Ok(Some(self.0.read(&reply.into()).map_err(|rejected| rejected.error)?))
     }
 }
 

@@ -30,13 +30,16 @@ async fn serve_stdio(server: &Server) -> Result<(), Box<dyn std::error::Error>> 
 }
 
 async fn serve_http(service: HttpService, address: SocketAddr) -> Result<(), Box<dyn std::error::Error>> {
-    let listener = TcpListener::bind(address)
-        .await
-        .map_err(|error| format!("{address} cannot be listened on: {error}; choose another with --http ADDRESS"))?;
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        format!("{address} cannot be listened on: {error}; choose another with --http ADDRESS")
+    })?;
     let address = listener.local_addr()?;
     eprintln!("Serving the demo at http://{address}/mcp; end with Ctrl-C.\n");
     eprintln!("Call a tool from another terminal:\n\n{}\n", curl_line(address));
-    eprintln!("Use it from Claude Desktop (claude_desktop_config.json), which starts it over stdio:\n\n{}", host_entry()?);
+    eprintln!(
+        "Use it from Claude Desktop (claude_desktop_config.json), which starts it over stdio:\n\n{}",
+        host_entry()?
+    );
     tokio::select! {
         outcome = service.serve(listener) => Ok(outcome?),
         _ = tokio::signal::ctrl_c() => Ok(()),

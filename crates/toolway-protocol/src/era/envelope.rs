@@ -12,8 +12,8 @@ use crate::version::ProtocolVersion;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Envelope {
-    /// The revision that the request names, which may be one that we do not serve.
-    pub requested: String,
+    /// The revision that the request names, which may be one that we do not know.
+    pub requested: Requested,
     /// What the client can do, for this request.
     pub capabilities: ClientCapabilities,
     /// Who asks, for display only.
@@ -24,16 +24,28 @@ pub struct Envelope {
 
 impl Envelope {
     /// An envelope to send.
-    pub fn new(version: ProtocolVersion, capabilities: ClientCapabilities, client_info: Implementation) -> Self {
-        Self { requested: version.as_str().into(), capabilities, client_info: Some(client_info), log_level: None }
+    pub fn new(
+        version: ProtocolVersion,
+        capabilities: ClientCapabilities,
+        client_info: Implementation,
+    ) -> Self {
+        Self {
+            requested: Requested::Known(version),
+            capabilities,
+            client_info: Some(client_info),
+            log_level: None,
+        }
     }
 
     /// Reads the envelope of a request that claims to have one.
     pub fn read(params: &Params) -> Result<Self, RpcError> {
-        let Some(capabilities) = params.reserved(Key::ClientCapabilities) else { return Err(missing(params)) };
+        let Some(capabilities) = params.reserved(Key::ClientCapabilities) else {
+            return Err(missing(params));
+        };
         Ok(Self {
-            requested: decode(Key::ProtocolVersion, params.reserved(Key::ProtocolVersion).as_ref())?
-                .ok_or_else(|| missing(params))?,
+            requested: params
+                .reserved(Key::ProtocolVersion)
+                .map_or_else(|| Err(missing(params)), |text| Requested::read(&text))?,
             capabilities: decode_object(Key::ClientCapabilities, Some(&capabilities))?.unwrap_or_default(),
             client_info: decode_object(Key::ClientInfo, params.reserved(Key::ClientInfo).as_ref())?,
             log_level: decode(Key::LogLevel, params.reserved(Key::LogLevel).as_ref())?,
@@ -43,18 +55,47 @@ impl Envelope {
     /// The revision, if this era serves it. A claim that names an older one is refused too: those need
     /// `initialize`.
     pub fn served(&self) -> Result<ProtocolVersion, RpcError> {
-        match self.requested.parse::<ProtocolVersion>() {
-            Ok(version) if version.era() == Era::Stateless => Ok(version),
-            _ => Err(RpcError::unsupported_version(&self.requested, &ProtocolVersion::names(Era::Stateless))),
+        match self.requested {
+            Requested::Known(version) if version.era() == Era::Stateless => Ok(version),
+            _ => Err(RpcError::unsupported_version(self.requested.as_str(), &ProtocolVersion::names(Era::Stateless))),
         }
     }
 
     /// Writes the envelope as members of a `_meta` object.
     pub fn put(&self, members: &mut Members<'_, '_>) {
-        members.put(Key::ProtocolVersion.name(), &self.requested);
+        members.put(Key::ProtocolVersion.name(), self.requested.as_str());
         members.put(Key::ClientCapabilities.name(), &self.capabilities);
         put_some(members, Key::ClientInfo, self.client_info.as_ref());
         put_some(members, Key::LogLevel, self.log_level.as_ref());
+    }
+}
+
+/// A revision by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Requested {
+    /// One that was published.
+    Known(ProtocolVersion),
+    /// Any other text.
+    Unknown(String),
+}
+
+impl Requested {
+    fn read(text: &RawJson) -> Result<Self, RpcError> {
+        // The usual case without a copy: a plain string with a known name.
+        let inner = text.as_bytes().strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+        if let Some(version) = inner.and_then(ProtocolVersion::from_bytes) {
+            return Ok(Self::Known(version));
+        }
+        let name: String = decode(Key::ProtocolVersion, Some(text))?.unwrap_or_default();
+        Ok(ProtocolVersion::from_bytes(name.as_bytes()).map_or(Self::Unknown(name), Self::Known))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Known(version) => version.as_str(),
+            Self::Unknown(name) => name,
+        }
     }
 }
 
@@ -64,14 +105,19 @@ fn put_some<T: Encode>(members: &mut Members<'_, '_>, key: Key, value: Option<&T
 
 fn decode<T: serde::de::DeserializeOwned>(key: Key, text: Option<&RawJson>) -> Result<Option<T>, RpcError> {
     let Some(text) = text else { return Ok(None) };
-    text.decode()
-        .map(Some)
-        .map_err(|error| RpcError::invalid_params(format!("wrong `{}` in `params._meta`: {error}", key.name())))
+    text.decode().map(Some).map_err(|error| {
+        RpcError::invalid_params(format!("wrong `{}` in `params._meta`: {error}", key.name()))
+    })
 }
 
 /// Derived decoders also take an array for an object; the protocol does not.
-fn decode_object<T: serde::de::DeserializeOwned>(key: Key, text: Option<&RawJson>) -> Result<Option<T>, RpcError> {
+fn decode_object<T: serde::de::DeserializeOwned>(
+    key: Key,
+    text: Option<&RawJson>,
+) -> Result<Option<T>, RpcError> {
     match text {
+        // The usual case: nothing is declared.
+        Some(text) if text.as_bytes() == b"{}" && key == Key::ClientCapabilities => Ok(None),
         Some(text) if !text.is_object() => {
             Err(RpcError::invalid_params(format!("`{}` in `params._meta` must be an object", key.name())))
         }

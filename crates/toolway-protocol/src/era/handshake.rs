@@ -25,7 +25,11 @@ pub struct Initialize {
 
 impl Initialize {
     /// An opening to send.
-    pub fn new(version: ProtocolVersion, capabilities: ClientCapabilities, client_info: Implementation) -> Self {
+    pub fn new(
+        version: ProtocolVersion,
+        capabilities: ClientCapabilities,
+        client_info: Implementation,
+    ) -> Self {
         Self { protocol_version: version.as_str().into(), capabilities, client_info }
     }
 

@@ -46,6 +46,7 @@ pub enum Door<'a> {
 
 /// Where a message belongs.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "it lives for one call; a box would cost each stateless one")]
 pub enum Claim {
     /// It speaks for itself. A notification may come without an envelope.
     Stateless(Option<Envelope>),
@@ -66,7 +67,7 @@ pub enum Claim {
 /// use toolway_protocol::jsonrpc::{Incoming, parse};
 ///
 /// let frame = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-/// let Ok(Incoming::One(message)) = parse(frame[..].into(), Limits::default()) else { panic!() };
+/// let Ok(Incoming::One(message)) = parse(&frame[..].into(), Limits::default()) else { panic!() };
 /// assert!(matches!(classify(&message, Door::Pipe), Ok(Claim::Handshake(None))));
 /// ```
 pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
@@ -99,7 +100,7 @@ pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
     }
     let envelope = Envelope::read(params)?;
     if let Door::Http(headers) = door {
-        headers.protocol_version.must_equal("MCP-Protocol-Version", &envelope.requested)?;
+        headers.protocol_version.must_equal("MCP-Protocol-Version", envelope.requested.as_str())?;
         envelope.served()?;
         headers.method.must_equal("Mcp-Method", method.name())?;
         if let Some(member) = method.facts().and_then(|facts| facts.name_member) {
@@ -123,6 +124,8 @@ fn handshake(header: Mirrored<'_>) -> Result<Claim, RpcError> {
             Ok(version) if version.era() == Era::Handshake => Ok(Claim::Handshake(Some(version))),
             _ => Err(RpcError::invalid_request(format!("unsupported MCP-Protocol-Version header: {name:?}"))),
         },
-        Mirrored::Unreadable => Err(RpcError::invalid_request("the MCP-Protocol-Version header is not readable")),
+        Mirrored::Unreadable => {
+            Err(RpcError::invalid_request("the MCP-Protocol-Version header is not readable"))
+        }
     }
 }

@@ -52,10 +52,12 @@ pub fn judge_error(error: &RpcError) -> Verdict {
         supported: Vec<String>,
     }
     match error.code {
-        Code::UNSUPPORTED_VERSION => match error.data.as_ref().and_then(|data| data.decode::<Supported>().ok()) {
-            Some(data) => choose(&data.supported),
-            None => Verdict::Nothing,
-        },
+        Code::UNSUPPORTED_VERSION => {
+            match error.data.as_ref().and_then(|data| data.decode::<Supported>().ok()) {
+                Some(data) => choose(&data.supported),
+                None => Verdict::Nothing,
+            }
+        }
         Code::HEADER_MISMATCH | Code::MISSING_CAPABILITY => Verdict::Stateless(ProtocolVersion::LATEST),
         _ => Verdict::Handshake,
     }

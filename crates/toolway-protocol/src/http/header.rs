@@ -36,7 +36,8 @@ impl<'a> Mirrored<'a> {
     pub fn from_lines(mut lines: impl Iterator<Item = &'a [u8]>) -> Self {
         match (lines.next(), lines.next()) {
             (None, _) => Self::Absent,
-            (Some(line), None) => std::str::from_utf8(line).map_or(Self::Unreadable, |value| Self::One(value.trim_matches([' ', '\t']))),
+            (Some(line), None) => std::str::from_utf8(line)
+                .map_or(Self::Unreadable, |value| Self::One(value.trim_matches([' ', '\t']))),
             (Some(_), Some(_)) => Self::Unreadable,
         }
     }
@@ -55,14 +56,23 @@ impl<'a> Mirrored<'a> {
         }
     }
 
-    fn compare(self, header: &str, body: &str, read: impl Fn(&str) -> Option<Cow<'_, str>>) -> Result<(), RpcError> {
+    fn compare(
+        self,
+        header: &str,
+        body: &str,
+        read: impl Fn(&str) -> Option<Cow<'_, str>>,
+    ) -> Result<(), RpcError> {
         match self {
             Self::Absent => Err(RpcError::header_mismatch(format!("the {header} header is missing"))),
-            Self::Unreadable => Err(RpcError::header_mismatch(format!("the {header} header must come once, as text"))),
+            Self::Unreadable => {
+                Err(RpcError::header_mismatch(format!("the {header} header must come once, as text")))
+            }
             Self::One(value) => match read(value) {
                 None => Err(RpcError::header_mismatch(format!("the {header} header is not valid Base64"))),
                 Some(value) if value == body => Ok(()),
-                Some(_) => Err(RpcError::header_mismatch(format!("the {header} header differs from the body"))),
+                Some(_) => {
+                    Err(RpcError::header_mismatch(format!("the {header} header differs from the body")))
+                }
             },
         }
     }
@@ -81,7 +91,8 @@ const CLOSE: &str = "?=";
 /// assert_eq!(decode("=?base64?wrBD?=").as_deref(), Some("°C"));
 /// ```
 pub fn encode(value: &str) -> Cow<'_, str> {
-    let looks_encoded = value.len() >= OPEN.len() + CLOSE.len() && value.starts_with(OPEN) && value.ends_with(CLOSE);
+    let looks_encoded =
+        value.len() >= OPEN.len() + CLOSE.len() && value.starts_with(OPEN) && value.ends_with(CLOSE);
     let is_safe = value.bytes().all(|byte| matches!(byte, 0x20..=0x7e | b'\t'));
     let is_trimmed = value.trim_matches([' ', '\t']).len() == value.len();
     if is_safe && is_trimmed && !looks_encoded {
@@ -105,9 +116,21 @@ mod tests {
     #[test]
     fn values_survive_the_trip_and_only_unsafe_ones_are_encoded() {
         for (value, plain) in [
-            ("us-west1", true), ("us west 1", true), ("", true), ("a\tb", true), (" lead", false), ("trail ", false),
-            ("line1\nline2", false), ("Hello, 世界", false), ("\tx", false), ("=?base64?SGVsbG8=?=", false), ("=?base64?SGVsbG8=", true),
-            ("a", true), ("ä", false), ("äö", false), ("äöü", false),
+            ("us-west1", true),
+            ("us west 1", true),
+            ("", true),
+            ("a\tb", true),
+            (" lead", false),
+            ("trail ", false),
+            ("line1\nline2", false),
+            ("Hello, 世界", false),
+            ("\tx", false),
+            ("=?base64?SGVsbG8=?=", false),
+            ("=?base64?SGVsbG8=", true),
+            ("a", true),
+            ("ä", false),
+            ("äö", false),
+            ("äöü", false),
         ] {
             let header = encode(value);
             assert_eq!(header == value, plain, "{value:?}");
@@ -118,7 +141,13 @@ mod tests {
 
     #[test]
     fn broken_base64_is_refused() {
-        for bad in ["=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?SGVsbG9=?=", "=?base64?====?=", "=?base64?/w==?="] {
+        for bad in [
+            "=?base64?SGVsbG8?=",
+            "=?base64?SGVs!!!bG8=?=",
+            "=?base64?SGVsbG9=?=",
+            "=?base64?====?=",
+            "=?base64?/w==?=",
+        ] {
             assert_eq!(decode(bad), None, "{bad}");
         }
         assert_eq!(decode("=?BASE64?SGVsbG8=?=").as_deref(), Some("=?BASE64?SGVsbG8=?="));

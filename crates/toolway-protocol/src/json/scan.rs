@@ -65,6 +65,7 @@ pub(crate) enum Kind {
 /// A cursor over one text.
 #[derive(Debug)]
 pub(crate) struct Scanner<'a> {
+    whole: &'a str,
     text: &'a [u8],
     at: usize,
     depth: u32,
@@ -73,10 +74,9 @@ pub(crate) struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// `text` must be valid UTF-8: strings are not checked again here.
     pub(crate) fn new(text: &'a str, limits: Limits) -> Self {
         let limits = Limits { depth: limits.depth.min(MAX_DEPTH), ..limits };
-        Self { text: text.as_bytes(), at: 0, depth: 0, nodes: 0, limits }
+        Self { whole: text, text: text.as_bytes(), at: 0, depth: 0, nodes: 0, limits }
     }
 
     /// The kind of the next value, without consuming it.
@@ -101,8 +101,7 @@ impl<'a> Scanner<'a> {
         if !self.eat(b'}') {
             loop {
                 self.skip_space();
-                let key = self.string()?;
-                let key = self.unescape(key)?;
+                let key = self.text_of_string()?;
                 self.expect(b':')?;
                 member(self, key)?;
                 if self.eat(b'}') {
@@ -256,21 +255,20 @@ impl<'a> Scanner<'a> {
         if self.eat(byte) { Ok(()) } else { Err(ScanError::Syntax(self.at)) }
     }
 
-    /// A string with its quotes.
-    fn string(&mut self) -> Result<Span, ScanError> {
+    /// Skips a string; whether it holds escapes.
+    fn string(&mut self) -> Result<bool, ScanError> {
         let start = self.at;
         if self.text.get(start) != Some(&b'"') {
             return Err(ScanError::Syntax(start));
         }
         let mut at = start + 1;
+        let mut escaped = false;
         loop {
-            // Most strings are plain: one comparison a byte until something special comes.
-            while self.text.get(at).is_some_and(|byte| PLAIN[*byte as usize]) {
-                at += 1;
-            }
+            at += plain_prefix(&self.text[at..]);
             match self.text.get(at) {
                 Some(b'"') => break,
                 Some(b'\\') => {
+                    escaped = true;
                     at += match self.text.get(at + 1) {
                         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
                         Some(b'u') if self.hex4(at + 2) => 6,
@@ -281,7 +279,16 @@ impl<'a> Scanner<'a> {
             }
         }
         self.at = at + 1;
-        Ok(Span { start: offset(start), end: offset(self.at) })
+        Ok(escaped)
+    }
+
+    /// Reads a string. Escapes are rare but legal anywhere, also in a key.
+    fn text_of_string(&mut self) -> Result<Cow<'a, str>, ScanError> {
+        let start = self.at;
+        if self.string()? {
+            return unescape(&self.text[start..self.at]).ok_or(ScanError::Syntax(start));
+        }
+        Ok(Cow::Borrowed(&self.whole[start + 1..self.at - 1]))
     }
 
     fn hex4(&self, at: usize) -> bool {
@@ -332,14 +339,33 @@ impl<'a> Scanner<'a> {
         }
         Err(ScanError::Syntax(self.at))
     }
-
-    /// The content of a string span. Escapes are rare but legal anywhere, also in `"tools\/call"`.
-    pub(crate) fn unescape(&self, span: Span) -> Result<Cow<'a, str>, ScanError> {
-        unescape(span.of(self.text)).ok_or(ScanError::Syntax(span.start as usize))
-    }
 }
 
-/// The content of a quoted string, or `None` for an escape that names no character (a lone surrogate).
+/// How many bytes may stand in a string as they are: up to a quote, a backslash or a control character.
+fn plain_prefix(text: &[u8]) -> usize {
+    let mut at = 0;
+    // Eight at a time: the highest bit of a byte is set in `special` if that byte is one of the three, or if a
+    // borrow from such a byte below it touched it, so the lowest one set is always right.
+    while let Some(chunk) = text.get(at..at + 8) {
+        let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
+        let quote = word ^ (LOW * b'"' as u64);
+        let backslash = word ^ (LOW * b'\\' as u64);
+        let special = (quote.wrapping_sub(LOW) & !quote)
+            | (backslash.wrapping_sub(LOW) & !backslash)
+            | (word.wrapping_sub(LOW * 0x20) & !word);
+        let special = special & (LOW << 7);
+        if special != 0 {
+            return at + (special.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    at + text[at..].iter().take_while(|byte| PLAIN[**byte as usize]).count()
+}
+
+/// The lowest bit of every byte.
+const LOW: u64 = 0x0101_0101_0101_0101;
+
+/// The content of a quoted string (`"tools\/call"` is `tools/call`), or `None` for an escape that names no character (a lone surrogate).
 pub(crate) fn unescape(quoted: &[u8]) -> Option<Cow<'_, str>> {
     let inner = quoted.get(1..quoted.len().checked_sub(1)?)?;
     if inner.contains(&b'\\') {
@@ -378,10 +404,42 @@ mod tests {
     #[test]
     fn grammar_is_that_of_serde_json() {
         let mut texts = vec![
-            "{}", "[]", " [ ] ", r#"{"a":1}"#, r#"{"a":[1,{"b":null}],"c":"d"}"#, "-0", "01", "1.", "1.5e+3", "1e",
-            "-", "tru", "true", "nul", "[1,]", "[,1]", r#"{"a"}"#, r#"{"a":}"#, r#"{"a":1,}"#, r#"{,}"#, r#""\x""#,
-            r#""\u12g4""#, r#""\u00e9""#, "\"a\nb\"", "\"\u{7f}\"", "[[[]]", "[]]", "{}{}", "", " ", "\u{feff}1", "1 2",
-            r#"{"a":1 "b":2}"#, "[1 2]", "{1:2}", r#"{"a":[}]"#,
+            "{}",
+            "[]",
+            " [ ] ",
+            r#"{"a":1}"#,
+            r#"{"a":[1,{"b":null}],"c":"d"}"#,
+            "-0",
+            "01",
+            "1.",
+            "1.5e+3",
+            "1e",
+            "-",
+            "tru",
+            "true",
+            "nul",
+            "[1,]",
+            "[,1]",
+            r#"{"a"}"#,
+            r#"{"a":}"#,
+            r#"{"a":1,}"#,
+            "{,}",
+            r#""\x""#,
+            r#""\u12g4""#,
+            r#""\u00e9""#,
+            "\"a\nb\"",
+            "\"\u{7f}\"",
+            "[[[]]",
+            "[]]",
+            "{}{}",
+            "",
+            " ",
+            "\u{feff}1",
+            "1 2",
+            r#"{"a":1 "b":2}"#,
+            "[1 2]",
+            "{1:2}",
+            r#"{"a":[}]"#,
         ];
         let shallow = "[".repeat(127) + &"]".repeat(127);
         texts.push(&shallow);

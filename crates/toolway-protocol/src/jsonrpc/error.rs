@@ -101,7 +101,8 @@ impl RpcError {
     /// The revision is not served; the data lists those that are.
     pub fn unsupported_version(requested: &str, supported: &[&str]) -> Self {
         let message = format!("unsupported protocol version: {requested:?}");
-        Self::new(Code::UNSUPPORTED_VERSION, message).with_data(json!({"supported": supported, "requested": requested}))
+        Self::new(Code::UNSUPPORTED_VERSION, message)
+            .with_data(json!({"supported": supported, "requested": requested}))
     }
 
     /// Adds data for the peer.

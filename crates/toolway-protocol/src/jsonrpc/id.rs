@@ -76,9 +76,9 @@ impl Visitor<'_> for IdVisitor {
     }
 
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<Id, E> {
-        i64::try_from(number)
-            .map(Id::Number)
-            .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &"an integer of at most 64 bits, signed"))
+        i64::try_from(number).map(Id::Number).map_err(|_| {
+            E::invalid_value(de::Unexpected::Unsigned(number), &"an integer of at most 64 bits, signed")
+        })
     }
 
     fn visit_str<E: de::Error>(self, string: &str) -> Result<Id, E> {

@@ -17,6 +17,10 @@ use crate::method::Method;
 
 /// What one frame holds.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "almost every frame is one message; a box would cost each of them"
+)]
 pub enum Incoming {
     /// One message.
     One(Message),
@@ -43,11 +47,11 @@ const MAX_BATCH: usize = 100;
 /// use toolway_protocol::json::Limits;
 ///
 /// let frame = bytes::Bytes::from_static(br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#);
-/// let Ok(Incoming::One(Message::Request { id, method, .. })) = parse(frame, Limits::default()) else { panic!() };
+/// let Ok(Incoming::One(Message::Request { id, method, .. })) = parse(&frame, Limits::default()) else { panic!() };
 /// assert_eq!((id, method.name()), ("a".into(), "ping"));
 /// ```
-pub fn parse(frame: Bytes, limits: Limits) -> Result<Incoming, Rejected> {
-    let Ok(text) = std::str::from_utf8(&frame) else {
+pub fn parse(frame: &Bytes, limits: Limits) -> Result<Incoming, Rejected> {
+    let Ok(text) = std::str::from_utf8(frame) else {
         return Err(anonymous(RpcError::parse_error("the message is not UTF-8")));
     };
     let mut scanner = Scanner::new(text, limits);
@@ -73,11 +77,11 @@ pub fn parse(frame: Bytes, limits: Limits) -> Result<Incoming, Rejected> {
             let message = format!("a batch may hold {MAX_BATCH} messages, this one has {count}");
             return Err(anonymous(RpcError::invalid_request(message)));
         }
-        return Ok(Incoming::Batch(envelopes.into_iter().map(|envelope| envelope.judge(&frame)).collect()));
+        return Ok(Incoming::Batch(envelopes.into_iter().map(|envelope| envelope.judge(frame)).collect()));
     }
     let envelope = Envelope::scan(&mut scanner).map_err(unreadable)?;
     scanner.end().map_err(unreadable)?;
-    envelope.judge(&frame).map(Incoming::One)
+    envelope.judge(frame).map(Incoming::One)
 }
 
 fn anonymous(error: RpcError) -> Rejected {
@@ -167,13 +171,16 @@ impl Envelope {
         }
         let Some(method) = self.method else { return self.response(frame, id) };
         if self.result.is_some() || self.error.is_some() {
-            return Err(RpcError::invalid_request("a message has either `method` or one of `result` and `error`"));
+            return Err(RpcError::invalid_request(
+                "a message has either `method` or one of `result` and `error`",
+            ));
         }
         let quoted = method.of(frame);
         if quoted.first() != Some(&b'"') {
             return Err(RpcError::invalid_request("`method` must be a string"));
         }
-        let name = unescape(quoted).ok_or_else(|| RpcError::invalid_request("`method` is not readable text"))?;
+        let name =
+            unescape(quoted).ok_or_else(|| RpcError::invalid_request("`method` is not readable text"))?;
         let method = Method::from_name(&name);
         let id = id.transpose()?;
         let params = self.params.take().unwrap_or_default().params(frame)?;
@@ -187,9 +194,13 @@ impl Envelope {
         let outcome = match (self.result, self.error) {
             (Some(result), None) => Ok(RawJson::scanned(slice(frame, result))),
             (None, Some(error)) => Err(serde_json::from_slice(error.of(frame)).map_err(|reason| {
-                RpcError::invalid_request(format!("`error` must have an integer `code` and a string `message`: {reason}"))
+                RpcError::invalid_request(format!(
+                    "`error` must have an integer `code` and a string `message`: {reason}"
+                ))
             })?),
-            (Some(_), Some(_)) => return Err(RpcError::invalid_request("a reply has either `result` or `error`, not both")),
+            (Some(_), Some(_)) => {
+                return Err(RpcError::invalid_request("a reply has either `result` or `error`, not both"));
+            }
             (None, None) => return Err(RpcError::invalid_request("`method` is missing")),
         };
         // An error whose request could not be read has no id, or the `null` of plain JSON-RPC.
@@ -206,7 +217,9 @@ impl Envelope {
 fn read_id(text: &[u8]) -> Result<Id, RpcError> {
     let wrong = |what| RpcError::invalid_request(format!("`id` must be a string or an integer, {what}"));
     match text.first() {
-        Some(b'"') => unescape(text).map(|id| Id::from(&*id)).ok_or_else(|| wrong("this string is not readable text")),
+        Some(b'"') => {
+            unescape(text).map(|id| Id::from(&*id)).ok_or_else(|| wrong("this string is not readable text"))
+        }
         Some(b'-' | b'0'..=b'9') if text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')) => {
             Err(wrong("not a fraction"))
         }
@@ -437,7 +450,8 @@ impl Params {
     /// Reads the whole object as a `T`; a missing one reads as `{}`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
         let text = self.spans.whole.map_or(&b"{}"[..], |span| span.of(&self.frame));
-        serde_json::from_slice(text).map_err(|error| RpcError::new(Code::INVALID_PARAMS, format!("wrong `params`: {error}")))
+        serde_json::from_slice(text)
+            .map_err(|error| RpcError::new(Code::INVALID_PARAMS, format!("wrong `params`: {error}")))
     }
 
     fn string(&self, span: Option<Span>, key: &str) -> Result<Option<Cow<'_, str>>, RpcError> {

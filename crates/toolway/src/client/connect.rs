@@ -94,7 +94,11 @@ impl Opening<'_> {
         Ok((Dress::Handshake(link), facts))
     }
 
-    async fn discover(&mut self, mut version: ProtocolVersion, fallback: Fallback) -> Result<(Dress, ServerFacts)> {
+    async fn discover(
+        &mut self,
+        mut version: ProtocolVersion,
+        fallback: Fallback,
+    ) -> Result<(Dress, ServerFacts)> {
         // One correction is allowed: a server that refuses the revision it proposed itself is not argued with.
         for attempt in 0..2 {
             let ClientBuilder { info, capabilities, .. } = self.builder;

@@ -108,7 +108,7 @@ async fn read(mut reader: impl AsyncRead + Unpin, pending: Pending) {
         }
         while let Some(line) = lines.next_line() {
             let Line::Text(frame) = line else { continue };
-            match parse(frame, Limits::default()) {
+            match parse(&frame, Limits::default()) {
                 Ok(Incoming::One(message @ Message::Response { .. })) => pending.settle(message),
                 // Nothing has been subscribed to and no question is expected; rubbish on a pipe is skipped.
                 _ => tracing::debug!("skipped a line of the server that answers nothing"),

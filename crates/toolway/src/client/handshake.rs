@@ -29,7 +29,8 @@ pub(super) async fn open(
     let outgoing =
         Outgoing { frame: frame.into(), id: Some(id), method: Method::Initialize, name: None, version: None };
     let answer: Initialized = exchange(transport, outgoing).await?.decode().map_err(|error| {
-        Error::new(ErrorKind::PeerMisbehaved, "the server's reply to initialize is malformed").caused_by(error)
+        Error::new(ErrorKind::PeerMisbehaved, "the server's reply to initialize is malformed")
+            .caused_by(error)
     })?;
     let version = match answer.protocol_version.parse::<ProtocolVersion>() {
         Ok(version) if version.era() == Era::Handshake => version,

@@ -63,6 +63,7 @@ struct Shared {
 }
 
 /// How requests are dressed, decided once when the client connects.
+#[expect(clippy::large_enum_variant, reason = "there is one in each client")]
 enum Dress {
     Handshake(handshake::Link),
     Stateless(stateless::Link),
@@ -132,7 +133,11 @@ impl Client {
     }
 
     /// Calls a tool. A failure that the tool itself reports is a result with `is_error`.
-    pub async fn call(&self, tool: impl Into<String>, arguments: impl Into<RawJson>) -> Result<CallToolResult> {
+    pub async fn call(
+        &self,
+        tool: impl Into<String>,
+        arguments: impl Into<RawJson>,
+    ) -> Result<CallToolResult> {
         self.ask(Request::CallTool(CallTool::new(tool, Some(arguments.into())))).await
     }
 
@@ -158,7 +163,11 @@ impl Client {
         };
         result.decode().map_err(|error| {
             let method = request.method();
-            Error::new(ErrorKind::PeerMisbehaved, format!("the server's reply to {} is malformed", method.name())).caused_by(error)
+            Error::new(
+                ErrorKind::PeerMisbehaved,
+                format!("the server's reply to {} is malformed", method.name()),
+            )
+            .caused_by(error)
         })
     }
 }

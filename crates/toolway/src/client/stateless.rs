@@ -21,7 +21,11 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(version: ProtocolVersion, capabilities: ClientCapabilities, info: Implementation) -> Self {
+    pub(super) fn new(
+        version: ProtocolVersion,
+        capabilities: ClientCapabilities,
+        info: Implementation,
+    ) -> Self {
         Self { version, envelope: Envelope::new(version, capabilities, info) }
     }
 
@@ -64,7 +68,8 @@ pub(super) struct Discovered {
 impl Discovered {
     pub(super) fn read(result: &RawJson) -> Result<Self> {
         result.decode().map_err(|error| {
-            Error::new(ErrorKind::PeerMisbehaved, "the server's reply to server/discover is malformed").caused_by(error)
+            Error::new(ErrorKind::PeerMisbehaved, "the server's reply to server/discover is malformed")
+                .caused_by(error)
         })
     }
 
@@ -89,9 +94,13 @@ pub(super) fn complete(result: &RawJson) -> Result<()> {
     match result.decode::<Kind>() {
         Ok(Kind { result_type: None }) => Ok(()),
         Ok(Kind { result_type: Some(kind) }) if kind == "complete" => Ok(()),
-        Ok(Kind { result_type: Some(kind) }) => {
-            Err(Error::new(ErrorKind::PeerMisbehaved, format!("the server's result is of an unknown type, {kind:?}")))
+        Ok(Kind { result_type: Some(kind) }) => Err(Error::new(
+            ErrorKind::PeerMisbehaved,
+            format!("the server's result is of an unknown type, {kind:?}"),
+        )),
+        Err(error) => {
+            Err(Error::new(ErrorKind::PeerMisbehaved, "the server's result is not an object")
+                .caused_by(error))
         }
-        Err(error) => Err(Error::new(ErrorKind::PeerMisbehaved, "the server's result is not an object").caused_by(error)),
     }
 }

@@ -36,7 +36,9 @@ pub trait Transport: Send + Sync + 'static {
 pub(super) async fn exchange(transport: &dyn Transport, outgoing: Outgoing) -> Result<RawJson> {
     let id = outgoing.id.clone();
     match transport.carry(outgoing).await? {
-        Some(Message::Response { id: answered, outcome }) if answered.is_none() || answered == id => Ok(outcome?),
+        Some(Message::Response { id: answered, outcome }) if answered.is_none() || answered == id => {
+            Ok(outcome?)
+        }
         _ => Err(Error::new(ErrorKind::PeerMisbehaved, "the server sent something else than the reply")),
     }
 }

@@ -23,7 +23,10 @@ pub trait Slots: Default {
 }
 
 /// Reads one argument into its place.
-pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(slot: &mut Option<P>, map: &mut A) -> Result<bool, A::Error> {
+pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(
+    slot: &mut Option<P>,
+    map: &mut A,
+) -> Result<bool, A::Error> {
     if !P::IS_ARGUMENT {
         return Ok(false);
     }

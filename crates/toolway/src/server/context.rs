@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
+use super::Server;
 use super::parameter::{Missing, Parameter};
 use super::state::States;
-use super::Server;
 use crate::peer::Peer;
 
 /// Everything that belongs to one call. It lives as long as the call: dropping it is what cancels.
@@ -75,7 +75,10 @@ impl Ctx {
 
 impl Parameter for Ctx {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
-        Ok(Self { peer: scope.peer.clone(), cancel: scope.cancel.get_or_init(CancellationToken::new).clone() })
+        Ok(Self {
+            peer: scope.peer.clone(),
+            cancel: scope.cancel.get_or_init(CancellationToken::new).clone(),
+        })
     }
 }
 

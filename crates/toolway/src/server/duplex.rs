@@ -141,12 +141,12 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             Line::Text(frame) => frame,
             Line::TooLong => {
                 let error = RpcError::invalid_request("the message is too long");
-                return self.refuse(Rejected { id: None, error });
+                return self.refuse(&Rejected { id: None, error });
             }
         };
-        let message = match self.conversation.read(frame) {
+        let message = match self.conversation.read(&frame) {
             Ok(message) => message,
-            Err(rejected) => return self.refuse(rejected),
+            Err(rejected) => return self.refuse(&rejected),
         };
         match &message {
             Message::Request { id, .. } => self.start(id.clone(), message).await,
@@ -160,7 +160,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     async fn start(&mut self, id: Id, request: Message) {
         if self.handles.contains_key(&id) {
             let error = RpcError::invalid_request("a request with this id is still running");
-            return self.refuse(Rejected { id: Some(id), error });
+            return self.refuse(&Rejected { id: Some(id), error });
         }
         let conversation = self.conversation.clone();
         let mut work: Pin<Box<dyn Future<Output = Vec<u8>> + Send>> =
@@ -176,7 +176,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    fn refuse(&mut self, rejected: Rejected) {
+    fn refuse(&mut self, rejected: &Rejected) {
         let mut frame = Vec::new();
         write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
         push_line(&mut self.out.waiting, &frame);
@@ -256,7 +256,7 @@ impl Conversation {
     }
 
     /// Reads one frame.
-    pub(crate) fn read(&self, frame: Bytes) -> Result<Message, Rejected> {
+    pub(crate) fn read(&self, frame: &Bytes) -> Result<Message, Rejected> {
         match parse(frame, self.server.inner.limits)? {
             Incoming::One(message) => Ok(message),
             Incoming::Batch(_) => {
@@ -271,7 +271,7 @@ impl Conversation {
         let Message::Request { id, method, params } = message else { return Vec::new() };
         match claim {
             Ok(Claim::Stateless(Some(envelope))) => {
-                stateless::serve(&self.server, &id, &method, &params, envelope).await.frame
+                stateless::serve(&self.server, &id, &method, &params, envelope).await.0
             }
             Ok(Claim::Handshake(_)) if method == Method::Initialize => self.open(&id, &params),
             Ok(Claim::Handshake(_) | Claim::Stateless(None)) => {

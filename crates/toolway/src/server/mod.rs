@@ -88,7 +88,10 @@ struct Inner {
 
 impl Server {
     /// Begins a server; the builder's `build`, `serve_stdio` and `serve_http` end it.
-    #[expect(clippy::new_ret_no_self, reason = "`Server::new(…).tools(…).serve_stdio()` is how the story is told")]
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "`Server::new(…).tools(…).serve_stdio()` is how the story is told"
+    )]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
         ServerBuilder::new(Implementation::new(name, version))
     }

@@ -16,7 +16,8 @@ pub(super) struct Registry {
 
 impl Registry {
     pub(super) fn new(entries: Vec<ToolEntry>, mistakes: &mut Vec<String>) -> Self {
-        let page = Arc::new(Listing::new(entries.iter().map(|entry| entry.definition().clone()).collect(), None));
+        let page =
+            Arc::new(Listing::new(entries.iter().map(|entry| entry.definition().clone()).collect(), None));
         let mut tools = HashMap::with_capacity(entries.len());
         for entry in entries {
             let name = entry.definition().name.clone();

@@ -47,7 +47,11 @@ pub(super) fn output_schema<T: JsonSchema>() -> RawJson {
 fn make_portable(schema: &mut Schema) {
     if let Some(Value::String(format)) = schema.get("format") {
         let is_storage = matches!(format.as_str(), "float" | "double")
-            || format.strip_prefix('u').unwrap_or(format).strip_prefix("int").is_some_and(|bits| bits.bytes().all(|byte| byte.is_ascii_digit()));
+            || format
+                .strip_prefix('u')
+                .unwrap_or(format)
+                .strip_prefix("int")
+                .is_some_and(|bits| bits.bytes().all(|byte| byte.is_ascii_digit()));
         if is_storage {
             schema.remove("format");
         }

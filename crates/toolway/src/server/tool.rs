@@ -56,7 +56,9 @@ impl ToolEntry {
         if !self.definition.input_schema.is_object() {
             mistakes.push(format!("tool `{name}`: the input schema must be an object"));
         }
-        mistakes.extend(self.handler.check(states).into_iter().map(|mistake| format!("tool `{name}`: {mistake}")));
+        mistakes.extend(
+            self.handler.check(states).into_iter().map(|mistake| format!("tool `{name}`: {mistake}")),
+        );
     }
 
     /// Calls the tool. Whatever happens inside, the caller gets a result.

@@ -50,7 +50,9 @@ impl ToolError {
 pub(super) fn hide(tool: &str, cause: &(dyn StdError + 'static)) -> CallToolResult {
     let reference = format!("{:016x}", RandomState::new().hash_one(tool));
     tracing::error!(tool, reference, error = %Chain(cause), "a tool call failed");
-    CallToolResult::error(format!("the tool `{tool}` failed; its operator finds the cause under reference {reference}"))
+    CallToolResult::error(format!(
+        "the tool `{tool}` failed; its operator finds the cause under reference {reference}"
+    ))
 }
 
 /// An error and everything underneath it, on one line.

@@ -124,7 +124,9 @@ impl Parser {
             b"id" if !value.contains(&0) => self.id = Some(String::from_utf8_lossy(value).into_owned()),
             b"retry" => {
                 let digits = std::str::from_utf8(value).ok();
-                self.retry = digits.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).and_then(|text| text.parse().ok());
+                self.retry = digits
+                    .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+                    .and_then(|text| text.parse().ok());
             }
             _ => {}
         }

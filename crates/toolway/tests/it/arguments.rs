@@ -70,9 +70,21 @@ async fn what_is_wrong_is_named() {
     each_wire(&server(), async |client| {
         for (tool, arguments, expected) in [
             ("measure", json!({}), "argument `length` is missing; argument `points` is missing"),
-            ("measure", json!({"length": "x", "points": []}), "argument `length`: invalid type: string \"x\", expected f64"),
-            ("measure", json!({"lenght": 1, "points": []}), "unknown argument `lenght`, did you mean `length`?; argument `length` is missing"),
-            ("measure", json!({"length": 1, "unit": "mile", "points": []}), "argument `unit`: unknown variant `mile`, expected `metre` or `foot`"),
+            (
+                "measure",
+                json!({"length": "x", "points": []}),
+                "argument `length`: invalid type: string \"x\", expected f64",
+            ),
+            (
+                "measure",
+                json!({"lenght": 1, "points": []}),
+                "unknown argument `lenght`, did you mean `length`?; argument `length` is missing",
+            ),
+            (
+                "measure",
+                json!({"length": 1, "unit": "mile", "points": []}),
+                "argument `unit`: unknown variant `mile`, expected `metre` or `foot`",
+            ),
             ("nothing", json!({"a": 1}), "unknown argument `a`: this tool takes none"),
             ("mixed", json!({"name": "x", "ctx": {}}), "unknown argument `ctx`, known are `name`"),
         ] {

@@ -76,7 +76,8 @@ async fn one_correction_is_made_and_no_second() {
 
 #[tokio::test]
 async fn a_server_of_no_common_version_is_incompatible() {
-    let discovered = r#"{"jsonrpc":"2.0","id":ID,"result":{"supportedVersions":["2099-01-01"],"capabilities":{}}}"#;
+    let discovered =
+        r#"{"jsonrpc":"2.0","id":ID,"result":{"supportedVersions":["2099-01-01"],"capabilities":{}}}"#;
     let (client, _) = connect(vec![discovered]).await;
     assert_eq!(client.unwrap_err().kind(), ErrorKind::PeerIncompatible);
     let refusal = r#"{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no"}}"#;
@@ -129,7 +130,10 @@ async fn http_answer(head: &'static str, body: &'static str) -> Result<Client, E
             socket.write_all(answer.as_bytes()).await.unwrap();
         }
     });
-    let client = Client::builder().protocol(ProtocolVersion::LATEST).connect_http(&format!("http://{address}/mcp")).await;
+    let client = Client::builder()
+        .protocol(ProtocolVersion::LATEST)
+        .connect_http(&format!("http://{address}/mcp"))
+        .await;
     server.abort();
     client
 }
@@ -179,7 +183,8 @@ async fn a_result_of_an_unknown_type_is_not_taken_for_complete() {
 async fn pages_are_followed_but_not_for_ever() {
     let discovered = r#"{"jsonrpc":"2.0","id":ID,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
     let first = r#"{"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"nextCursor":""}}"#;
-    let last = r#"{"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":"b","inputSchema":{"type":"object"}}]}}"#;
+    let last =
+        r#"{"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":"b","inputSchema":{"type":"object"}}]}}"#;
     let (client, _server) = connect(vec![discovered, first, last, first, first]).await;
     let client = client.unwrap();
     let names: Vec<_> = client.tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
@@ -196,7 +201,9 @@ async fn an_address_where_nobody_listens_is_named() {
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!(error.to_string().contains(&format!("failed to connect to http://{address}/mcp")), "{error}");
     assert!(std::error::Error::source(&error).is_some());
-    for (url, part) in [("https://a.example", "HTTPS"), ("ftp://a.example", "http://"), ("not a url", "not a URL")] {
+    for (url, part) in
+        [("https://a.example", "HTTPS"), ("ftp://a.example", "http://"), ("not a url", "not a URL")]
+    {
         let error = Client::connect_http(url).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Misuse);
         assert!(error.to_string().contains(part), "{error}");

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::http::{ping, post, read, service};
 
 fn initialize(version: &str) -> Value {
-    let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let params =
+        json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
 }
 
@@ -19,7 +20,7 @@ async fn ask(body: &Value, version_header: Option<&str>) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn the_server_answers_with_the_version_it_was_asked_for_if_that_has_a_handshake() {
+async fn row_125_initialize_is_answered_with_a_version_capabilities_and_identity() {
     for (asked, answered) in [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),
@@ -41,7 +42,8 @@ async fn the_server_answers_with_the_version_it_was_asked_for_if_that_has_a_hand
 
 #[tokio::test]
 async fn nothing_of_the_other_era_leaks_into_a_reply() {
-    let (_, body) = ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}), Some("2025-11-25")).await;
+    let (_, body) =
+        ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}), Some("2025-11-25")).await;
     let members: Vec<_> = body["result"].as_object().unwrap().keys().collect();
     assert_eq!(members, ["tools"]);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "add", "arguments": {"a": 1, "b": 2}}});
@@ -82,7 +84,11 @@ async fn a_pipe_is_opened_once() {
     let lines = format!("{}\n{}\n", initialize("2025-06-18"), initialize("2025-11-25"));
     let mut output = Vec::new();
     server.serve_io(lines.as_bytes(), &mut output).await.unwrap();
-    let replies: Vec<Value> = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(|line| serde_json::from_slice(line).unwrap()).collect();
+    let replies: Vec<Value> = output
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
     assert_eq!(replies[0]["result"]["protocolVersion"], "2025-06-18");
     assert_eq!(replies[1]["error"]["code"], -32600);
 }

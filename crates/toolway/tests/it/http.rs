@@ -109,15 +109,20 @@ async fn a_refusal_names_the_setting_to_change() {
     let (status, body) = read(service().handle(with(post(&ping()), "host", &["evil.example"])).await).await;
     assert_eq!(status, 403);
     assert!(body["error"]["message"].as_str().unwrap().contains(r#".hosts(["evil.example"])"#), "{body}");
-    let (_, body) = read(service().handle(with(post(&ping()), "origin", &["http://evil.example"])).await).await;
-    assert!(body["error"]["message"].as_str().unwrap().contains(r#".origins(["http://evil.example"])"#), "{body}");
+    let (_, body) =
+        read(service().handle(with(post(&ping()), "origin", &["http://evil.example"])).await).await;
+    assert!(
+        body["error"]["message"].as_str().unwrap().contains(r#".origins(["http://evil.example"])"#),
+        "{body}"
+    );
 }
 
 #[tokio::test]
 async fn the_guard_comes_before_everything_else() {
     // Each of these would be refused for another reason too.
     for method in ["GET", "DELETE", "OPTIONS", "PUT", "POST"] {
-        let mut request = with(with(post(&ping()), "host", &["evil.example"]), "content-type", &["text/plain"]);
+        let mut request =
+            with(with(post(&ping()), "host", &["evil.example"]), "content-type", &["text/plain"]);
         *request.method_mut() = method.parse().unwrap();
         assert_eq!(service().handle(request).await.status(), 403, "{method}");
     }
@@ -151,7 +156,11 @@ async fn what_is_not_a_json_post_is_turned_away() {
         (vec!["text/html, application/*;q=0.8"], 200),
         (vec!["text/html"], 406),
     ] {
-        assert_eq!(service().handle(with(post(&ping()), "accept", &accept)).await.status(), status, "{accept:?}");
+        assert_eq!(
+            service().handle(with(post(&ping()), "accept", &accept)).await.status(),
+            status,
+            "{accept:?}"
+        );
     }
 }
 
@@ -190,7 +199,8 @@ async fn broken_messages_are_bad_requests_with_a_message() {
         (br#"{"id":3,"method":"ping"}"#, -32600, json!(3)),
     ] {
         let (parts, _) = post(&ping()).into_parts();
-        let response = service().handle(Request::from_parts(parts, Full::new(Bytes::from_static(body)))).await;
+        let response =
+            service().handle(Request::from_parts(parts, Full::new(Bytes::from_static(body)))).await;
         assert_eq!(response.headers()["content-type"], "application/json");
         let (status, body) = read(response).await;
         assert_eq!(status, 400);
@@ -207,7 +217,11 @@ async fn it_mounts_in_a_web_application_at_any_path() {
     tokio::spawn(async move { axum::serve(listener, app).await });
     for path in ["/deep/mcp", "/flat"] {
         let client = Client::connect_http(&format!("http://{address}{path}")).await.unwrap();
-        assert_eq!(client.call("add", json!({"a": 1, "b": 2})).await.unwrap().first_text(), Some("3"), "{path}");
+        assert_eq!(
+            client.call("add", json!({"a": 1, "b": 2})).await.unwrap().first_text(),
+            Some("3"),
+            "{path}"
+        );
     }
 }
 

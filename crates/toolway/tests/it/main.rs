@@ -1,6 +1,8 @@
 //! Behaviour of servers and clients, a module a behaviour. A test runs on every wire unless the wire is its
 //! subject.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod arguments;
 mod client;
 mod handshake;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::io::{
+    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use toolway::prelude::*;
@@ -99,7 +101,10 @@ struct Pretty;
 
 impl toolway::server::ToolHandler for Pretty {
     fn definition(&self) -> toolway::types::Tool {
-        toolway::types::Tool::new("pretty", toolway::RawJson::parse("{\n  \"type\": \"object\"\r\n}").unwrap())
+        toolway::types::Tool::new(
+            "pretty",
+            toolway::RawJson::parse("{\n  \"type\": \"object\"\r\n}").unwrap(),
+        )
     }
 
     fn call(&self, _: Option<toolway::RawJson>, _: toolway::server::Scope) -> toolway::server::CallFuture {
@@ -116,14 +121,14 @@ fn server() -> (Server, State<Gate>) {
 }
 
 #[tokio::test]
-async fn a_person_can_type_a_request_without_ceremony() {
+async fn row_222_a_person_can_type_a_ping_and_read_the_answer() {
     let (server, _) = server();
     let reply = one_line(&server, br#"{"jsonrpc":"2.0","id":"x","method":"ping"}"#).await;
     assert_eq!(reply, json!({"jsonrpc": "2.0", "id": "x", "result": {}}));
 }
 
 #[tokio::test]
-async fn ids_keep_their_type() {
+async fn row_223_ids_keep_their_type() {
     let (server, _) = server();
     for id in [json!(7), json!("7"), json!(-1), json!(i64::MAX), json!("")] {
         let frame = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
@@ -135,7 +140,10 @@ async fn ids_keep_their_type() {
 async fn broken_frames_get_the_exact_error_and_the_next_one_works() {
     let (server, _) = server();
     let mut talk = Talk::start(&server);
-    let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":{}}}}}"#, "[".repeat(200) + &"]".repeat(200));
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":{}}}}}"#,
+        "[".repeat(200) + &"]".repeat(200)
+    );
     for (frame, code, id) in [
         (&b"not json"[..], -32700, Value::Null),
         (b"\xff\xfe", -32700, Value::Null),
@@ -151,11 +159,23 @@ async fn broken_frames_get_the_exact_error_and_the_next_one_works() {
         (br#"{"jsonrpc":"2.0","id":1,"method":7}"#, -32600, json!(1)),
         (br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, -32602, json!(1)),
         (br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":7}}"#, -32602, json!(1)),
-        (br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":1,"\u0061":2}}}"#, -32602, json!(1)),
-        (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"quick","name":"wait"}}"#, -32602, json!(1)),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":1,"\u0061":2}}}"#,
+            -32602,
+            json!(1),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"quick","name":"wait"}}"#,
+            -32602,
+            json!(1),
+        ),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{}}}"#, -32602, json!(1)),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}"#, -32602, json!(1)),
-        (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"quick","arguments":[]}}"#, -32602, json!(1)),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"quick","arguments":[]}}"#,
+            -32602,
+            json!(1),
+        ),
         (br#"{"jsonrpc":"2.0","id":1,"method":"no/such"}"#, -32601, json!(1)),
         (br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#, -32600, json!(1)),
         (deep.as_bytes(), -32600, Value::Null),
@@ -173,7 +193,8 @@ async fn broken_frames_get_the_exact_error_and_the_next_one_works() {
 #[tokio::test]
 async fn escapes_do_not_hide_a_method() {
     let (server, _) = server();
-    let frame = br#"{"jsonrpc":"2.0","id":1,"m\u0065thod":"tools\/call","params":{"n\u0061me":"qu\u0069ck"}}"#;
+    let frame =
+        br#"{"jsonrpc":"2.0","id":1,"m\u0065thod":"tools\/call","params":{"n\u0061me":"qu\u0069ck"}}"#;
     assert_eq!(one_line(&server, frame).await["result"]["content"][0]["text"], "quick");
 }
 
@@ -188,7 +209,7 @@ async fn a_line_beyond_the_limit_is_refused_and_costs_only_itself() {
 }
 
 #[tokio::test]
-async fn notifications_and_stray_answers_are_met_with_silence() {
+async fn row_191_unknown_notifications_and_stray_answers_are_met_with_silence() {
     let (server, _) = server();
     let mut talk = Talk::start(&server);
     for frame in [
@@ -226,8 +247,14 @@ async fn cancelling_drops_the_call_and_sends_nothing() {
     let mut talk = Talk::start(&server);
     talk.send_json(call(json!(1), "wait")).await;
     gate.entered.notified().await;
-    talk.send_json(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "1"}})).await;
-    talk.send_json(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})).await;
+    talk.send_json(
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "1"}}),
+    )
+    .await;
+    talk.send_json(
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}),
+    )
+    .await;
     gate.dropped.notified().await;
     talk.send_json(call(json!(2), "quick")).await;
     assert_eq!(talk.receive().await["id"], 2);
@@ -299,7 +326,8 @@ async fn a_peer_that_does_not_read_stops_being_read() {
     let mut sent = 0;
     loop {
         let line = call(json!(sent), "blob").to_string() + "\n";
-        if tokio::time::timeout(Duration::from_millis(200), writer.write_all(line.as_bytes())).await.is_err() {
+        if tokio::time::timeout(Duration::from_millis(200), writer.write_all(line.as_bytes())).await.is_err()
+        {
             break;
         }
         sent += 1;

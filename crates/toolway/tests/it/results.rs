@@ -111,7 +111,9 @@ async fn failures_show_what_their_author_meant_to_show() {
             let result = call(&client, tool).await;
             assert!(result.is_error);
             let text = result.first_text().unwrap();
-            assert!(text.starts_with(&format!("the tool `{tool}` failed; its operator finds the cause under reference ")));
+            assert!(text.starts_with(&format!(
+                "the tool `{tool}` failed; its operator finds the cause under reference "
+            )));
             assert!(!text.contains("secret") && !text.contains("No such file"), "{text}");
         }
         // The server is still there.

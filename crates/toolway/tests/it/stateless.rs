@@ -91,24 +91,102 @@ async fn each_refusal_has_its_code_and_its_place_in_the_order() {
         ("no envelope", discover(&json!({})), vec![version, method], 400, -32602),
         ("no version in it", discover(&without_version), vec![version, method], 400, -32602),
         ("no capabilities in it", discover(&without_capabilities), vec![version, method], 400, -32602),
-        ("a version that is no text", discover(&wrong(VERSION, json!(7))), vec![version, method], 400, -32602),
-        ("capabilities that are none", discover(&wrong(CAPABILITIES, json!([]))), vec![version, method], 400, -32602),
-        ("a capability that is no object", discover(&wrong(CAPABILITIES, json!({"sampling": true}))), vec![version, method], 400, -32602),
-        ("an identity without a version", discover(&wrong(INFO, json!({"name": "x"}))), vec![version, method], 400, -32602),
+        (
+            "a version that is no text",
+            discover(&wrong(VERSION, json!(7))),
+            vec![version, method],
+            400,
+            -32602,
+        ),
+        (
+            "capabilities that are none",
+            discover(&wrong(CAPABILITIES, json!([]))),
+            vec![version, method],
+            400,
+            -32602,
+        ),
+        (
+            "a capability that is no object",
+            discover(&wrong(CAPABILITIES, json!({"sampling": true}))),
+            vec![version, method],
+            400,
+            -32602,
+        ),
+        (
+            "an identity without a version",
+            discover(&wrong(INFO, json!({"name": "x"}))),
+            vec![version, method],
+            400,
+            -32602,
+        ),
         ("no version header", discover(&envelope()), vec![method], 400, -32020),
-        ("another version header", discover(&envelope()), vec![("mcp-protocol-version", "2025-11-25"), method], 400, -32020),
+        (
+            "another version header",
+            discover(&envelope()),
+            vec![("mcp-protocol-version", "2025-11-25"), method],
+            400,
+            -32020,
+        ),
         ("two version headers", discover(&envelope()), vec![version, version, method], 400, -32020),
         ("mismatch before unknown version", discover(&claims("v999")), vec![version, method], 400, -32020),
-        ("unknown version on both", discover(&claims("v999")), vec![("mcp-protocol-version", "v999"), method], 400, -32022),
-        ("a version that needs a handshake", discover(&claims("2025-11-25")), vec![("mcp-protocol-version", "2025-11-25"), method], 400, -32022),
+        (
+            "unknown version on both",
+            discover(&claims("v999")),
+            vec![("mcp-protocol-version", "v999"), method],
+            400,
+            -32022,
+        ),
+        (
+            "a version that needs a handshake",
+            discover(&claims("2025-11-25")),
+            vec![("mcp-protocol-version", "2025-11-25"), method],
+            400,
+            -32022,
+        ),
         ("no method header", discover(&envelope()), vec![version], 400, -32020),
-        ("another method header", discover(&envelope()), vec![version, ("mcp-method", "tools/list")], 400, -32020),
-        ("method header in capitals", discover(&envelope()), vec![version, ("mcp-method", "SERVER/DISCOVER")], 400, -32020),
+        (
+            "another method header",
+            discover(&envelope()),
+            vec![version, ("mcp-method", "tools/list")],
+            400,
+            -32020,
+        ),
+        (
+            "method header in capitals",
+            discover(&envelope()),
+            vec![version, ("mcp-method", "SERVER/DISCOVER")],
+            400,
+            -32020,
+        ),
         ("no name header", call(), vec![version, ("mcp-method", "tools/call")], 400, -32020),
-        ("another name header", call(), vec![version, ("mcp-method", "tools/call"), ("mcp-name", "sub")], 400, -32020),
-        ("a broken name header", call(), vec![version, ("mcp-method", "tools/call"), ("mcp-name", "=?base64?YWRk=?=")], 400, -32020),
-        ("initialize under a stateless header", json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}), vec![version], 400, -32020),
-        ("a later version without envelope", discover(&json!({})), vec![("mcp-protocol-version", "2027-01-01")], 400, -32602),
+        (
+            "another name header",
+            call(),
+            vec![version, ("mcp-method", "tools/call"), ("mcp-name", "sub")],
+            400,
+            -32020,
+        ),
+        (
+            "a broken name header",
+            call(),
+            vec![version, ("mcp-method", "tools/call"), ("mcp-name", "=?base64?YWRk=?=")],
+            400,
+            -32020,
+        ),
+        (
+            "initialize under a stateless header",
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}),
+            vec![version],
+            400,
+            -32020,
+        ),
+        (
+            "a later version without envelope",
+            discover(&json!({})),
+            vec![("mcp-protocol-version", "2027-01-01")],
+            400,
+            -32602,
+        ),
     ] {
         let (got_status, got) = ask(&body, &headers).await;
         assert_eq!((got_status, &got["error"]["code"]), (status, &json!(code)), "{case}: {got}");
@@ -118,17 +196,24 @@ async fn each_refusal_has_its_code_and_its_place_in_the_order() {
 
 #[tokio::test]
 async fn methods_of_the_other_era_do_not_exist() {
-    for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "prompts/list", "unknown/method"] {
+    for method in
+        ["initialize", "ping", "logging/setLevel", "resources/subscribe", "prompts/list", "unknown/method"]
+    {
         let body = json!({"jsonrpc": "2.0", "id": 9, "method": method, "params": {"_meta": envelope()}});
         let (status, body) = ask(&body, &[("mcp-protocol-version", LATEST), ("mcp-method", method)]).await;
-        assert_eq!((status, &body["error"]["code"], &body["id"]), (404, &json!(-32601), &json!(9)), "{method}");
+        assert_eq!(
+            (status, &body["error"]["code"], &body["id"]),
+            (404, &json!(-32601), &json!(9)),
+            "{method}"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_unsupported_version_is_told_what_is_supported() {
     let meta = json!({VERSION: "v999", CAPABILITIES: {}});
-    let (_, body) = ask(&discover(&meta), &[("mcp-protocol-version", "v999"), ("mcp-method", "server/discover")]).await;
+    let (_, body) =
+        ask(&discover(&meta), &[("mcp-protocol-version", "v999"), ("mcp-method", "server/discover")]).await;
     assert_eq!(body["error"]["data"], json!({"supported": [LATEST], "requested": "v999"}));
 }
 
@@ -158,7 +243,10 @@ async fn a_notification_is_accepted_and_ignored() {
 #[tokio::test]
 async fn session_and_resume_headers_mean_nothing_here() {
     let headers = [
-        ("mcp-protocol-version", LATEST), ("mcp-method", "server/discover"), ("mcp-session-id", "x"), ("last-event-id", "7"),
+        ("mcp-protocol-version", LATEST),
+        ("mcp-method", "server/discover"),
+        ("mcp-session-id", "x"),
+        ("last-event-id", "7"),
     ];
     let response = service().handle(dressed(&discover(&envelope()), &headers)).await;
     assert_eq!(response.status(), 200);

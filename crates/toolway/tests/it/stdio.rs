@@ -25,16 +25,20 @@ fn start(stdin: impl Into<Stdio>, stdout: impl Into<Stdio>, stderr: impl Into<St
     let tests = std::env::current_exe().unwrap();
     let program = tests.ancestors().nth(2).unwrap().join("examples/stdio-fixture");
     let spawned = Command::new(&program).stdin(stdin).stdout(stdout).stderr(stderr).spawn();
-    Running(spawned.unwrap_or_else(|error| panic!("{}: {error}; build it with --examples", program.display())))
+    Running(
+        spawned.unwrap_or_else(|error| panic!("{}: {error}; build it with --examples", program.display())),
+    )
 }
 
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
-const CALL: &str = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"noisy\"}}\n";
+const CALL: &str =
+    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"noisy\"}}\n";
 const PONG: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n";
 
 /// Both answers, whichever came first, and nothing else.
 fn assert_answers(output: &str) {
-    let mut answers: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let mut answers: Vec<Value> =
+        output.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
     answers.sort_by_key(|answer| answer["id"].as_i64());
     assert_eq!(answers.len(), 2, "{output}");
     assert_eq!(answers[0]["result"], serde_json::json!({}));
@@ -133,9 +137,14 @@ fn terminal() -> (OwnedFd, OwnedFd) {
 fn stdout_that_is_also_stderr_stays_usable_for_both() {
     // `2>&1`: were the pipe made non-blocking, printing to stderr could fail.
     let (mut reader, writer) = std::io::pipe().unwrap();
-    let mut process = start(Stdio::piped(), OwnedFd::from(writer.try_clone().unwrap()), OwnedFd::from(writer));
+    let mut process =
+        start(Stdio::piped(), OwnedFd::from(writer.try_clone().unwrap()), OwnedFd::from(writer));
     let mut stdin = process.0.stdin.take().unwrap();
-    stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"flood\"}}\n").unwrap();
+    stdin
+        .write_all(
+            b"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"flood\"}}\n",
+        )
+        .unwrap();
     drop(stdin);
     let mut output = String::new();
     reader.read_to_string(&mut output).unwrap();

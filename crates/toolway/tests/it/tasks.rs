@@ -65,7 +65,8 @@ async fn a_stateless_call_spawns_no_task() {
 
 #[tokio::test]
 async fn closing_the_connection_drops_the_call() {
-    let server = Server::new("tasks", "1.0.0").state(Watch::default()).tools(tools![forever]).build().unwrap();
+    let server =
+        Server::new("tasks", "1.0.0").state(Watch::default()).tools(tools![forever]).build().unwrap();
     let watch = server.state::<Watch>().unwrap();
     let url = serve(&server).await;
     let client = Client::builder().protocol(ProtocolVersion::LATEST).connect_http(&url).await.unwrap();

@@ -124,7 +124,9 @@ fn all_mistakes_of_the_author_are_reported_at_once() {
     fn needs(_state: State<Missing>) {}
     let error = Server::new("", "1.0.0").tools(tools![add, add, needs]).build().unwrap_err();
     let text = error.to_string();
-    for part in ["name is empty", "two tools have the name `add`", "tool `needs`: it takes `State<", ".state(…)"] {
+    for part in
+        ["name is empty", "two tools have the name `add`", "tool `needs`: it takes `State<", ".state(…)"]
+    {
         assert!(text.contains(part), "{part:?} in {text}");
     }
 }

@@ -47,12 +47,17 @@ struct Endpoint {
 
 impl Endpoint {
     fn new(url: &str) -> Result<Self> {
-        let uri: Uri =
-            url.parse().map_err(|error| Error::misuse(format!("{url:?} is not a URL")).caused_by(error_of(error)))?;
+        let uri: Uri = url
+            .parse()
+            .map_err(|error| Error::misuse(format!("{url:?} is not a URL")).caused_by(error_of(error)))?;
         match uri.scheme_str() {
             Some("http") => {}
-            Some("https") => return Err(Error::misuse(format!("{url:?}: this build speaks plain HTTP only, not HTTPS"))),
-            _ => return Err(Error::misuse(format!("{url:?} is not an HTTP URL: it must begin with http://"))),
+            Some("https") => {
+                return Err(Error::misuse(format!("{url:?}: this build speaks plain HTTP only, not HTTPS")));
+            }
+            _ => {
+                return Err(Error::misuse(format!("{url:?} is not an HTTP URL: it must begin with http://")));
+            }
         }
         let client = HyperClient::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build_http();
         Ok(Self { uri, client })
@@ -70,9 +75,11 @@ impl Endpoint {
             Some((version, Era::Handshake)) => handshake::dress(headers, version),
             None => {}
         }
-        let response = self.client.request(request).await.map_err(|error| {
-            Error::transport(format!("failed to connect to {}", self.uri), error)
-        })?;
+        let response = self
+            .client
+            .request(request)
+            .await
+            .map_err(|error| Error::transport(format!("failed to connect to {}", self.uri), error))?;
         match outgoing.id {
             Some(id) => self.reply(response, &id).await.map(Some),
             None if response.status().is_success() => Ok(None),
@@ -83,12 +90,14 @@ impl Endpoint {
     async fn reply(&self, response: Response<HyperBody>, id: &Id) -> Result<Message> {
         let status = response.status();
         let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        match content_type.map(|value| value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()) {
+        match content_type
+            .map(|value| value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+        {
             Some(kind) if kind == "text/event-stream" => self.stream(response, id).await,
             Some(kind) if kind == "application/json" => {
                 let body = Limited::new(response.into_body(), MAX_REPLY).collect().await;
                 let body = body.map_err(|error| Error::transport("the reply broke off", error))?.to_bytes();
-                match parse(body, Limits::default()) {
+                match parse(&body, Limits::default()) {
                     Ok(Incoming::One(message @ Message::Response { .. })) => Ok(message),
                     // Proxies and web frameworks answer errors with JSON of their own.
                     _ => Err(self.unexpected(status)),
@@ -111,8 +120,10 @@ impl Endpoint {
                 if event.data.is_empty() || event.event.as_deref().is_some_and(|kind| kind != "message") {
                     continue;
                 }
-                match parse(event.data, Limits::default()) {
-                    Ok(Incoming::One(message @ Message::Response { .. })) if message.id() == Some(id) => return Ok(message),
+                match parse(&event.data, Limits::default()) {
+                    Ok(Incoming::One(message @ Message::Response { .. })) if message.id() == Some(id) => {
+                        return Ok(message);
+                    }
                     Ok(_) => {}
                     Err(_) => return Err(broken("an event is not a message")),
                 }

@@ -28,7 +28,13 @@ pub(super) fn initialize(server: &Server, id: &Id, params: &Params) -> Result<(V
 }
 
 /// Answers any other request of a conversation.
-pub(super) async fn serve(server: &Server, session: &Session, id: &Id, method: &Method, params: &Params) -> Vec<u8> {
+pub(super) async fn serve(
+    server: &Server,
+    session: &Session,
+    id: &Id,
+    method: &Method,
+    params: &Params,
+) -> Vec<u8> {
     let mut frame = Vec::with_capacity(256);
     if let Err(error) = answer(server, session, id, method, params, &mut frame).await {
         write_error(&mut frame, Some(id), &error);
@@ -52,7 +58,8 @@ async fn answer(
     if !method.is_known_in(version) || !server.offers(method) {
         return Err(RpcError::method_not_found(method.name()));
     }
-    let request = Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
+    let request =
+        Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
     let scope = Scope::new(server.clone(), session.peer());
     match server.answer(request, scope).await? {
         Outcome::Complete(reply) => codec::write_reply(frame, version, id, &reply),

@@ -80,14 +80,14 @@ pub(super) fn check(parts: &Parts, hosts: &Hosts, origins: &Origins) -> Result<(
 fn check_host(parts: &Parts, Hosts(allowed): &Hosts) -> Result<(), String> {
     let Allowed::LoopbackAnd(names) = allowed else { return Ok(()) };
     let from_header = only(&parts.headers, HOST).map_err(|()| "the Host header must come once".to_owned())?;
-    let named = match (from_header, parts.uri.authority()) {
+    let wanted = match (from_header, parts.uri.authority()) {
         (Some(header), None) => header,
         (None, Some(authority)) => authority.as_str(),
         (Some(header), Some(authority)) if header.eq_ignore_ascii_case(authority.as_str()) => header,
         (Some(_), Some(_)) => return Err("the Host header differs from the request's address".to_owned()),
         (None, None) => return Err("the Host header is missing".to_owned()),
     };
-    let Ok(authority) = named.parse::<Authority>() else {
+    let Ok(authority) = wanted.parse::<Authority>() else {
         return Err("the Host header is not a host".to_owned());
     };
     let host = authority.host().to_ascii_lowercase();
@@ -112,7 +112,9 @@ fn check_origin(headers: &HeaderMap, Origins(allowed): &Origins) -> Result<(), S
     if authority.is_some_and(|authority| is_loopback(authority.host())) {
         return Ok(());
     }
-    Err(format!("pages of {origin:?} may not call this server; if they should, allow them with `.origins([{origin:?}])`"))
+    Err(format!(
+        "pages of {origin:?} may not call this server; if they should, allow them with `.origins([{origin:?}])`"
+    ))
 }
 
 /// The value of a header that may come at most once.
@@ -136,12 +138,15 @@ pub(super) fn is_json(content_type: Option<&HeaderValue>) -> bool {
 }
 
 /// Whether the client takes JSON; one that says nothing takes everything.
-pub(super) fn takes_json(accept: GetAll<'_, HeaderValue>) -> bool {
-    let mut said = accept.iter().filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(',')).peekable();
+pub(super) fn takes_json(accept: &GetAll<'_, HeaderValue>) -> bool {
+    let mut said =
+        accept.iter().filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(',')).peekable();
     said.peek().is_none()
         || said.any(|range| {
             let range = media_type(range);
-            ["application/json", "application/*", "*/*"].iter().any(|fitting| range.eq_ignore_ascii_case(fitting))
+            ["application/json", "application/*", "*/*"]
+                .iter()
+                .any(|fitting| range.eq_ignore_ascii_case(fitting))
         })
 }
 

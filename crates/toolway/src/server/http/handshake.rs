@@ -8,7 +8,11 @@ use super::{HttpBody, accepted, failed, refused, reply};
 use crate::server::Server;
 use crate::server::handshake::{self, Session};
 
-pub(super) async fn post(server: &Server, message: Message, version: Option<ProtocolVersion>) -> Response<HttpBody> {
+pub(super) async fn post(
+    server: &Server,
+    message: Message,
+    version: Option<ProtocolVersion>,
+) -> Response<HttpBody> {
     match message {
         Message::Request { id, method: Method::Initialize, params } => {
             match handshake::initialize(server, &id, &params) {

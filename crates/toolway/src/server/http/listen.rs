@@ -83,7 +83,10 @@ impl HttpService {
         }
         let (parts, _) = request.into_parts();
         match guard::check(&parts, &self.settings.hosts, &self.settings.origins) {
-            Ok(()) => refused(StatusCode::NOT_FOUND, &RpcError::invalid_request("nothing is here; the endpoint is /mcp")),
+            Ok(()) => refused(
+                StatusCode::NOT_FOUND,
+                &RpcError::invalid_request("nothing is here; the endpoint is /mcp"),
+            ),
             Err(refusal) => refused(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal)),
         }
     }

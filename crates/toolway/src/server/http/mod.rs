@@ -127,8 +127,10 @@ impl HttpService {
             let error = RpcError::invalid_request("the Content-Type must be application/json");
             return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error);
         }
-        if !guard::takes_json(parts.headers.get_all(ACCEPT)) {
-            let error = RpcError::invalid_request("the Accept header must allow application/json and text/event-stream");
+        if !guard::takes_json(&parts.headers.get_all(ACCEPT)) {
+            let error = RpcError::invalid_request(
+                "the Accept header must allow application/json and text/event-stream",
+            );
             return refused(StatusCode::NOT_ACCEPTABLE, &error);
         }
         let frame = match read(body, settings.max_body).await {
@@ -140,10 +142,13 @@ impl HttpService {
 
     async fn post(&self, headers: &HeaderMap, frame: Bytes) -> Response<HttpBody> {
         let server = &self.settings.server;
-        let message = match parse(frame, server.inner.limits) {
+        let message = match parse(&frame, server.inner.limits) {
             Ok(Incoming::One(message)) => message,
             Ok(Incoming::Batch(_)) => {
-                return refused(StatusCode::BAD_REQUEST, &RpcError::invalid_request("batches are not accepted"));
+                return refused(
+                    StatusCode::BAD_REQUEST,
+                    &RpcError::invalid_request("batches are not accepted"),
+                );
             }
             Err(Rejected { id, error }) => return failed(StatusCode::BAD_REQUEST, id.as_ref(), &error),
         };
@@ -191,9 +196,10 @@ where
     match std::pin::pin!(Limited::new(body, max)).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(_) => {
-            Err(refused(StatusCode::BAD_REQUEST, &RpcError::invalid_request("the body could not be read to its end")))
-        }
+        Err(_) => Err(refused(
+            StatusCode::BAD_REQUEST,
+            &RpcError::invalid_request("the body could not be read to its end"),
+        )),
     }
 }
 
@@ -264,7 +270,10 @@ impl Body for HttpBody {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
     }
 

@@ -11,12 +11,16 @@ use toolway_protocol::http::status;
 use super::{HttpBody, accepted, reply};
 use crate::server::{Server, stateless};
 
-pub(super) async fn post(server: &Server, message: Message, envelope: Option<Envelope>) -> Response<HttpBody> {
+pub(super) async fn post(
+    server: &Server,
+    message: Message,
+    envelope: Option<Envelope>,
+) -> Response<HttpBody> {
     let (Message::Request { id, method, params }, Some(envelope)) = (message, envelope) else {
         // Nothing in the protocol acts on a notification that is posted in this era.
         return accepted();
     };
-    let answer = stateless::serve(server, &id, &method, &params, envelope).await;
-    let status = answer.error.map_or(200, status::of);
-    reply(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), answer.frame)
+    let (frame, error) = stateless::serve(server, &id, &method, &params, envelope).await;
+    let status = error.map_or(200, status::of);
+    reply(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), frame)
 }

@@ -11,16 +11,14 @@ use super::Server;
 use super::context::Scope;
 use crate::peer::Peer;
 
-/// A frame to send, and the error in it, which some doors show in other ways too.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) frame: Vec<u8>,
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has statuses"))]
-    pub(super) error: Option<Code>,
-}
-
-/// Answers one request.
-pub(super) async fn serve(server: &Server, id: &Id, method: &Method, params: &Params, envelope: Envelope) -> Answer {
+/// Answers one request: the frame to send, and the code of the error in it, which HTTP shows as a status too.
+pub(super) async fn serve(
+    server: &Server,
+    id: &Id,
+    method: &Method,
+    params: &Params,
+    envelope: Envelope,
+) -> (Vec<u8>, Option<Code>) {
     let mut frame = Vec::with_capacity(256);
     let error = match answer(server, id, method, params, envelope, &mut frame).await {
         Ok(()) => None,
@@ -29,7 +27,7 @@ pub(super) async fn serve(server: &Server, id: &Id, method: &Method, params: &Pa
             Some(error.code)
         }
     };
-    Answer { frame, error }
+    (frame, error)
 }
 
 async fn answer(
@@ -49,7 +47,8 @@ async fn answer(
     if !method.is_known_in(version) || !server.offers(method) {
         return Err(RpcError::method_not_found(method.name()));
     }
-    let request = Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
+    let request =
+        Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
     let scope = Scope::new(server.clone(), Arc::new(Peer::from_envelope(version, envelope)));
     match server.answer(request, scope).await? {
         Outcome::Complete(reply) => codec::write_reply(frame, id, &reply, &inner.stamp),

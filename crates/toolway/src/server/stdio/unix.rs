@@ -138,7 +138,11 @@ impl ThreadReader {
 }
 
 impl AsyncRead for ThreadReader {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.rest.is_empty() {
             match ready!(self.chunks.poll_recv(cx)) {
                 Some(chunk) => self.rest = chunk?,

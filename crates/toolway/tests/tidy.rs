@@ -1,0 +1,274 @@
+//! The rules of the house, checked on the sources of all crates.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// A source file of the library crates: its path from the workspace's root, and its text.
+struct Source {
+    path: String,
+    text: String,
+}
+
+impl Source {
+    /// Lines of code with their numbers: no comments, and nothing after the file's own tests begin.
+    fn code(&self) -> impl Iterator<Item = (usize, &str)> {
+        let lines = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
+        lines
+            .take_while(|(_, line)| *line != "#[cfg(test)]")
+            .filter(|(_, line)| !line.trim_start().starts_with("//"))
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn sources(folders: &[&str]) -> Vec<Source> {
+    fn walk(root: &Path, folder: &Path, found: &mut Vec<Source>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(root, &path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let relative = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+                found.push(Source { path: relative, text: std::fs::read_to_string(&path).unwrap() });
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for folder in folders {
+        walk(&root(), &root().join(folder), &mut found);
+    }
+    assert!(!found.is_empty());
+    found
+}
+
+const LIBRARY: [&str; 4] = [
+    "crates/toolway-protocol/src",
+    "crates/toolway/src",
+    "crates/toolway-macros/src",
+    "crates/toolway-cli/src",
+];
+
+/// Fails with every line that breaks a rule.
+fn forbid(rule: &str, broken: impl IntoIterator<Item = String>) {
+    let mut all = String::new();
+    for place in broken {
+        writeln!(all, "  {place}").unwrap();
+    }
+    assert!(all.is_empty(), "{rule}:\n{all}");
+}
+
+#[test]
+fn revisions_are_named_in_the_era_files_only() {
+    let allowed = |path: &str| {
+        path.ends_with("src/version.rs")
+            || path.ends_with("src/method.rs")
+            || path.contains("toolway-protocol/src/era/")
+            || path.contains("/handshake")
+            || path.contains("/stateless")
+    };
+    let names =
+        ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "V2024", "V2025", "V2026"];
+    let mut broken = Vec::new();
+    for source in sources(&LIBRARY).iter().filter(|source| !allowed(&source.path)) {
+        for (number, line) in source.code() {
+            if names.iter().any(|name| line.contains(name)) {
+                broken.push(format!("{}:{number}: {}", source.path, line.trim()));
+            }
+        }
+    }
+    forbid("no revision is named outside the era files, version.rs and method.rs", broken);
+}
+
+#[test]
+fn sessions_are_a_word_of_the_handshake_files() {
+    let allowed = |path: &str| {
+        path.contains("handshake")
+            || path.ends_with("resume.rs")
+            || path.ends_with("legacy_sse.rs")
+            || path.ends_with("server/duplex.rs")
+    };
+    let mut broken = Vec::new();
+    for source in sources(&["crates/toolway/src"]).iter().filter(|source| !allowed(&source.path)) {
+        for (number, line) in source.code() {
+            if line.contains("Session") || line.contains("mcp-session-id") {
+                broken.push(format!("{}:{number}: {}", source.path, line.trim()));
+            }
+        }
+    }
+    forbid("sessions occur on paths named handshake, in resume.rs, legacy_sse.rs and duplex.rs only", broken);
+}
+
+/// Which row of the house a file of `crates/toolway/src` lives in; an upper row may use a lower one.
+fn row(path: &str) -> u8 {
+    let inside = path.strip_prefix("crates/toolway/src/").unwrap();
+    match inside {
+        "lib.rs" | "testing.rs" => 5,
+        _ if inside.starts_with("server/http/") || inside.starts_with("client/http/") => 4,
+        _ if inside.starts_with("server/stdio/")
+            || inside.ends_with("/duplex.rs")
+            || inside == "client/connect.rs" =>
+        {
+            4
+        }
+        _ if inside.contains("/handshake") || inside.contains("/stateless") => 3,
+        _ if inside.starts_with("server/") || inside.starts_with("client/") => 2,
+        _ => 1,
+    }
+}
+
+#[test]
+fn nothing_below_knows_what_is_above() {
+    let doors = ["http", "stdio", "duplex", "connect"];
+    let eras = ["handshake", "stateless"];
+    let mut broken = Vec::new();
+    for source in &sources(&["crates/toolway/src"]) {
+        let row = row(&source.path);
+        let is_front_page = source.path.ends_with("/mod.rs") && row == 2;
+        for (number, line) in source.code() {
+            let Some(used) = line.trim_start().strip_prefix("use ") else { continue };
+            if !used.starts_with("super") && !used.starts_with("crate") {
+                continue;
+            }
+            let names: Vec<_> =
+                used.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
+            let mut complain =
+                |rule: &str| broken.push(format!("{}:{number}: {rule}: {}", source.path, line.trim()));
+            // A front page declares its children and passes their names on; that is not using them.
+            if row <= 2
+                && !is_front_page
+                && names.iter().any(|name| doors.contains(name) || eras.contains(name))
+            {
+                complain("meaning uses an era or a door");
+            }
+            if row == 3 && names.iter().any(|name| doors.contains(name)) {
+                complain("an era uses a door");
+            }
+            if row == 1 && (names.contains(&"server") || names.contains(&"client")) {
+                complain("the ground uses a side");
+            }
+            if source.path.contains("/client/") && names.contains(&"server") {
+                complain("the client uses the server");
+            }
+            if source.path.contains("/server/") && names.contains(&"client") {
+                complain("the server uses the client");
+            }
+        }
+    }
+    forbid("upper rows may use lower ones, never the reverse", broken);
+}
+
+#[test]
+fn features_switch_whole_modules() {
+    let mut broken = Vec::new();
+    for source in &sources(&LIBRARY) {
+        let lines: Vec<_> = source.code().collect();
+        for pair in lines.windows(2) {
+            let ((number, line), (_, next)) = (pair[0], pair[1]);
+            if !line.contains("cfg(feature") && !line.contains("cfg_attr(") {
+                continue;
+            }
+            let next = next.trim_start();
+            let is_module = ["mod ", "pub mod ", "pub(crate) mod ", "pub use ", "pub(crate) use "]
+                .iter()
+                .any(|start| next.starts_with(start));
+            let is_attribute = next.starts_with("#[");
+            if !is_module && !is_attribute {
+                broken.push(format!("{}:{number}: {} / {next}", source.path, line.trim()));
+            }
+        }
+    }
+    forbid("`cfg(feature)` stands on `mod` and `pub use` only", broken);
+}
+
+#[test]
+fn the_library_prints_nothing() {
+    let mut broken = Vec::new();
+    for source in
+        &sources(&["crates/toolway-protocol/src", "crates/toolway/src", "crates/toolway-macros/src"])
+    {
+        for (number, line) in source.code() {
+            if ["print!(", "println!(", "eprint!(", "eprintln!(", "dbg!("]
+                .iter()
+                .any(|name| line.contains(name))
+            {
+                broken.push(format!("{}:{number}: {}", source.path, line.trim()));
+            }
+        }
+    }
+    forbid("the library prints nothing: stdout belongs to the protocol, stderr to the program", broken);
+}
+
+#[test]
+fn the_protocol_decodes_by_method_and_never_by_shape() {
+    let mut broken = Vec::new();
+    for source in &sources(&["crates/toolway-protocol/src"]) {
+        for (number, line) in source.code() {
+            if line.contains("serde(") && (line.contains("untagged") || line.contains("flatten")) {
+                broken.push(format!("{}:{number}: {}", source.path, line.trim()));
+            }
+        }
+    }
+    forbid("no `serde(untagged)` and no `serde(flatten)` in the protocol", broken);
+}
+
+#[test]
+fn every_file_says_which_question_it_answers() {
+    let broken = sources(&LIBRARY)
+        .into_iter()
+        .filter(|source| !source.text.starts_with("//! "))
+        .map(|source| source.path);
+    forbid("a file begins with a paragraph that says what it is for", broken);
+}
+
+/// Long files and why they may be. A talking point, not a wall.
+const LONG: [(&str, &str); 0] = [];
+
+#[test]
+fn long_files_have_a_reason() {
+    let broken = sources(&LIBRARY).into_iter().filter_map(|source| {
+        let lines = source.text.lines().count();
+        let has_reason = LONG.iter().any(|(path, _)| *path == source.path);
+        (lines > 600 && !has_reason).then(|| format!("{}: {lines} lines", source.path))
+    });
+    forbid("a file over 600 lines stands in LONG with its reason", broken);
+}
+
+#[test]
+fn the_feature_table_names_tests_that_exist() {
+    let table = std::fs::read_to_string(root().join("docs/features.md")).unwrap();
+    let mut tests = String::new();
+    for source in sources(&["crates", "conformance", "examples", "xtask"]) {
+        tests.push_str(&source.text);
+    }
+    let mut rows = Vec::new();
+    let mut broken = Vec::new();
+    for line in table.lines().filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit()) {
+        let cells: Vec<_> = line.split(" | ").map(|cell| cell.trim_matches(['|', ' '])).collect();
+        let [row, _, status, test] = cells.as_slice() else { panic!("four cells: {line}") };
+        rows.push(row.parse::<usize>().unwrap());
+        match *status {
+            "open" if test.is_empty() => {}
+            "done" => {
+                let name = test.trim_matches('`');
+                let prefix = format!("row_{row:0>3}_");
+                if !name.starts_with(&prefix) || !tests.contains(&format!("fn {name}(")) {
+                    broken.push(format!("row {row}: no test {name:?} that begins with {prefix:?}"));
+                }
+            }
+            _ => broken.push(format!("row {row}: status {status:?}, test {test:?}")),
+        }
+    }
+    assert_eq!(rows, (1..=255).collect::<Vec<_>>(), "all rows, in order");
+    for name in
+        tests.split("fn ").filter_map(|rest| rest.split('(').next()).filter(|name| name.starts_with("row_"))
+    {
+        if !table.contains(&format!("`{name}`")) {
+            broken.push(format!("the test {name} stands in no row"));
+        }
+    }
+    forbid("docs/features.md is true", broken);
+}
