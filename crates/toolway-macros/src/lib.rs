@@ -22,7 +22,9 @@ use proc_macro::TokenStream;
 /// Options: `name = "…"`, `title = "…"`, `description = "…"`, and the hints `read_only`, `destructive`,
 /// `idempotent` and `open_world`, each alone or with `= false`.
 ///
-/// ```ignore
+/// ```
+/// use toolway::prelude::*;
+///
 /// /// Add two numbers.
 /// #[tool(title = "Addition", read_only)]
 /// async fn add(
@@ -33,6 +35,9 @@ use proc_macro::TokenStream;
 /// ) -> f64 {
 ///     a + b
 /// }
+///
+/// let server = Server::new("calculator", "1.0.0").tools(tools![add]).build()?;
+/// # Ok::<(), toolway::Error>(())
 /// ```
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {

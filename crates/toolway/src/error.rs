@@ -7,8 +7,6 @@ use toolway_protocol::RpcError;
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-type Cause = Box<dyn std::error::Error + Send + Sync>;
-
 /// Any failure of a server or a client.
 ///
 /// It prints one level, in lower case; what lies underneath is its `source()`. Ask it with [`kind`](Error::kind)
@@ -21,7 +19,7 @@ struct Inner {
     kind: ErrorKind,
     message: String,
     rpc: Option<RpcError>,
-    cause: Option<Cause>,
+    cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 /// Whose fault it was.
@@ -45,19 +43,13 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    /// A failure of some kind, for those who implement transports or handlers.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner { kind, message: message.into(), rpc: None, cause: None }))
     }
 
-    pub(crate) fn misuse(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Misuse, message)
-    }
-
-    pub(crate) fn transport(message: impl Into<String>, cause: impl Into<Cause>) -> Self {
-        Self::new(ErrorKind::Transport, message).caused_by(cause)
-    }
-
-    pub(crate) fn caused_by(mut self, cause: impl Into<Cause>) -> Self {
+    /// Adds what lies underneath.
+    pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.0.cause = Some(cause.into());
         self
     }

@@ -49,6 +49,7 @@ pub mod client;
 mod error;
 #[cfg(feature = "server")]
 mod panic;
+#[cfg(feature = "server")]
 mod peer;
 #[cfg(feature = "server")]
 pub mod server;
@@ -59,6 +60,7 @@ pub mod transport;
 #[cfg(feature = "client")]
 pub use client::Client;
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "server")]
 pub use peer::Peer;
 #[cfg(feature = "server")]
 pub use server::{Ctx, Json, Server, State, ToolError};

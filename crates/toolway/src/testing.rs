@@ -44,7 +44,7 @@ pub async fn connect(server: &Server) -> Client {
 ///     assert_eq!(result.first_text(), Some("5"));
 /// })
 /// .await;
-/// # toolway::Result::Ok(()) }).unwrap();
+/// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
 ///
 /// # Panics

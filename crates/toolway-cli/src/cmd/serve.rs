@@ -1,7 +1,10 @@
 //! How is a server run, and what is a person told about it?
 
+use std::future::poll_fn;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
+use std::pin::pin;
+use std::task::Poll;
 
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -34,6 +37,9 @@ async fn serve_http(service: HttpService, address: SocketAddr) -> Result<(), Box
         format!("{address} cannot be listened on: {error}; choose another with --http ADDRESS")
     })?;
     let address = listener.local_addr()?;
+    // The first poll is what makes an interrupt ours; whoever reads the hints may already press Ctrl-C.
+    let mut interrupt = pin!(tokio::signal::ctrl_c());
+    let _pending = poll_fn(|cx| Poll::Ready(interrupt.as_mut().poll(cx))).await;
     eprintln!("Serving the demo at http://{address}/mcp; end with Ctrl-C.\n");
     eprintln!("Call a tool from another terminal:\n\n{}\n", curl_line(address));
     eprintln!(
@@ -42,7 +48,7 @@ async fn serve_http(service: HttpService, address: SocketAddr) -> Result<(), Box
     );
     tokio::select! {
         outcome = service.serve(listener) => Ok(outcome?),
-        _ = tokio::signal::ctrl_c() => Ok(()),
+        _ = interrupt => Ok(()),
     }
 }
 

@@ -57,7 +57,10 @@ impl Envelope {
     pub fn served(&self) -> Result<ProtocolVersion, RpcError> {
         match self.requested {
             Requested::Known(version) if version.era() == Era::Stateless => Ok(version),
-            _ => Err(RpcError::unsupported_version(self.requested.as_str(), &ProtocolVersion::names(Era::Stateless))),
+            _ => Err(RpcError::unsupported_version(
+                self.requested.as_str(),
+                &ProtocolVersion::names(Era::Stateless),
+            )),
         }
     }
 

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `mod.rs` | Which era does this inbound message belong to, or why is it refused? |
 //! | [`envelope`] | What does a stateless request say about itself? |
-//! | [`stateless`], [`handshake`] | How are requests read and replies written in each era? |
+//! | [`stateless`], [`mod@handshake`] | How are requests read and replies written in each era? |
 //! | [`negotiate`] | Which revision will both sides speak? |
 //! | [`since`] | Which revision brought which member? |
 

@@ -348,8 +348,8 @@ fn plain_prefix(text: &[u8]) -> usize {
     // borrow from such a byte below it touched it, so the lowest one set is always right.
     while let Some(chunk) = text.get(at..at + 8) {
         let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
-        let quote = word ^ (LOW * b'"' as u64);
-        let backslash = word ^ (LOW * b'\\' as u64);
+        let quote = word ^ (LOW * u64::from(b'"'));
+        let backslash = word ^ (LOW * u64::from(b'\\'));
         let special = (quote.wrapping_sub(LOW) & !quote)
             | (backslash.wrapping_sub(LOW) & !backslash)
             | (word.wrapping_sub(LOW * 0x20) & !word);

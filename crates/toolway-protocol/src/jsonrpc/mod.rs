@@ -1,6 +1,6 @@
 //! One JSON-RPC frame: what arrived, with the payload still text.
 //!
-//! [`parse`] turns bytes into a [`Message`] (or a batch of them) without looking at what the method means.
+//! [`parse()`] turns bytes into a [`Message`] (or a batch of them) without looking at what the method means.
 //! A frame that is wrong is not an error of the parser but an answer to be sent: [`Rejected`] carries the
 //! [`RpcError`] and the request's id, if one could be read.
 

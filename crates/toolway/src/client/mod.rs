@@ -48,7 +48,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// }
 /// let result = client.call("add", serde_json::json!({"a": 2, "b": 3})).await?;
 /// assert_eq!(result.first_text(), Some("5"));
-/// # toolway::Result::Ok(()) }).unwrap();
+/// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone)]
 pub struct Client {

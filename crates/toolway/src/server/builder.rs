@@ -12,7 +12,7 @@ use super::registry::Registry;
 use super::state::States;
 use super::tool::ToolEntry;
 use super::{Inner, Server};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::MAX_LINE;
 
 /// A server that is being described. Made by [`Server::new`].
@@ -87,7 +87,7 @@ impl ServerBuilder {
             for mistake in &mistakes {
                 write!(message, "\n  - {mistake}").expect("writing to a string cannot fail");
             }
-            return Err(Error::misuse(message));
+            return Err(Error::new(ErrorKind::Misuse, message));
         }
         let mut capabilities = ServerCapabilities::default();
         if !registry.is_empty() {

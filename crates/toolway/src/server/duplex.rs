@@ -21,7 +21,7 @@ use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
 
 use super::handshake::{self, Session};
 use super::{Server, ServerBuilder, stateless};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::{Line, Lines, push_line};
 
 /// How much output may wait before input is left alone.
@@ -108,7 +108,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 Ok(Step::Go) => {}
                 Ok(Step::End) => return Ok(()),
                 Err(error) if is_gone(&error) => return Ok(()),
-                Err(error) => return Err(Error::transport("the pipe broke", error)),
+                Err(error) => return Err(Error::new(ErrorKind::Transport, "the pipe broke").caused_by(error)),
             }
         }
     }

@@ -186,7 +186,7 @@ impl futures_core::Stream for Endless {
         self: std::pin::Pin<&mut Self>,
         _: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<Self::Item>> {
-        std::task::Poll::Ready(Some(Ok(http_body::Frame::data(Bytes::from_static(&[b' '; 1 << 16])))))
+        std::task::Poll::Ready(Some(Ok(http_body::Frame::data(Bytes::from_static(&[b' '; 1 << 13])))))
     }
 }
 

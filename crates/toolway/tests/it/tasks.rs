@@ -42,7 +42,7 @@ async fn forever(watch: State<Watch>, ctx: Ctx) {
         elsewhere.entered.notify_one();
     });
     watch.entered.notify_one();
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 async fn serve(server: &Server) -> String {

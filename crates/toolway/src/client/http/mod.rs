@@ -47,16 +47,22 @@ struct Endpoint {
 
 impl Endpoint {
     fn new(url: &str) -> Result<Self> {
-        let uri: Uri = url
-            .parse()
-            .map_err(|error| Error::misuse(format!("{url:?} is not a URL")).caused_by(error_of(error)))?;
+        let uri: Uri = url.parse().map_err(|error| {
+            Error::new(ErrorKind::Misuse, format!("{url:?} is not a URL")).caused_by(error_of(error))
+        })?;
         match uri.scheme_str() {
             Some("http") => {}
             Some("https") => {
-                return Err(Error::misuse(format!("{url:?}: this build speaks plain HTTP only, not HTTPS")));
+                return Err(Error::new(
+                    ErrorKind::Misuse,
+                    format!("{url:?}: this build speaks plain HTTP only, not HTTPS"),
+                ));
             }
             _ => {
-                return Err(Error::misuse(format!("{url:?} is not an HTTP URL: it must begin with http://")));
+                return Err(Error::new(
+                    ErrorKind::Misuse,
+                    format!("{url:?} is not an HTTP URL: it must begin with http://"),
+                ));
             }
         }
         let client = HyperClient::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build_http();
@@ -75,11 +81,9 @@ impl Endpoint {
             Some((version, Era::Handshake)) => handshake::dress(headers, version),
             None => {}
         }
-        let response = self
-            .client
-            .request(request)
-            .await
-            .map_err(|error| Error::transport(format!("failed to connect to {}", self.uri), error))?;
+        let response = self.client.request(request).await.map_err(|error| {
+            Error::new(ErrorKind::Transport, format!("failed to connect to {}", self.uri)).caused_by(error)
+        })?;
         match outgoing.id {
             Some(id) => self.reply(response, &id).await.map(Some),
             None if response.status().is_success() => Ok(None),
@@ -96,7 +100,11 @@ impl Endpoint {
             Some(kind) if kind == "text/event-stream" => self.stream(response, id).await,
             Some(kind) if kind == "application/json" => {
                 let body = Limited::new(response.into_body(), MAX_REPLY).collect().await;
-                let body = body.map_err(|error| Error::transport("the reply broke off", error))?.to_bytes();
+                let body = body
+                    .map_err(|error| {
+                        Error::new(ErrorKind::Transport, "the reply broke off").caused_by(error)
+                    })?
+                    .to_bytes();
                 match parse(&body, Limits::default()) {
                     Ok(Incoming::One(message @ Message::Response { .. })) => Ok(message),
                     // Proxies and web frameworks answer errors with JSON of their own.
@@ -113,7 +121,8 @@ impl Endpoint {
         let mut parser = Parser::new(MAX_REPLY);
         let mut body = response.into_body();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| Error::transport("the reply broke off", error))?;
+            let frame = frame
+                .map_err(|error| Error::new(ErrorKind::Transport, "the reply broke off").caused_by(error))?;
             let Some(chunk) = frame.data_ref() else { continue };
             parser.push(chunk);
             while let Some(event) = parser.next_event().map_err(|_| broken("an event is too long"))? {

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use toolway_protocol::RpcError;
 
 use super::{HttpBody, HttpService, guard, refused};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::server::{Server, ServerBuilder};
 
 /// Where the server answers, when it has a socket of its own.
@@ -31,9 +31,9 @@ impl ServerBuilder {
 impl Server {
     /// Serves over HTTP at `http://ADDRESS/mcp`, until the future is dropped.
     pub async fn serve_http(&self, address: impl ToSocketAddrs) -> Result<()> {
-        let listener = TcpListener::bind(address)
-            .await
-            .map_err(|error| Error::transport("the address cannot be listened on", error))?;
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            Error::new(ErrorKind::Transport, "the address cannot be listened on").caused_by(error)
+        })?;
         self.http().serve(listener).await
     }
 }

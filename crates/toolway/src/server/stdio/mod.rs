@@ -13,7 +13,7 @@ mod platform;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Server, ServerBuilder};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 impl ServerBuilder {
     /// Builds the server and serves it over stdin and stdout: see [`Server::serve_stdio`].
@@ -34,10 +34,14 @@ impl Server {
     pub async fn serve_stdio(&self) -> Result<()> {
         static TAKEN: AtomicBool = AtomicBool::new(false);
         if TAKEN.swap(true, Ordering::SeqCst) {
-            return Err(Error::misuse("stdin and stdout are served already: a process has one pair of them"));
+            return Err(Error::new(
+                ErrorKind::Misuse,
+                "stdin and stdout are served already: a process has one pair of them",
+            ));
         }
-        let (reader, writer) =
-            platform::take().map_err(|error| Error::transport("stdin and stdout cannot be served", error))?;
+        let (reader, writer) = platform::take().map_err(|error| {
+            Error::new(ErrorKind::Transport, "stdin and stdout cannot be served").caused_by(error)
+        })?;
         self.serve_io(reader, writer).await
     }
 }
