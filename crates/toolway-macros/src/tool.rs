@@ -88,7 +88,7 @@ fn definition(function: &ItemFn, options: &Options, parameters: &[Parameter]) ->
             .iter()
             .map(|(field, value)| quote! { annotations.#field = ::core::option::Option::Some(#value); });
         quote! {
-            let mut annotations = ::toolway::__private::ToolAnnotations::default();
+            let mut annotations = ::toolway::__private::ToolAnnotations::new();
             #(#hints)*
             let tool = tool.with_annotations(annotations);
         }

@@ -2,78 +2,76 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::json::{Encode, Encoder};
+use crate::wire::wire;
 
 /// An open set of settings; an empty one means "yes, without further ado".
 pub type Settings = Map<String, Value>;
 
-/// What a client can do.
-///
-/// Unknown members are tolerated. A known one that is not an object is an error, because a peer that sends
-/// `"sampling": true` means something that no revision defines.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct ClientCapabilities {
-    /// Its model can be asked.
-    pub sampling: Option<Settings>,
-    /// Its user can be asked.
-    pub elicitation: Option<Settings>,
-    /// It tells its roots.
-    pub roots: Option<Settings>,
-    /// Anything outside the standard.
-    pub experimental: Option<Settings>,
-    /// Extensions and their settings.
-    pub extensions: Option<BTreeMap<String, Value>>,
-}
-
-impl Encode for ClientCapabilities {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.object(|members| {
-            members.maybe("sampling", self.sampling.as_ref());
-            members.maybe("elicitation", self.elicitation.as_ref());
-            members.maybe("roots", self.roots.as_ref());
-            members.maybe("experimental", self.experimental.as_ref());
-            members.maybe("extensions", self.extensions.as_ref());
-        });
+wire! {
+    /// What a client can do.
+    ///
+    /// Unknown members are kept. A known one that is not an object is an error, because a peer that sends
+    /// `"sampling": true` means something that no revision defines.
+    ///
+    /// ```
+    /// use toolway_protocol::capability::{ClientCapabilities, Settings};
+    ///
+    /// let capabilities = ClientCapabilities::new().with_elicitation(Settings::new());
+    /// assert!(capabilities.elicitation.is_some());
+    /// ```
+    pub struct ClientCapabilities {
+        fixed {}
+        required {}
+        optional {
+            /// Its model can be asked.
+            sampling (with_sampling): Settings = "sampling";
+            /// Its user can be asked.
+            elicitation (with_elicitation): Settings = "elicitation", since ELICITATION;
+            /// It tells its roots.
+            roots (with_roots): Settings = "roots";
+            /// It can run requests as tasks.
+            tasks (with_tasks): Settings = "tasks", since CORE_TASKS;
+            /// Anything outside the standard.
+            experimental (with_experimental): BTreeMap<String, Value> = "experimental";
+            /// Extensions and their settings.
+            extensions (with_extensions): BTreeMap<String, Value> = "extensions", since EXTENSIONS;
+        }
     }
 }
 
-/// What a server can do.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct ServerCapabilities {
-    /// It has tools.
-    pub tools: Option<Settings>,
-    /// It has resources.
-    pub resources: Option<Settings>,
-    /// It has prompts.
-    pub prompts: Option<Settings>,
-    /// It completes arguments.
-    pub completions: Option<Settings>,
-    /// It sends log messages.
-    pub logging: Option<Settings>,
-    /// Anything outside the standard.
-    pub experimental: Option<Settings>,
-    /// Extensions and their settings.
-    pub extensions: Option<BTreeMap<String, Value>>,
-}
-
-impl Encode for ServerCapabilities {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.object(|members| {
-            members.maybe("tools", self.tools.as_ref());
-            members.maybe("resources", self.resources.as_ref());
-            members.maybe("prompts", self.prompts.as_ref());
-            members.maybe("completions", self.completions.as_ref());
-            members.maybe("logging", self.logging.as_ref());
-            members.maybe("experimental", self.experimental.as_ref());
-            members.maybe("extensions", self.extensions.as_ref());
-        });
+wire! {
+    /// What a server can do.
+    ///
+    /// ```
+    /// use toolway_protocol::capability::{ServerCapabilities, Settings};
+    ///
+    /// let capabilities = ServerCapabilities::new().with_tools(Settings::new());
+    /// assert!(capabilities.tools.is_some());
+    /// ```
+    pub struct ServerCapabilities {
+        fixed {}
+        required {}
+        optional {
+            /// It has tools.
+            tools (with_tools): Settings = "tools";
+            /// It has resources.
+            resources (with_resources): Settings = "resources";
+            /// It has prompts.
+            prompts (with_prompts): Settings = "prompts";
+            /// It completes arguments.
+            completions (with_completions): Settings = "completions", since COMPLETIONS;
+            /// It sends log messages.
+            logging (with_logging): Settings = "logging";
+            /// It can run requests as tasks.
+            tasks (with_tasks): Settings = "tasks", since CORE_TASKS;
+            /// Anything outside the standard.
+            experimental (with_experimental): BTreeMap<String, Value> = "experimental";
+            /// Extensions and their settings.
+            extensions (with_extensions): BTreeMap<String, Value> = "extensions", since EXTENSIONS;
+        }
     }
 }
 

@@ -27,6 +27,7 @@ pub mod method;
 pub mod request;
 pub mod types;
 pub mod version;
+mod wire;
 
 pub use era::Era;
 pub use json::RawJson;

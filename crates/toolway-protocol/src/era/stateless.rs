@@ -1,14 +1,15 @@
 //! The codec of the stateless era: how are its requests read and its replies written?
 
-use crate::capability::ServerCapabilities;
-use crate::era::{Envelope, Era};
+use crate::capability::{ServerCapabilities, Settings};
+use crate::era::Envelope;
 use crate::json::{Encode, Encoder, Members, RawJson};
 use crate::jsonrpc::{Id, write_request, write_result};
 use crate::meta::Key;
 use crate::method::Method;
 use crate::request::{Reply, Request};
-use crate::types::Implementation;
+use crate::types::{Implementation, InputRequired};
 use crate::version::ProtocolVersion;
+use crate::wire::wire;
 
 /// The revision that this codec writes.
 pub const VERSION: ProtocolVersion = ProtocolVersion::V2026_07_28;
@@ -34,32 +35,45 @@ pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, stamp: &Stamp) {
         if reply.is_cacheable() {
             uncached(members);
         }
-        members.object("_meta", |meta| {
-            put_stamp(meta, stamp);
-            for (key, value) in reply.meta().into_iter().flatten() {
-                if key != Key::ServerInfo.name() {
-                    meta.put_foreign(key, value);
-                }
-            }
-        });
+        stamped(members, reply.meta(), stamp);
     });
 }
 
+/// Appends a round that ended in questions. It is never cached.
+pub fn write_input_required(out: &mut Vec<u8>, id: &Id, required: &InputRequired, stamp: &Stamp) {
+    write_result(out, VERSION, id, |members| {
+        members.put_raw("resultType", b"\"input_required\"");
+        required.put_body(members);
+        stamped(members, required.meta.as_ref(), stamp);
+    });
+}
+
+wire! {
+    /// What `server/discover` answers.
+    pub struct Discovered {
+        fixed {}
+        required {
+            /// The stateless revisions that the server speaks.
+            supported_versions: Vec<String> = "supportedVersions";
+            /// What it can do.
+            capabilities: ServerCapabilities = "capabilities";
+        }
+        optional {
+            /// How to use it, for the model.
+            instructions (with_instructions): String = "instructions";
+            /// Who it is, and anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}
+
 /// Appends the reply to `server/discover`.
-pub fn write_discovery(
-    out: &mut Vec<u8>,
-    id: &Id,
-    capabilities: &ServerCapabilities,
-    instructions: Option<&String>,
-    stamp: &Stamp,
-) {
+pub fn write_discovered(out: &mut Vec<u8>, id: &Id, discovered: &Discovered, stamp: &Stamp) {
     write_result(out, VERSION, id, |members| {
         complete(members);
-        members.put("supportedVersions", &ProtocolVersion::names(Era::Stateless));
-        members.put("capabilities", capabilities);
-        members.maybe("instructions", instructions);
+        discovered.put_body(members);
         uncached(members);
-        members.object("_meta", |meta| put_stamp(meta, stamp));
+        stamped(members, discovered.meta.as_ref(), stamp);
     });
 }
 
@@ -86,6 +100,14 @@ fn uncached(members: &mut Members<'_, '_>) {
     members.put_raw("cacheScope", b"\"private\"");
 }
 
-fn put_stamp(meta: &mut Members<'_, '_>, stamp: &Stamp) {
-    meta.put(Key::ServerInfo.name(), &stamp.0);
+/// Writes `_meta`: who answers, and what the result itself has there.
+fn stamped(members: &mut Members<'_, '_>, own: Option<&Settings>, stamp: &Stamp) {
+    members.object("_meta", |meta| {
+        meta.put(Key::ServerInfo.name(), &stamp.0);
+        for (key, value) in own.into_iter().flatten() {
+            if key != Key::ServerInfo.name() {
+                meta.put_foreign(key, value);
+            }
+        }
+    });
 }

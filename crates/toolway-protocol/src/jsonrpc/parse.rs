@@ -14,6 +14,7 @@ use crate::json::scan::{Kind, ScanError, Scanner, Span, unescape};
 use crate::json::{Limits, RawJson};
 use crate::meta;
 use crate::method::Method;
+use crate::wire::Wire;
 
 /// What one frame holds.
 #[derive(Debug)]
@@ -452,6 +453,13 @@ impl Params {
         let text = self.spans.whole.map_or(&b"{}"[..], |span| span.of(&self.frame));
         serde_json::from_slice(text)
             .map_err(|error| RpcError::new(Code::INVALID_PARAMS, format!("wrong `params`: {error}")))
+    }
+
+    /// Reads the members of the object, without `_meta`, as a `T`.
+    pub(crate) fn decode_body<T: DeserializeOwned + Wire>(&self) -> Result<T, RpcError> {
+        let mut body: T = self.decode()?;
+        body.extra().remove("_meta");
+        Ok(body)
     }
 
     fn string(&self, span: Option<Span>, key: &str) -> Result<Option<Cow<'_, str>>, RpcError> {

@@ -1,26 +1,145 @@
-//! The blocks that a result is made of.
+//! The blocks that results, prompts and conversations are made of.
 
-use serde::Deserialize;
-use serde::de::{self, Deserializer};
+use serde::de::{self, Deserialize, Deserializer};
 
+use super::{Annotations, Resource, ResourceContents};
+use crate::capability::Settings;
+use crate::era::since;
 use crate::json::{Encode, Encoder, RawJson};
+use crate::wire::{tag, wire};
 
-/// One block of a result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+wire! {
+    /// A block of text.
+    pub struct TextContent {
+        fixed { "type": "text"; }
+        required {
+            /// The text.
+            text: String = "text";
+        }
+        optional {
+            /// For whom it is.
+            annotations (with_annotations): Annotations = "annotations";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
+        }
+    }
+}
+
+wire! {
+    /// A picture.
+    pub struct ImageContent {
+        fixed { "type": "image"; }
+        required {
+            /// The picture, in Base64.
+            data: String = "data";
+            /// Its media type.
+            mime_type: String = "mimeType";
+        }
+        optional {
+            /// For whom it is.
+            annotations (with_annotations): Annotations = "annotations";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
+        }
+    }
+}
+
+wire! {
+    /// A sound.
+    pub struct AudioContent {
+        fixed { "type": "audio"; }
+        required {
+            /// The sound, in Base64.
+            data: String = "data";
+            /// Its media type.
+            mime_type: String = "mimeType";
+        }
+        optional {
+            /// For whom it is.
+            annotations (with_annotations): Annotations = "annotations";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
+        }
+    }
+}
+
+wire! {
+    /// A resource, contents and all.
+    pub struct EmbeddedResource {
+        fixed { "type": "resource"; }
+        required {
+            /// The resource.
+            resource: ResourceContents = "resource";
+        }
+        optional {
+            /// For whom it is.
+            annotations (with_annotations): Annotations = "annotations";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
+        }
+    }
+}
+
+wire! {
+    /// A model asks for a tool to be called (sampling).
+    pub struct ToolUseContent {
+        fixed { "type": "tool_use"; }
+        required {
+            /// What the answer must refer to.
+            id: String = "id";
+            /// Which tool.
+            name: String = "name";
+            /// With which arguments.
+            input: Settings = "input";
+        }
+        optional {
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}
+
+wire! {
+    /// What a tool that a model asked for gave back (sampling).
+    pub struct ToolResultContent {
+        fixed { "type": "tool_result"; }
+        required {
+            /// The request it answers.
+            tool_use_id: String = "toolUseId";
+            /// The blocks.
+            content: Vec<Content> = "content";
+        }
+        optional {
+            /// The result as JSON.
+            structured_content (with_structured_content): RawJson = "structuredContent" or null;
+            /// Whether the blocks tell of a failure.
+            is_error (with_is_error): bool = "isError";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}
+
+/// One block.
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Content {
     /// Text.
     Text(TextContent),
+    /// A picture.
+    Image(ImageContent),
+    /// A sound.
+    Audio(AudioContent),
+    /// A resource, contents and all.
+    Resource(EmbeddedResource),
+    /// A resource to be read if it is wanted.
+    Link(Box<Resource>),
+    /// A model asks for a tool (sampling only).
+    ToolUse(ToolUseContent),
+    /// The answer to that (sampling only).
+    ToolResult(ToolResultContent),
     /// A kind of block that this crate does not know, kept as it came.
     Other(RawJson),
-}
-
-/// A block of text.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[non_exhaustive]
-pub struct TextContent {
-    /// The text.
-    pub text: String,
 }
 
 impl Content {
@@ -32,14 +151,14 @@ impl Content {
     /// assert_eq!(Content::text("hello").as_text(), Some("hello"));
     /// ```
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text(TextContent { text: text.into() })
+        Self::Text(TextContent::new(text))
     }
 
     /// The text, if this is a block of text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(content) => Some(&content.text),
-            Self::Other(_) => None,
+            _ => None,
         }
     }
 }
@@ -47,10 +166,23 @@ impl Content {
 impl Encode for Content {
     fn encode(&self, to: &mut Encoder<'_>) {
         match self {
-            Self::Text(content) => to.object(|members| {
-                members.put("type", "text");
-                members.put("text", &content.text);
+            Self::Text(content) => content.encode(to),
+            Self::Image(content) => content.encode(to),
+            // A revision without sounds or links gets words: the name of a kind it does not know breaks old readers.
+            Self::Audio(content) if !to.knows(since::AUDIO) => {
+                TextContent::new(format!("[audio, {}]", content.mime_type)).encode(to);
+            }
+            Self::Audio(content) => content.encode(to),
+            Self::Resource(content) => content.encode(to),
+            Self::Link(link) if !to.knows(since::RESOURCE_LINK) => {
+                TextContent::new(format!("[{}]({})", link.display_name(), link.uri)).encode(to);
+            }
+            Self::Link(link) => to.object(|members| {
+                members.put("type", "resource_link");
+                link.put(members);
             }),
+            Self::ToolUse(content) => content.encode(to),
+            Self::ToolResult(content) => content.encode(to),
             Self::Other(text) => text.encode(to),
         }
     }
@@ -59,16 +191,28 @@ impl Encode for Content {
 /// The tag decides, never the shape: a block with an unknown `type` is kept, one without is an error.
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Tag<'t> {
-            #[serde(borrow, rename = "type")]
-            tag: std::borrow::Cow<'t, str>,
-        }
         let text = RawJson::deserialize(deserializer)?;
-        let Tag { tag } = text.decode().map_err(de::Error::custom)?;
-        match &*tag {
-            "text" => text.decode().map(Self::Text).map_err(de::Error::custom),
-            _ => Ok(Self::Other(text)),
+        let read = || -> Result<Option<Self>, serde_json::Error> {
+            let Some(kind) = tag(&text, "type")? else { return Ok(None) };
+            Ok(Some(match &*kind {
+                "text" => Self::Text(text.decode()?),
+                "image" => Self::Image(text.decode()?),
+                "audio" => Self::Audio(text.decode()?),
+                "resource" => Self::Resource(text.decode()?),
+                "resource_link" => {
+                    let mut link: Resource = text.decode()?;
+                    link.extra.remove("type");
+                    Self::Link(Box::new(link))
+                }
+                "tool_use" => Self::ToolUse(text.decode()?),
+                "tool_result" => Self::ToolResult(text.decode()?),
+                _ => Self::Other(text.clone()),
+            }))
+        };
+        match read() {
+            Ok(Some(content)) => Ok(content),
+            Ok(None) => Err(de::Error::missing_field("type")),
+            Err(error) => Err(de::Error::custom(error)),
         }
     }
 }

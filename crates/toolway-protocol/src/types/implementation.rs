@@ -1,75 +1,109 @@
-//! Who a client or a server is.
+//! Who a client or a server is, and what things look like to people.
 
-use serde::Deserialize;
+use crate::wire::{names, wire};
 
-use crate::era::since;
-use crate::json::{Encode, Encoder};
-
-/// The name and version of a program, for display only: no decision may rest on it.
-///
-/// ```
-/// use toolway_protocol::types::Implementation;
-///
-/// let me = Implementation::new("calculator", "1.0.0").with_title("Calculator");
-/// assert_eq!(me.display_name(), "Calculator");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Implementation {
-    /// The program's name.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// A name for people.
-    #[serde(default)]
-    pub title: Option<String>,
-    /// What it is for.
-    #[serde(default)]
-    pub description: Option<String>,
-    /// Where to read more.
-    #[serde(default)]
-    pub website_url: Option<String>,
+wire! {
+    /// The name and version of a program, for display only: no decision may rest on it.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Implementation;
+    ///
+    /// let me = Implementation::new("calculator", "1.0.0").with_title("Calculator");
+    /// assert_eq!(me.display_name(), "Calculator");
+    /// ```
+    pub struct Implementation {
+        fixed {}
+        required {
+            /// The program's name.
+            name: String = "name";
+            /// Its version.
+            version: String = "version";
+        }
+        optional {
+            /// A name for people.
+            title (with_title): String = "title", since TITLE;
+            /// What it is for.
+            description (with_description): String = "description", since IDENTITY;
+            /// Pictures of it.
+            icons (with_icons): Vec<Icon> = "icons", since ICONS;
+            /// Where to read more.
+            website_url (with_website_url): String = "websiteUrl", since IDENTITY;
+        }
+    }
 }
 
 impl Implementation {
-    /// A program with a name and a version.
-    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self { name: name.into(), version: version.into(), title: None, description: None, website_url: None }
-    }
-
-    /// Adds a name for people.
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Adds what the program is for.
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Adds where to read more.
-    pub fn with_website_url(mut self, url: impl Into<String>) -> Self {
-        self.website_url = Some(url.into());
-        self
-    }
-
     /// The name to show: the title if there is one.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
-impl Encode for Implementation {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.object(|members| {
-            members.put("name", &self.name);
-            members.put("version", &self.version);
-            members.since(since::TITLE, "title", self.title.as_ref());
-            members.since(since::IDENTITY, "description", self.description.as_ref());
-            members.since(since::IDENTITY, "websiteUrl", self.website_url.as_ref());
-        });
+wire! {
+    /// A picture to show beside something.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Icon;
+    ///
+    /// let icon = Icon::new("https://app.example/icon.png").with_sizes(vec!["48x48".to_owned()]);
+    /// assert_eq!(icon.src, "https://app.example/icon.png");
+    /// ```
+    pub struct Icon {
+        fixed {}
+        required {
+            /// Where it is: an `https` or `data` URI.
+            src: String = "src";
+        }
+        optional {
+            /// Its media type.
+            mime_type (with_mime_type): String = "mimeType";
+            /// The sizes it is good for, `48x48` or `any`.
+            sizes (with_sizes): Vec<String> = "sizes";
+            /// The background it is made for.
+            theme (with_theme): Theme = "theme";
+        }
+    }
+}
+
+names! {
+    /// A background.
+    pub enum Theme {
+        /// A light one.
+        Light = "light",
+        /// A dark one.
+        Dark = "dark",
+    }
+}
+
+wire! {
+    /// For whom something is, and how much it matters.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Annotations, Role};
+    ///
+    /// let annotations = Annotations::new().with_audience(vec![Role::User]).with_priority(0.9);
+    /// assert_eq!(annotations.priority, Some(0.9));
+    /// ```
+    pub struct Annotations {
+        fixed {}
+        required {}
+        optional {
+            /// For whom it is.
+            audience (with_audience): Vec<Role> = "audience";
+            /// From 0, "never mind", to 1, "required".
+            priority (with_priority): f64 = "priority";
+            /// When it changed last, in ISO 8601.
+            last_modified (with_last_modified): String = "lastModified", since LAST_MODIFIED;
+        }
+    }
+}
+
+names! {
+    /// Who says something.
+    pub enum Role {
+        /// The person.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::json::{Encode, Encoder};
+use crate::json::{Encode, Encoder, Members};
 use crate::version::ProtocolVersion;
 
 /// Items of one kind and where the next ones are.
@@ -32,8 +32,14 @@ impl<T: Encode> Listing<T> {
         self.next_cursor.as_deref()
     }
 
+    /// Writes the page as members of a result.
+    pub(crate) fn put(&self, key: &str, members: &mut Members<'_, '_>) {
+        members.put_raw(key, self.written(members.encoder().version()));
+        members.maybe("nextCursor", self.next_cursor.as_ref());
+    }
+
     /// The items as a JSON array in the shape of `version`.
-    pub(crate) fn written(&self, version: ProtocolVersion) -> &[u8] {
+    fn written(&self, version: ProtocolVersion) -> &[u8] {
         self.written[version as usize].get_or_init(|| {
             let mut out = Vec::new();
             self.items.encode(&mut Encoder::new(&mut out, version));

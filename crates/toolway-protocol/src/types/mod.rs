@@ -1,14 +1,47 @@
 //! The vocabulary that handlers and callers see: one neutral model for all revisions, a file a noun.
 //!
-//! Types are `#[non_exhaustive]`: make one with `new(required…)` and add the rest with `with_…`. They read
-//! any revision (unknown members are ignored) and write the one that the encoder is for.
+//! Types are `#[non_exhaustive]`: make one with `new(required…)` and add the rest with `with_…`. They read any
+//! revision, keep members that they do not know, and write the revision that the encoder is for.
 
+mod completion;
 mod content;
+mod elicitation;
 mod implementation;
+mod input;
 mod listing;
+mod logging;
+mod progress;
+mod prompt;
+mod resource;
+mod roots;
+mod sampling;
+mod subscription;
 mod tool;
 
-pub use content::{Content, TextContent};
-pub use implementation::Implementation;
+pub use completion::{
+    Complete, CompleteArgument, CompleteContext, CompleteResult, Completion, PromptReference, Reference,
+    ResourceReference,
+};
+pub use content::{
+    AudioContent, Content, EmbeddedResource, ImageContent, TextContent, ToolResultContent, ToolUseContent,
+};
+pub use elicitation::{
+    Choice, Choices, Elicit, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Field, FieldKind, Fields,
+    FormSchema,
+};
+pub use implementation::{Annotations, Icon, Implementation, Role, Theme};
+pub use input::{InputRequest, InputRequired, InputResponse, Keyed, Question};
 pub use listing::Listing;
-pub use tool::{CallToolResult, Tool, ToolAnnotations};
+pub use logging::{LogLevel, LogMessage, UnknownLevel};
+pub use progress::{Cancelled, ElicitationComplete, Progress, ResourceUpdated};
+pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
+pub use resource::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+pub use roots::{ListRootsResult, Root};
+pub use sampling::{
+    Blocks, CreateMessage, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingMessage,
+    ToolChoice, ToolChoiceMode,
+};
+pub use subscription::{SubscriptionAcknowledged, SubscriptionFilter};
+pub use tool::{CallToolResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
+
+pub use crate::wire::Extra;

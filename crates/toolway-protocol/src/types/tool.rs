@@ -2,92 +2,53 @@
 
 use serde::Deserialize;
 
-use super::Content;
+use super::{Content, Icon};
 use crate::capability::Settings;
 use crate::era::since;
-use crate::json::{Encode, Encoder, Members, RawJson};
+use crate::json::{Encoder, RawJson};
+use crate::wire::{names, wire};
 
-/// A tool as a server lists it.
-///
-/// Schemas are text, byte-faithful: nothing reorders their keys or drops keywords it does not know.
-///
-/// ```
-/// use toolway_protocol::{RawJson, types::Tool};
-///
-/// let schema = RawJson::parse(r#"{"type":"object","properties":{"city":{"type":"string"}}}"#)?;
-/// let tool = Tool::new("weather", schema).with_description("The weather in a city.");
-/// assert_eq!(tool.display_name(), "weather");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Tool {
-    /// Its name, unique in one server.
-    pub name: String,
-    /// A name for people.
-    #[serde(default)]
-    pub title: Option<String>,
-    /// What it does, written for a model.
-    #[serde(default)]
-    pub description: Option<String>,
-    /// The JSON Schema of its arguments.
-    pub input_schema: RawJson,
-    /// The JSON Schema of its structured result.
-    #[serde(default)]
-    pub output_schema: Option<RawJson>,
-    /// Hints about its behaviour.
-    #[serde(default)]
-    pub annotations: Option<ToolAnnotations>,
-    /// Anything else.
-    #[serde(default, rename = "_meta")]
-    pub meta: Option<Settings>,
+wire! {
+    /// A tool as a server lists it.
+    ///
+    /// Schemas are text, byte-faithful: nothing reorders their keys or drops keywords it does not know.
+    ///
+    /// ```
+    /// use toolway_protocol::{RawJson, types::Tool};
+    ///
+    /// let schema = RawJson::parse(r#"{"type":"object","properties":{"city":{"type":"string"}}}"#)?;
+    /// let tool = Tool::new("weather", schema).with_description("The weather in a city.");
+    /// assert_eq!(tool.display_name(), "weather");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Tool {
+        fixed {}
+        required {
+            /// Its name, unique in one server.
+            name: String = "name";
+            /// The JSON Schema of its arguments.
+            input_schema: RawJson = "inputSchema";
+        }
+        optional {
+            /// A name for people.
+            title (with_title): String = "title", since TITLE;
+            /// What it does, written for a model.
+            description (with_description): String = "description";
+            /// The JSON Schema of its structured result.
+            output_schema (with_output_schema): RawJson = "outputSchema", since STRUCTURED_OUTPUT, if schema_fits;
+            /// Hints about its behaviour.
+            annotations (with_annotations): ToolAnnotations = "annotations", since TOOL_ANNOTATIONS;
+            /// Pictures of it.
+            icons (with_icons): Vec<Icon> = "icons", since ICONS;
+            /// How it may be run.
+            execution (with_execution): ToolExecution = "execution", since CORE_TASKS;
+            /// Anything else.
+            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
+        }
+    }
 }
 
 impl Tool {
-    /// A tool with a name and the schema of its arguments.
-    pub fn new(name: impl Into<String>, input_schema: RawJson) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            description: None,
-            input_schema,
-            output_schema: None,
-            annotations: None,
-            meta: None,
-        }
-    }
-
-    /// Adds a name for people.
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Adds what the tool does.
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Adds the schema of the structured result.
-    pub fn with_output_schema(mut self, schema: RawJson) -> Self {
-        self.output_schema = Some(schema);
-        self
-    }
-
-    /// Adds hints about the tool's behaviour.
-    pub fn with_annotations(mut self, annotations: ToolAnnotations) -> Self {
-        self.annotations = Some(annotations);
-        self
-    }
-
-    /// Adds anything else, under keys that the protocol does not reserve.
-    pub fn with_meta(mut self, meta: Settings) -> Self {
-        self.meta = Some(meta);
-        self
-    }
-
     /// What the tool does, or the empty text.
     pub fn description(&self) -> &str {
         self.description.as_deref().unwrap_or_default()
@@ -100,99 +61,109 @@ impl Tool {
     }
 }
 
-impl Encode for Tool {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.object(|members| {
-            members.put("name", &self.name);
-            members.since(since::TITLE, "title", self.title.as_ref());
-            members.maybe("description", self.description.as_ref());
-            members.put("inputSchema", &self.input_schema);
-            // Before results could be any JSON, the schema of one had to be that of an object.
-            let fits = members.encoder().knows(since::STRUCTURED_ANYTHING);
-            let output_schema = self.output_schema.as_ref().filter(|schema| fits || describes_object(schema));
-            members.since(since::STRUCTURED_OUTPUT, "outputSchema", output_schema);
-            members.since(since::TOOL_ANNOTATIONS, "annotations", self.annotations.as_ref());
-            members.since(since::META_EVERYWHERE, "_meta", self.meta.as_ref());
-        });
-    }
-}
-
-fn describes_object(schema: &RawJson) -> bool {
+/// Before results could be any JSON, the schema of one had to be that of an object.
+fn schema_fits(schema: &RawJson, to: &Encoder<'_>) -> bool {
     #[derive(Deserialize)]
     struct Root {
-        r#type: Option<String>,
+        r#type: Option<serde_json::Value>,
     }
-    schema.decode::<Root>().is_ok_and(|root| root.r#type.as_deref() == Some("object"))
+    to.knows(since::STRUCTURED_ANYTHING)
+        || schema.decode::<Root>().is_ok_and(|root| root.r#type.is_some_and(|kind| kind == "object"))
 }
 
-/// Hints about what a tool does to the world. A client must not trust them unless it trusts the server.
-///
-/// What is not said reads as the protocol's default: not read-only, destructive, not idempotent, open world.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct ToolAnnotations {
-    /// A name for people.
-    pub title: Option<String>,
-    /// It changes nothing.
-    pub read_only_hint: Option<bool>,
-    /// It may destroy something.
-    pub destructive_hint: Option<bool>,
-    /// Calling it twice is like calling it once.
-    pub idempotent_hint: Option<bool>,
-    /// It reaches beyond the server.
-    pub open_world_hint: Option<bool>,
-}
-
-impl Encode for ToolAnnotations {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.object(|members| {
-            members.maybe("title", self.title.as_ref());
-            members.maybe("readOnlyHint", self.read_only_hint.as_ref());
-            members.maybe("destructiveHint", self.destructive_hint.as_ref());
-            members.maybe("idempotentHint", self.idempotent_hint.as_ref());
-            members.maybe("openWorldHint", self.open_world_hint.as_ref());
-        });
+wire! {
+    /// Hints about what a tool does to the world. A client must not trust them unless it trusts the server.
+    ///
+    /// What is not said reads as the protocol's default: not read-only, destructive, not idempotent, open world.
+    ///
+    /// ```
+    /// use toolway_protocol::types::ToolAnnotations;
+    ///
+    /// let hints = ToolAnnotations::new().with_read_only_hint(true);
+    /// assert_eq!(hints.read_only_hint, Some(true));
+    /// ```
+    pub struct ToolAnnotations {
+        fixed {}
+        required {}
+        optional {
+            /// A name for people.
+            title (with_title): String = "title";
+            /// It changes nothing.
+            read_only_hint (with_read_only_hint): bool = "readOnlyHint";
+            /// It may destroy something.
+            destructive_hint (with_destructive_hint): bool = "destructiveHint";
+            /// Calling it twice is like calling it once.
+            idempotent_hint (with_idempotent_hint): bool = "idempotentHint";
+            /// It reaches beyond the server.
+            open_world_hint (with_open_world_hint): bool = "openWorldHint";
+        }
     }
 }
 
-/// What a tool call gives back.
-///
-/// ```
-/// use toolway_protocol::types::CallToolResult;
-///
-/// let result = CallToolResult::text("5");
-/// assert_eq!(result.first_text(), Some("5"));
-/// assert!(!result.is_error);
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct CallToolResult {
-    /// The blocks, for the model.
-    pub content: Vec<Content>,
-    /// The result as JSON, for programs; `null` is a value here and differs from nothing.
-    #[serde(default, deserialize_with = "present")]
-    pub structured_content: Option<RawJson>,
-    /// Whether the blocks tell of a failure that the model should read.
-    #[serde(default)]
-    pub is_error: bool,
-    /// Anything else.
-    #[serde(default, rename = "_meta")]
-    pub meta: Option<Settings>,
+wire! {
+    /// How a tool may be run.
+    pub struct ToolExecution {
+        fixed {}
+        required {}
+        optional {
+            /// Whether a call may become a task.
+            task_support (with_task_support): TaskSupport = "taskSupport";
+        }
+    }
 }
 
-/// A member that is there is `Some`, also when it is `null`.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
-    RawJson::deserialize(deserializer).map(Some)
+names! {
+    /// Whether something may become a task.
+    pub enum TaskSupport {
+        /// It never does.
+        Forbidden = "forbidden",
+        /// It may.
+        Optional = "optional",
+        /// It always does.
+        Required = "required",
+    }
+}
+
+wire! {
+    /// What a tool call gives back.
+    ///
+    /// ```
+    /// use toolway_protocol::types::CallToolResult;
+    ///
+    /// let result = CallToolResult::text("5");
+    /// assert_eq!(result.first_text(), Some("5"));
+    /// assert!(!result.is_error());
+    /// ```
+    pub struct CallToolResult {
+        fixed {}
+        required {
+            /// The blocks, for the model.
+            content: Vec<Content> = "content";
+        }
+        optional {
+            /// The result as JSON, for programs; `null` is a value here and differs from nothing.
+            structured_content (with_structured_content): RawJson = "structuredContent" or null, since STRUCTURED_OUTPUT, if value_fits;
+            /// Whether the blocks tell of a failure that the model should read.
+            is_error (with_is_error): bool = "isError";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}
+
+/// Before results could be any JSON, they had to be objects; the text copy says the rest.
+fn value_fits(value: &RawJson, to: &Encoder<'_>) -> bool {
+    to.knows(since::STRUCTURED_ANYTHING) || value.is_object()
+}
+
+/// No content.
+impl Default for CallToolResult {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
 }
 
 impl CallToolResult {
-    /// A result of some blocks.
-    pub fn new(content: Vec<Content>) -> Self {
-        Self { content, ..Self::default() }
-    }
-
     /// A result of one block of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(vec![Content::text(text)])
@@ -200,31 +171,16 @@ impl CallToolResult {
 
     /// A failure that the model should read.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { is_error: true, ..Self::text(text) }
+        Self::text(text).with_is_error(true)
     }
 
-    /// Adds the result as JSON.
-    pub fn with_structured_content(mut self, content: RawJson) -> Self {
-        self.structured_content = Some(content);
-        self
+    /// Whether the blocks tell of a failure.
+    pub fn is_error(&self) -> bool {
+        self.is_error == Some(true)
     }
 
     /// The first block of text.
     pub fn first_text(&self) -> Option<&str> {
         self.content.iter().find_map(Content::as_text)
-    }
-
-    /// Writes the members of the result object; the codec adds what its era wants around them.
-    pub(crate) fn put(&self, members: &mut Members<'_, '_>) {
-        members.put("content", &self.content);
-        if let Some(structured) = &self.structured_content {
-            let object_only = !members.encoder().knows(since::STRUCTURED_ANYTHING);
-            if members.encoder().knows(since::STRUCTURED_OUTPUT) && (structured.is_object() || !object_only) {
-                members.put("structuredContent", structured);
-            }
-        }
-        if self.is_error {
-            members.put("isError", &true);
-        }
     }
 }

@@ -106,11 +106,11 @@ impl Opening<'_> {
             let outcome = exchange(self.transport, link.bare(self.id(), Method::Discover)).await;
             let (verdict, refusal) = match outcome {
                 Ok(result) => {
-                    let discovered = stateless::Discovered::read(&result)?;
+                    let discovered = stateless::discovered(&result)?;
                     match choose(&discovered.supported_versions) {
                         Verdict::Stateless(chosen) => {
                             let link = stateless::Link::new(chosen, capabilities.clone(), info.clone());
-                            return Ok((Dress::Stateless(link), discovered.into_facts()));
+                            return Ok((Dress::Stateless(link), stateless::facts(discovered)));
                         }
                         verdict => (verdict, None),
                     }

@@ -25,7 +25,7 @@ pub(super) async fn open(
     id: Id,
 ) -> Result<(Link, ServerFacts)> {
     let mut frame = Vec::new();
-    write_initialize(&mut frame, version, &id, &Initialize::new(version, capabilities, info));
+    write_initialize(&mut frame, version, &id, &Initialize::new(version.as_str(), capabilities, info));
     let outgoing =
         Outgoing { frame: frame.into(), id: Some(id), method: Method::Initialize, name: None, version: None };
     let answer: Initialized = exchange(transport, outgoing).await?.decode().map_err(|error| {

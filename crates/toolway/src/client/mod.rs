@@ -114,19 +114,17 @@ impl Client {
             next_cursor: Option<String>,
         }
         let mut tools = Vec::new();
-        let mut page = Page::default();
+        let mut page = Page::new();
         // A server whose pages never end, or repeat, is not followed for ever.
         for _ in 0..MAX_PAGES {
-            let before = page.cursor.clone();
-            let listed: Listed = self.ask(Request::ListTools(page)).await?;
+            let listed: Listed = self.ask(Request::ListTools(page.clone())).await?;
             tools.extend(listed.tools);
             if listed.next_cursor.is_none() {
                 return Ok(tools);
             }
-            if listed.next_cursor == before {
+            if listed.next_cursor == page.cursor {
                 break;
             }
-            page = Page::default();
             page.cursor = listed.next_cursor;
         }
         Err(Error::new(ErrorKind::PeerMisbehaved, "the server's list of tools does not end"))

@@ -1,11 +1,10 @@
 //! The stateless era: how does a request describe itself, and what does the server say about itself?
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
-use toolway_protocol::capability::{ClientCapabilities, ServerCapabilities};
+use toolway_protocol::capability::ClientCapabilities;
 use toolway_protocol::era::Envelope;
-use toolway_protocol::era::stateless::{write_bare, write_call};
+use toolway_protocol::era::stateless::{Discovered, write_bare, write_call};
+use toolway_protocol::meta::Key;
 use toolway_protocol::types::Implementation;
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 
@@ -34,10 +33,7 @@ impl Link {
     }
 
     pub(super) fn request(&self, id: Id, request: &Request) -> Outgoing {
-        let name = match request {
-            Request::CallTool(call) => Some(call.name.clone()),
-            _ => None,
-        };
+        let name = request.name().map(String::from);
         let mut frame = Vec::new();
         write_call(&mut frame, &id, request, &self.envelope);
         self.outgoing(frame, id, request.method(), name)
@@ -54,33 +50,21 @@ impl Link {
     }
 }
 
-/// What `server/discover` answers.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Discovered {
-    pub(super) supported_versions: Vec<String>,
-    capabilities: ServerCapabilities,
-    instructions: Option<String>,
-    #[serde(default, rename = "_meta")]
-    meta: BTreeMap<String, RawJson>,
+/// Reads the reply to `server/discover`.
+pub(super) fn discovered(result: &RawJson) -> Result<Discovered> {
+    result.decode().map_err(|error| {
+        Error::new(ErrorKind::PeerMisbehaved, "the server's reply to server/discover is malformed")
+            .caused_by(error)
+    })
 }
 
-impl Discovered {
-    pub(super) fn read(result: &RawJson) -> Result<Self> {
-        result.decode().map_err(|error| {
-            Error::new(ErrorKind::PeerMisbehaved, "the server's reply to server/discover is malformed")
-                .caused_by(error)
-        })
-    }
-
-    /// A malformed identity is none: it is for display only.
-    pub(super) fn into_facts(self) -> ServerFacts {
-        let key = toolway_protocol::meta::Key::ServerInfo.name();
-        ServerFacts {
-            info: self.meta.get(key).and_then(|info| info.decode().ok()),
-            capabilities: self.capabilities,
-            instructions: self.instructions,
-        }
+/// What the server said about itself. A malformed identity is none: it is for display only.
+pub(super) fn facts(discovered: Discovered) -> ServerFacts {
+    let info = discovered.meta.and_then(|mut meta| meta.remove(Key::ServerInfo.name()));
+    ServerFacts {
+        info: info.and_then(|info| RawJson::from(info).decode().ok()),
+        capabilities: discovered.capabilities,
+        instructions: discovered.instructions,
     }
 }
 

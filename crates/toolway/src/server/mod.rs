@@ -110,10 +110,6 @@ impl Server {
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<State<T>> {
         self.inner.states.get().map(State)
     }
-
-    fn instructions(&self) -> Option<&String> {
-        self.inner.instructions.as_ref()
-    }
 }
 
 impl std::fmt::Debug for Server {

@@ -61,7 +61,7 @@ fn server() -> Server {
 
 async fn complaint(client: &Client, tool: &str, arguments: Value) -> String {
     let result = client.call(tool, arguments).await.unwrap();
-    assert!(result.is_error, "{result:?}");
+    assert!(result.is_error(), "{result:?}");
     result.first_text().unwrap().to_owned()
 }
 

@@ -75,7 +75,7 @@ async fn values_become_blocks() {
         let blocks = call(&client, "blocks").await;
         assert_eq!(blocks.content.iter().filter_map(Content::as_text).collect::<Vec<_>>(), ["a", "b"]);
         let whole = call(&client, "whole").await;
-        assert_eq!((whole.is_error, whole.first_text()), (true, Some("as I say")));
+        assert_eq!((whole.is_error(), whole.first_text()), (true, Some("as I say")));
     })
     .await;
 }
@@ -106,10 +106,10 @@ async fn json_is_structured_where_the_revision_can_and_text_everywhere() {
 async fn failures_show_what_their_author_meant_to_show() {
     each_wire(&server(), async |client| {
         let visible = call(&client, "visible").await;
-        assert_eq!((visible.is_error, visible.first_text()), (true, Some("try `b` instead")));
+        assert_eq!((visible.is_error(), visible.first_text()), (true, Some("try `b` instead")));
         for tool in ["hidden", "panics"] {
             let result = call(&client, tool).await;
-            assert!(result.is_error);
+            assert!(result.is_error());
             let text = result.first_text().unwrap();
             assert!(text.starts_with(&format!(
                 "the tool `{tool}` failed; its operator finds the cause under reference "

@@ -71,7 +71,7 @@ async fn a_call_reaches_the_function_and_its_value_comes_back() {
     each_wire(&calculator(), async |client| {
         let sum = client.call("add", json!({"a": 2, "b": 3.5})).await.unwrap();
         assert_eq!(sum.first_text(), Some("5.5"));
-        assert!(!sum.is_error);
+        assert!(!sum.is_error());
         let greeting = client.call("greet", json!({"name": "Ada", "type": "welcome"})).await.unwrap();
         assert_eq!(greeting.first_text(), Some("welcome Ada!"));
     })

@@ -13,17 +13,13 @@ use super::context::Scope;
 
 /// Answers `initialize`: the frame to send and the conversation that it opens.
 pub(super) fn initialize(server: &Server, id: &Id, params: &Params) -> Result<(Vec<u8>, Session), RpcError> {
-    let session = Session::open(codec::Initialize::read(params)?);
+    let session = Session::open(params.decode::<codec::Initialize>()?);
     let inner = &server.inner;
+    let mut answer =
+        codec::Initialized::new(session.version().as_str(), inner.capabilities.clone(), inner.info.clone());
+    answer.instructions = inner.instructions.clone();
     let mut frame = Vec::with_capacity(512);
-    codec::write_initialized(
-        &mut frame,
-        session.version(),
-        id,
-        &inner.capabilities,
-        &inner.info,
-        server.instructions(),
-    );
+    codec::write_initialized(&mut frame, session.version(), id, &answer);
     Ok((frame, session))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toolway_protocol::era::{Envelope, stateless as codec};
 use toolway_protocol::jsonrpc::{Code, Params, write_error};
-use toolway_protocol::{Id, Method, Outcome, Request, RpcError};
+use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Request, RpcError};
 
 use super::Server;
 use super::context::Scope;
@@ -41,7 +41,11 @@ async fn answer(
     let version = envelope.served()?;
     let inner = &server.inner;
     if *method == Method::Discover {
-        codec::write_discovery(frame, id, &inner.capabilities, server.instructions(), &inner.stamp);
+        let supported: Vec<String> =
+            ProtocolVersion::names(Era::Stateless).into_iter().map(String::from).collect();
+        let mut discovered = codec::Discovered::new(supported, inner.capabilities.clone());
+        discovered.instructions = inner.instructions.clone();
+        codec::write_discovered(frame, id, &discovered, &inner.stamp);
         return Ok(());
     }
     if !method.is_known_in(version) || !server.offers(method) {

@@ -1,0 +1,149 @@
+//! Completion: which argument is being typed, and how might it go on?
+
+use std::collections::BTreeMap;
+
+use serde::de::{self, Deserialize, Deserializer};
+
+use crate::capability::Settings;
+use crate::json::{Encode, Encoder, RawJson};
+use crate::wire::{tag, wire};
+
+wire! {
+    /// A request for suggestions.
+    pub struct Complete {
+        fixed {}
+        required {
+            /// What the argument belongs to.
+            reference: Reference = "ref";
+            /// The argument so far.
+            argument: CompleteArgument = "argument";
+        }
+        optional {
+            /// What is known already.
+            context (with_context): CompleteContext = "context", since COMPLETION_CONTEXT;
+        }
+    }
+}
+
+wire! {
+    /// An argument that is being typed.
+    pub struct CompleteArgument {
+        fixed {}
+        required {
+            /// Its name.
+            name: String = "name";
+            /// What was typed so far.
+            value: String = "value";
+        }
+        optional {}
+    }
+}
+
+wire! {
+    /// What is known already when an argument is typed.
+    pub struct CompleteContext {
+        fixed {}
+        required {}
+        optional {
+            /// Arguments that were filled in before.
+            arguments (with_arguments): BTreeMap<String, String> = "arguments";
+        }
+    }
+}
+
+wire! {
+    /// A prompt by name.
+    pub struct PromptReference {
+        fixed { "type": "ref/prompt"; }
+        required {
+            /// Its name.
+            name: String = "name";
+        }
+        optional {
+            /// A name for people.
+            title (with_title): String = "title", since TITLE;
+        }
+    }
+}
+
+wire! {
+    /// A resource or a template by its URI.
+    pub struct ResourceReference {
+        fixed { "type": "ref/resource"; }
+        required {
+            /// The URI or the template.
+            uri: String = "uri";
+        }
+        optional {}
+    }
+}
+
+/// What an argument belongs to.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Reference {
+    /// A prompt.
+    Prompt(PromptReference),
+    /// A resource template.
+    Resource(ResourceReference),
+}
+
+impl Encode for Reference {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self {
+            Self::Prompt(reference) => reference.encode(to),
+            Self::Resource(reference) => reference.encode(to),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Reference {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = RawJson::deserialize(deserializer)?;
+        match tag(&text, "type").map_err(de::Error::custom)?.as_deref() {
+            Some("ref/prompt") => text.decode().map(Self::Prompt).map_err(de::Error::custom),
+            Some("ref/resource") => text.decode().map(Self::Resource).map_err(de::Error::custom),
+            Some(other) => Err(de::Error::unknown_variant(other, &["ref/prompt", "ref/resource"])),
+            None => Err(de::Error::missing_field("type")),
+        }
+    }
+}
+
+wire! {
+    /// Suggestions, the best first.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Completion;
+    ///
+    /// let completion = Completion::new(vec!["casual".to_owned()]).with_has_more(false);
+    /// assert_eq!(completion.values, ["casual"]);
+    /// ```
+    pub struct Completion {
+        fixed {}
+        required {
+            /// At most a hundred of them.
+            values: Vec<String> = "values";
+        }
+        optional {
+            /// How many there are in all.
+            total (with_total): i64 = "total";
+            /// Whether there are more than those here.
+            has_more (with_has_more): bool = "hasMore";
+        }
+    }
+}
+
+wire! {
+    /// The answer to a request for suggestions.
+    pub struct CompleteResult {
+        fixed {}
+        required {
+            /// The suggestions.
+            completion: Completion = "completion";
+        }
+        optional {
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Elicitation: what is the user asked, and what does the user answer?
+
+use std::collections::BTreeMap;
+
+use serde::de::{self, Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::capability::Settings;
+use crate::era::since;
+use crate::json::{Encode, Encoder, RawJson};
+use crate::wire::{names, tag, wire};
+
+wire! {
+    /// A form to fill in.
+    pub struct ElicitForm {
+        fixed {}
+        required {
+            /// What it is about.
+            message: String = "message";
+            /// The fields.
+            requested_schema: FormSchema = "requestedSchema";
+        }
+        optional {}
+    }
+}
+
+wire! {
+    /// Something to do at a web page.
+    pub struct ElicitUrl {
+        fixed {}
+        required {
+            /// What it is about.
+            message: String = "message";
+            /// The page.
+            url: String = "url";
+        }
+        optional {
+            /// What the news of its completion refers to.
+            elicitation_id (with_elicitation_id): String = "elicitationId", since ELICITATION_ID;
+        }
+    }
+}
+
+/// What the user is asked.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Elicit {
+    /// To fill in a form.
+    Form(ElicitForm),
+    /// To do something at a web page.
+    Url(ElicitUrl),
+}
+
+impl Encode for Elicit {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let says_mode = to.knows(since::FORM_CHOICES);
+        to.object(|members| match self {
+            Self::Form(form) => {
+                if says_mode {
+                    members.put("mode", "form");
+                }
+                form.put(members);
+            }
+            Self::Url(url) => {
+                members.put("mode", "url");
+                url.put(members);
+            }
+        });
+    }
+}
+
+impl<'de> Deserialize<'de> for Elicit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = RawJson::deserialize(deserializer)?;
+        match tag(&text, "mode").map_err(de::Error::custom)?.as_deref() {
+            // The first revision with forms had no other mode and did not name it.
+            None | Some("form") => {
+                let mut form: ElicitForm = text.decode().map_err(de::Error::custom)?;
+                form.extra.remove("mode");
+                Ok(Self::Form(form))
+            }
+            Some("url") => {
+                let mut url: ElicitUrl = text.decode().map_err(de::Error::custom)?;
+                url.extra.remove("mode");
+                Ok(Self::Url(url))
+            }
+            Some(other) => Err(de::Error::unknown_variant(other, &["form", "url"])),
+        }
+    }
+}
+
+wire! {
+    /// The fields of a form: an object without nesting.
+    pub struct FormSchema {
+        fixed { "type": "object"; }
+        required {
+            /// The fields, in the order in which they are shown.
+            properties: Fields = "properties";
+        }
+        optional {
+            /// The fields that must be filled in.
+            required (with_required): Vec<String> = "required";
+            /// The dialect of JSON Schema.
+            dialect (with_dialect): String = "$schema", since FORM_DEFAULTS;
+        }
+    }
+}
+
+/// The fields of a form by name, in order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fields(pub Vec<(String, Field)>);
+
+impl Encode for Fields {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.object(|members| {
+            for (name, field) in &self.0 {
+                members.put_foreign(name, field);
+            }
+        });
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::wire::entries(deserializer).map(Self)
+    }
+}
+
+wire! {
+    /// One field: text, a number, yes or no, a choice, or several choices.
+    ///
+    /// Which members make sense together follows from `type`; all kinds share one struct, because the
+    /// members and not the shape say what it is.
+    pub struct Field {
+        fixed {}
+        required {
+            /// `string`, `number`, `integer`, `boolean` or `array`.
+            kind: FieldKind = "type";
+        }
+        optional {
+            /// A name for people.
+            title (with_title): String = "title";
+            /// What it is for.
+            description (with_description): String = "description";
+            /// What is filled in beforehand.
+            default (with_default): Value = "default", since FORM_DEFAULTS;
+            /// Text of a form.
+            format (with_format): String = "format";
+            /// Shortest text.
+            min_length (with_min_length): i64 = "minLength";
+            /// Longest text.
+            max_length (with_max_length): i64 = "maxLength";
+            /// Smallest number.
+            minimum (with_minimum): serde_json::Number = "minimum";
+            /// Greatest number.
+            maximum (with_maximum): serde_json::Number = "maximum";
+            /// The choices.
+            choices (with_choices): Vec<String> = "enum";
+            /// Names for the choices (the older way).
+            choice_names (with_choice_names): Vec<String> = "enumNames";
+            /// The choices with names.
+            one_of (with_one_of): Vec<Choice> = "oneOf", since FORM_CHOICES;
+            /// What may be chosen several of.
+            items (with_items): Choices = "items", since FORM_CHOICES;
+            /// Fewest choices.
+            min_items (with_min_items): i64 = "minItems", since FORM_CHOICES;
+            /// Most choices.
+            max_items (with_max_items): i64 = "maxItems", since FORM_CHOICES;
+        }
+    }
+}
+
+names! {
+    /// The kind of a field.
+    pub enum FieldKind {
+        /// Text, or one choice.
+        String = "string",
+        /// A number.
+        Number = "number",
+        /// A whole number.
+        Integer = "integer",
+        /// Yes or no.
+        Boolean = "boolean",
+        /// Several choices.
+        Array = "array",
+    }
+}
+
+wire! {
+    /// A choice with a name.
+    pub struct Choice {
+        fixed {}
+        required {
+            /// What is sent.
+            value: String = "const";
+            /// What is shown.
+            title: String = "title";
+        }
+        optional {}
+    }
+}
+
+wire! {
+    /// What may be chosen several of.
+    pub struct Choices {
+        fixed {}
+        required {}
+        optional {
+            /// `string`, when the choices have no names.
+            kind (with_kind): FieldKind = "type";
+            /// The choices.
+            choices (with_choices): Vec<String> = "enum";
+            /// The choices with names.
+            any_of (with_any_of): Vec<Choice> = "anyOf";
+        }
+    }
+}
+
+wire! {
+    /// What the user answered.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{ElicitAction, ElicitResult};
+    ///
+    /// let answer = ElicitResult::new(ElicitAction::Decline);
+    /// assert!(answer.content.is_none());
+    /// ```
+    pub struct ElicitResult {
+        fixed {}
+        required {
+            /// Whether there is an answer.
+            action: ElicitAction = "action";
+        }
+        optional {
+            /// The fields, when the form was sent.
+            content (with_content): BTreeMap<String, Value> = "content";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta", since ANSWERS_ARE_RESULTS;
+        }
+    }
+}
+
+names! {
+    /// What the user did with the question.
+    pub enum ElicitAction {
+        /// Answered it.
+        Accept = "accept",
+        /// Refused to.
+        Decline = "decline",
+        /// Closed it without a word.
+        Cancel = "cancel",
+    }
+}

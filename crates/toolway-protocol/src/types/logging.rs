@@ -1,0 +1,120 @@
+//! Logging: how much does a client want to hear, and what is it told?
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Deserialize, Deserializer, Error};
+
+use crate::capability::Settings;
+use crate::json::{Encode, Encoder, RawJson};
+use crate::wire::wire;
+
+/// How much something matters; later ones matter more. Unlike other names, an unknown one is an error: what it
+/// would let through is anybody's guess.
+///
+/// ```
+/// use toolway_protocol::types::LogLevel;
+///
+/// assert!(LogLevel::Warning > LogLevel::Info);
+/// assert_eq!("warning".parse(), Ok(LogLevel::Warning));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LogLevel {
+    /// For whoever looks for a fault.
+    Debug,
+    /// All is well.
+    Info,
+    /// All is well, and somebody may want to know.
+    Notice,
+    /// Something may go wrong.
+    Warning,
+    /// Something went wrong.
+    Error,
+    /// A part has failed.
+    Critical,
+    /// Somebody must act now.
+    Alert,
+    /// Nothing works.
+    Emergency,
+}
+
+impl LogLevel {
+    /// All of them, the least first.
+    pub const ALL: [Self; 8] = [
+        Self::Debug,
+        Self::Info,
+        Self::Notice,
+        Self::Warning,
+        Self::Error,
+        Self::Critical,
+        Self::Alert,
+        Self::Emergency,
+    ];
+
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+}
+
+impl FromStr for LogLevel {
+    type Err = UnknownLevel;
+
+    fn from_str(name: &str) -> Result<Self, UnknownLevel> {
+        Self::ALL.into_iter().find(|level| level.as_str() == name).ok_or(UnknownLevel)
+    }
+}
+
+/// Not one of the eight levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownLevel;
+
+impl fmt::Display for UnknownLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "unknown log level, known are debug, info, notice, warning, error, critical, alert and emergency",
+        )
+    }
+}
+
+impl std::error::Error for UnknownLevel {}
+
+impl Encode for LogLevel {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.serde(self.as_str());
+    }
+}
+
+impl<'de> Deserialize<'de> for LogLevel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::wire::name(deserializer, str::parse::<Self>)?.map_err(D::Error::custom)
+    }
+}
+
+wire! {
+    /// A log message on its way to a client.
+    pub struct LogMessage {
+        fixed {}
+        required {
+            /// How much it matters.
+            level: LogLevel = "level";
+            /// What happened; any JSON.
+            data: RawJson = "data";
+        }
+        optional {
+            /// Who says it.
+            logger (with_logger): String = "logger";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Progress and cancellation: how far is a request, and is it still wanted?
+
+use crate::capability::Settings;
+use crate::jsonrpc::Id;
+use crate::wire::wire;
+
+wire! {
+    /// How far a request is.
+    ///
+    /// ```
+    /// use toolway_protocol::{Id, types::Progress};
+    ///
+    /// let half = Progress::new(Id::from("p1"), serde_json::Number::from(1)).with_total(serde_json::Number::from(2));
+    /// assert_eq!(half.progress_token, Id::from("p1"));
+    /// ```
+    pub struct Progress {
+        fixed {}
+        required {
+            /// The token that the request came with.
+            progress_token: Id = "progressToken";
+            /// How much is done; always more than before.
+            progress: serde_json::Number = "progress";
+        }
+        optional {
+            /// How much there is to do.
+            total (with_total): serde_json::Number = "total";
+            /// What is going on.
+            message (with_message): String = "message", since PROGRESS_MESSAGE;
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}
+
+wire! {
+    /// A request is not wanted any more.
+    pub struct Cancelled {
+        fixed {}
+        required {}
+        optional {
+            /// Which one. One revision's schema allows to leave it out, for requests that became tasks.
+            request_id (with_request_id): Id = "requestId";
+            /// Why.
+            reason (with_reason): String = "reason";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}
+
+wire! {
+    /// A resource has another content now.
+    pub struct ResourceUpdated {
+        fixed {}
+        required {
+            /// Which one.
+            uri: String = "uri";
+        }
+        optional {
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}
+
+wire! {
+    /// What the user was asked to do elsewhere is done.
+    pub struct ElicitationComplete {
+        fixed {}
+        required {
+            /// The question's id.
+            elicitation_id: String = "elicitationId";
+        }
+        optional {
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Prompts: how a server describes one, and what filling one in gives.
+
+use super::{Content, Icon, Role};
+use crate::capability::Settings;
+use crate::wire::wire;
+
+wire! {
+    /// A prompt as a server lists it.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Prompt, PromptArgument};
+    ///
+    /// let review = Prompt::new("review").with_arguments(vec![PromptArgument::new("style").with_required(true)]);
+    /// assert_eq!(review.arguments.unwrap()[0].name, "style");
+    /// ```
+    pub struct Prompt {
+        fixed {}
+        required {
+            /// Its name, unique in one server.
+            name: String = "name";
+        }
+        optional {
+            /// A name for people.
+            title (with_title): String = "title", since TITLE;
+            /// What it is for.
+            description (with_description): String = "description";
+            /// What can be filled in.
+            arguments (with_arguments): Vec<PromptArgument> = "arguments";
+            /// Pictures of it.
+            icons (with_icons): Vec<Icon> = "icons", since ICONS;
+            /// Anything else.
+            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
+        }
+    }
+}
+
+wire! {
+    /// Something that can be filled in. Its value is text.
+    pub struct PromptArgument {
+        fixed {}
+        required {
+            /// Its name.
+            name: String = "name";
+        }
+        optional {
+            /// A name for people.
+            title (with_title): String = "title", since TITLE;
+            /// What it is for.
+            description (with_description): String = "description";
+            /// Whether it must be filled in.
+            required (with_required): bool = "required";
+        }
+    }
+}
+
+wire! {
+    /// One message of a prompt.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Content, PromptMessage, Role};
+    ///
+    /// let message = PromptMessage::new(Role::User, Content::text("Review this."));
+    /// assert_eq!(message.content.as_text(), Some("Review this."));
+    /// ```
+    pub struct PromptMessage {
+        fixed {}
+        required {
+            /// Who says it.
+            role: Role = "role";
+            /// What is said: one block.
+            content: Content = "content";
+        }
+        optional {}
+    }
+}
+
+wire! {
+    /// A prompt, filled in.
+    pub struct GetPromptResult {
+        fixed {}
+        required {
+            /// The messages.
+            messages: Vec<PromptMessage> = "messages";
+        }
+        optional {
+            /// What it is for.
+            description (with_description): String = "description";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}

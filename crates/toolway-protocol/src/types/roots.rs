@@ -1,0 +1,42 @@
+//! Roots: which folders does a client work in?
+
+use crate::capability::Settings;
+use crate::wire::wire;
+
+wire! {
+    /// A folder that a client works in.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Root;
+    ///
+    /// assert_eq!(Root::new("file:///home/ada/project").with_name("project").name.as_deref(), Some("project"));
+    /// ```
+    pub struct Root {
+        fixed {}
+        required {
+            /// Where it is; a `file` URI.
+            uri: String = "uri";
+        }
+        optional {
+            /// A name for people.
+            name (with_name): String = "name";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
+        }
+    }
+}
+
+wire! {
+    /// The folders.
+    pub struct ListRootsResult {
+        fixed {}
+        required {
+            /// The folders.
+            roots: Vec<Root> = "roots";
+        }
+        optional {
+            /// Anything else.
+            meta (with_meta): Settings = "_meta", since ANSWERS_ARE_RESULTS;
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Sampling: what is the client's model asked, and what does it answer?
+
+use serde::de::{self, Deserialize, Deserializer};
+
+use super::{Content, Role, Tool};
+use crate::capability::Settings;
+use crate::json::{Encode, Encoder, RawJson};
+use crate::wire::{names, wire};
+
+wire! {
+    /// A question to the client's model.
+    pub struct CreateMessage {
+        fixed {}
+        required {
+            /// The conversation so far.
+            messages: Vec<SamplingMessage> = "messages";
+            /// The longest answer.
+            max_tokens: i64 = "maxTokens";
+        }
+        optional {
+            /// Which model would be best.
+            model_preferences (with_model_preferences): ModelPreferences = "modelPreferences";
+            /// What the model is told first.
+            system_prompt (with_system_prompt): String = "systemPrompt";
+            /// What the client should add.
+            include_context (with_include_context): IncludeContext = "includeContext";
+            /// How freely the model answers.
+            temperature (with_temperature): serde_json::Number = "temperature";
+            /// Where the answer ends.
+            stop_sequences (with_stop_sequences): Vec<String> = "stopSequences";
+            /// For the provider of the model.
+            metadata (with_metadata): Settings = "metadata";
+            /// Tools that the model may ask for.
+            tools (with_tools): Vec<Tool> = "tools", since SAMPLING_TOOLS;
+            /// Whether it must.
+            tool_choice (with_tool_choice): ToolChoice = "toolChoice", since SAMPLING_TOOLS;
+        }
+    }
+}
+
+wire! {
+    /// One message of a conversation with a model.
+    pub struct SamplingMessage {
+        fixed {}
+        required {
+            /// Who says it.
+            role: Role = "role";
+            /// What is said.
+            content: Blocks = "content";
+        }
+        optional {
+            /// Anything else.
+            meta (with_meta): Settings = "_meta", since SAMPLING_TOOLS;
+        }
+    }
+}
+
+/// One block, or several. A single one is written without brackets, as every revision reads it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Blocks {
+    /// One.
+    One(Box<Content>),
+    /// Several.
+    Many(Vec<Content>),
+}
+
+impl Blocks {
+    /// The blocks.
+    pub fn as_slice(&self) -> &[Content] {
+        match self {
+            Self::One(block) => std::slice::from_ref(block),
+            Self::Many(blocks) => blocks,
+        }
+    }
+}
+
+impl From<Content> for Blocks {
+    fn from(block: Content) -> Self {
+        Self::One(Box::new(block))
+    }
+}
+
+impl From<Vec<Content>> for Blocks {
+    fn from(blocks: Vec<Content>) -> Self {
+        Self::Many(blocks)
+    }
+}
+
+impl Encode for Blocks {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self {
+            Self::One(block) => block.encode(to),
+            Self::Many(blocks) => blocks.encode(to),
+        }
+    }
+}
+
+/// An array is several and an object is one: that is how the protocol writes it, and no guess.
+impl<'de> Deserialize<'de> for Blocks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = RawJson::deserialize(deserializer)?;
+        let read =
+            if text.is_object() { text.decode().map(Self::One) } else { text.decode().map(Self::Many) };
+        read.map_err(de::Error::custom)
+    }
+}
+
+wire! {
+    /// Which model would be best.
+    pub struct ModelPreferences {
+        fixed {}
+        required {}
+        optional {
+            /// Names, the best first.
+            hints (with_hints): Vec<ModelHint> = "hints";
+            /// How much a low price matters, from 0 to 1.
+            cost_priority (with_cost_priority): serde_json::Number = "costPriority";
+            /// How much speed matters, from 0 to 1.
+            speed_priority (with_speed_priority): serde_json::Number = "speedPriority";
+            /// How much ability matters, from 0 to 1.
+            intelligence_priority (with_intelligence_priority): serde_json::Number = "intelligencePriority";
+        }
+    }
+}
+
+wire! {
+    /// A part of a model's name.
+    pub struct ModelHint {
+        fixed {}
+        required {}
+        optional {
+            /// The part.
+            name (with_name): String = "name";
+        }
+    }
+}
+
+names! {
+    /// What a client should add to a question.
+    pub enum IncludeContext {
+        /// Nothing.
+        None = "none",
+        /// What belongs to the asking server.
+        ThisServer = "thisServer",
+        /// What belongs to any server.
+        AllServers = "allServers",
+    }
+}
+
+wire! {
+    /// Whether a model must ask for tools.
+    pub struct ToolChoice {
+        fixed {}
+        required {}
+        optional {
+            /// `auto` when nothing is said.
+            mode (with_mode): ToolChoiceMode = "mode";
+        }
+    }
+}
+
+names! {
+    /// Whether a model must ask for tools.
+    pub enum ToolChoiceMode {
+        /// As it likes.
+        Auto = "auto",
+        /// It must.
+        Required = "required",
+        /// It must not.
+        None = "none",
+    }
+}
+
+wire! {
+    /// What the model answered.
+    pub struct CreateMessageResult {
+        fixed {}
+        required {
+            /// Who says it.
+            role: Role = "role";
+            /// What is said.
+            content: Blocks = "content";
+            /// Which model it was.
+            model: String = "model";
+        }
+        optional {
+            /// Why it stopped.
+            stop_reason (with_stop_reason): String = "stopReason";
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}
+
+/// For members that are numbers of any kind.
+impl Encode for serde_json::Number {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.serde(self);
+    }
+}
+
+/// For members that are maps of any JSON.
+impl Encode for std::collections::BTreeMap<String, String> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.serde(self);
+    }
+}

@@ -1,0 +1,405 @@
+//! How is a type of the vocabulary read and written? One macro says it for all of them.
+//!
+//! `wire!` makes a struct with public members, a constructor for the required ones, a `with_…` for each of the
+//! others, and both directions of JSON: reading takes an object and nothing else, in any order of members, and
+//! keeps what it does not know in `extra`; writing leaves out what the revision does not have.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+
+use crate::json::{Members, RawJson};
+
+/// Members that this crate does not know, kept in order, so that a gateway can pass them on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extra(Vec<(Box<str>, RawJson)>);
+
+impl Extra {
+    /// The value of an unknown member.
+    pub fn get(&self, name: &str) -> Option<&RawJson> {
+        self.0.iter().find(|(key, _)| **key == *name).map(|(_, value)| value)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a member. Names of the protocol belong in their own places.
+    pub fn insert(&mut self, name: impl Into<Box<str>>, value: RawJson) {
+        self.0.push((name.into(), value));
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.0.retain(|(key, _)| **key != *name);
+    }
+
+    pub(crate) fn put(&self, members: &mut Members<'_, '_>) {
+        for (name, value) in &self.0 {
+            members.put_foreign(name, value);
+        }
+    }
+}
+
+/// A struct that can be read member by member.
+pub(crate) trait Wire: Sized {
+    /// What stands in an error when something else than an object comes.
+    const NAME: &'static str;
+    /// The members as they come in.
+    type Draft: Default;
+
+    /// Reads the value of one member.
+    fn read<'de, A: MapAccess<'de>>(draft: &mut Self::Draft, name: &str, map: &mut A)
+    -> Result<(), A::Error>;
+
+    /// What was not known.
+    fn extra(&mut self) -> &mut Extra;
+
+    /// The struct, if nothing that is required is missing.
+    fn finish<E: serde::de::Error>(draft: Self::Draft) -> Result<Self, E>;
+}
+
+/// Reads one member into its place.
+pub(crate) fn once<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
+    slot: &mut Option<T>,
+    name: &'static str,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    if slot.replace(map.next_value()?).is_some() {
+        return Err(A::Error::duplicate_field(name));
+    }
+    Ok(())
+}
+
+/// Keeps a member that nobody knows.
+pub(crate) fn keep<'de, A: MapAccess<'de>>(
+    extra: &mut Extra,
+    name: &str,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    let value = map.next_value()?;
+    extra.insert(name, value);
+    Ok(())
+}
+
+/// Reads a struct from an object.
+pub(crate) fn decode<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_map(Reader(std::marker::PhantomData))
+}
+
+struct Reader<T>(std::marker::PhantomData<T>);
+
+impl<'de, T: Wire> Visitor<'de> for Reader<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object ({})", T::NAME)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+        let mut draft = T::Draft::default();
+        while let Some(Name(name)) = map.next_key()? {
+            T::read(&mut draft, &name, &mut map)?;
+        }
+        T::finish(draft)
+    }
+}
+
+/// A member's name, borrowed unless it holds escapes.
+struct Name<'de>(std::borrow::Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+
+            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(name.into()))
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Name<'de>, E> {
+                Ok(Name(name.to_owned().into()))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// A member that is there is `Some`, also when it is `null`: for the few members where `null` is a value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Present<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Self)
+    }
+}
+
+/// Makes a struct of the vocabulary.
+///
+/// `required` members are arguments of `new`. `optional` ones are `Option`s; where the `null` of JSON is a value of
+/// its own, `or null` says so. A `fixed` member is written as it stands (a tag). `since` names the addition (`era::since`) that the member came with, `if` a function that may leave the value out.
+macro_rules! wire {
+    (
+        $(#[$struct_meta:meta])*
+        pub struct $struct:ident {
+            fixed { $($fixed_key:literal: $fixed_value:literal;)* }
+            required {
+                $($(#[doc = $required_doc:literal])* $required:ident: $required_type:ty = $required_key:literal;)*
+            }
+            optional {
+                $($(#[doc = $optional_doc:literal])* $optional:ident ($with:ident): $optional_type:ty
+                    = $optional_key:literal $(or $null:ident)? $(, since $since:ident)? $(, if $fits:path)?;)*
+            }
+        }
+    ) => {
+        $(#[$struct_meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub struct $struct {
+            $($(#[doc = $required_doc])* pub $required: $required_type,)*
+            $($(#[doc = $optional_doc])* pub $optional: Option<$optional_type>,)*
+            /// What this crate does not know.
+            pub extra: $crate::wire::Extra,
+        }
+
+        impl $struct {
+            /// Made of what is required.
+            pub fn new($($required: impl Into<$required_type>),*) -> Self {
+                Self { $($required: $required.into(),)* $($optional: None,)* extra: Default::default() }
+            }
+
+            $(
+                $(#[doc = $optional_doc])*
+                pub fn $with(mut self, value: impl Into<$optional_type>) -> Self {
+                    self.$optional = Some(value.into());
+                    self
+                }
+            )*
+
+            /// Writes the members of the object.
+            #[allow(dead_code, reason = "not every type is written as a part of another object")]
+            pub(crate) fn put(&self, members: &mut $crate::json::Members<'_, '_>) {
+                self.put_all::<true>(members);
+            }
+
+            /// Writes the members but `_meta`, for whoever has something to add there.
+            #[allow(dead_code, reason = "only results are stamped")]
+            pub(crate) fn put_body(&self, members: &mut $crate::json::Members<'_, '_>) {
+                self.put_all::<false>(members);
+            }
+
+            fn put_all<const META: bool>(&self, members: &mut $crate::json::Members<'_, '_>) {
+                $(members.put_raw($fixed_key, concat!("\"", $fixed_value, "\"").as_bytes());)*
+                $(members.put($required_key, &self.$required);)*
+                $(if META || $optional_key != "_meta" {
+                    $crate::wire::wire!(@put members, self.$optional, $optional_key $(, $since)? $(, if $fits)?);
+                })*
+                self.extra.put(members);
+            }
+        }
+
+        $crate::wire::wire!(@default $struct [$($required)*]);
+
+        impl $crate::json::Encode for $struct {
+            fn encode(&self, to: &mut $crate::json::Encoder<'_>) {
+                to.object(|members| self.put(members));
+            }
+        }
+
+        const _: () = {
+            #[derive(Default)]
+            pub(crate) struct Draft {
+                $($required: Option<$required_type>,)*
+                $($optional: Option<$crate::wire::wire!(@slot [$($null)?] $optional_type)>,)*
+                extra: $crate::wire::Extra,
+            }
+
+            impl $crate::wire::Wire for $struct {
+                const NAME: &'static str = stringify!($struct);
+                type Draft = Draft;
+
+                fn read<'de, A: serde::de::MapAccess<'de>>(
+                    draft: &mut Draft,
+                    name: &str,
+                    map: &mut A,
+                ) -> Result<(), A::Error> {
+                    match name {
+                        $($required_key => $crate::wire::once(&mut draft.$required, $required_key, map),)*
+                        $($optional_key => $crate::wire::once(&mut draft.$optional, $optional_key, map),)*
+                        // A tag was looked at by whoever chose this type.
+                        $($fixed_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
+                        _ => $crate::wire::keep(&mut draft.extra, name, map),
+                    }
+                }
+
+                fn extra(&mut self) -> &mut $crate::wire::Extra {
+                    &mut self.extra
+                }
+
+                fn finish<E: serde::de::Error>(draft: Draft) -> Result<Self, E> {
+                    Ok(Self {
+                        $($required: draft.$required.ok_or_else(|| E::missing_field($required_key))?,)*
+                        $($optional: $crate::wire::wire!(@take [$($null)?] draft.$optional),)*
+                        extra: draft.extra,
+                    })
+                }
+            }
+
+            impl<'de> serde::Deserialize<'de> for $struct {
+                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    $crate::wire::decode(deserializer)
+                }
+            }
+        };
+    };
+    (@default $struct:ident []) => {
+        impl Default for $struct {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    };
+    (@default $struct:ident [$($required:ident)+]) => {};
+    (@slot [] $type:ty) => { Option<$type> };
+    (@slot [null] $type:ty) => { $crate::wire::Present<$type> };
+    (@take [] $slot:expr) => { $slot.flatten() };
+    (@take [null] $slot:expr) => { $slot.map(|present| present.0) };
+    (@put $members:ident, $value:expr, $key:literal) => { $members.maybe($key, $value.as_ref()) };
+    (@put $members:ident, $value:expr, $key:literal, $since:ident) => {
+        $members.since($crate::era::since::$since, $key, $value.as_ref())
+    };
+    (@put $members:ident, $value:expr, $key:literal, $since:ident, if $fits:path) => {
+        let value = $value.as_ref().filter(|value| $fits(value, $members.encoder()));
+        $members.since($crate::era::since::$since, $key, value)
+    };
+}
+pub(crate) use wire;
+
+/// Makes an enum of names. A name that this crate does not know is kept.
+macro_rules! names {
+    (
+        $(#[$enum_meta:meta])*
+        pub enum $enum:ident { $($(#[doc = $doc:literal])* $variant:ident = $name:literal,)* }
+    ) => {
+        $(#[$enum_meta])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $enum {
+            $($(#[doc = $doc])* $variant,)*
+            /// A name that this crate does not know.
+            Other(Box<str>),
+        }
+
+        impl $enum {
+            /// The name on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $name,)*
+                    Self::Other(name) => name,
+                }
+            }
+        }
+
+        impl From<&str> for $enum {
+            fn from(name: &str) -> Self {
+                match name {
+                    $($name => Self::$variant,)*
+                    _ => Self::Other(name.into()),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $enum {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl $crate::json::Encode for $enum {
+            fn encode(&self, to: &mut $crate::json::Encoder<'_>) {
+                to.serde(self.as_str());
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $enum {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::wire::name(deserializer, |name| Self::from(name))
+            }
+        }
+    };
+}
+pub(crate) use names;
+
+/// Reads a string as something that is made from it.
+pub(crate) fn name<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    make: impl Fn(&str) -> T,
+) -> Result<T, D::Error> {
+    struct Text<F>(F);
+    impl<T, F: Fn(&str) -> T> Visitor<'_> for Text<F> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string")
+        }
+
+        fn visit_str<E>(self, name: &str) -> Result<T, E> {
+            Ok((self.0)(name))
+        }
+    }
+    deserializer.deserialize_str(Text(make))
+}
+
+/// The tag of an object that may be one of several types. The tag decides, never the shape.
+pub(crate) fn tag(text: &RawJson, key: &'static str) -> Result<Option<Box<str>>, serde_json::Error> {
+    struct Find(&'static str);
+    impl<'de> Visitor<'de> for Find {
+        type Value = Option<Box<str>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut found = None;
+            while let Some(Name(name)) = map.next_key()? {
+                if name == self.0 {
+                    once(&mut found, self.0, &mut map)?;
+                } else {
+                    map.next_value::<serde::de::IgnoredAny>()?;
+                }
+            }
+            Ok(found)
+        }
+    }
+    serde_json::Deserializer::from_slice(text.as_bytes()).deserialize_map(Find(key))
+}
+
+/// Reads an object as a list of its entries, in order.
+pub(crate) fn entries<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(String, T)>, D::Error> {
+    struct Entries<T>(std::marker::PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+        type Value = Vec<(String, T)>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut entries = Vec::new();
+            while let Some(entry) = map.next_entry()? {
+                entries.push(entry);
+            }
+            Ok(entries)
+        }
+    }
+    deserializer.deserialize_map(Entries(std::marker::PhantomData))
+}
