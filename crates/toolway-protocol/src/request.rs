@@ -50,7 +50,7 @@ pub enum Request {
     /// Fill in this prompt.
     GetPrompt(GetPrompt),
     /// How might this argument go on?
-    Complete(Complete),
+    Complete(Box<Complete>),
     /// How much of the log I want to hear.
     SetLogLevel(SetLogLevel),
     /// Tell me of these changes.
@@ -190,7 +190,8 @@ impl Request {
     /// Reads a request by its method. `Ok(None)`: a method that the era's adapter answers, or that no client
     /// sends.
     pub fn decode(method: &Method, params: &Params) -> Result<Option<Self>, RpcError> {
-        let page = || params.decode_body::<Page>();
+        // Not through the decoder: lists are asked for often, and there is nothing else in them.
+        let page = || params.cursor().map(|cursor| Page { cursor: cursor.map(String::from), ..Page::new() });
         let name = || params.name()?.map(String::from).ok_or_else(|| missing("name"));
         let request = match method {
             Method::ListTools => Self::ListTools(page()?),
@@ -217,7 +218,7 @@ impl Request {
                     })?;
                 Self::GetPrompt(GetPrompt { name: name()?, arguments, rounds: Rounds::read(params)? })
             }
-            Method::Complete => Self::Complete(params.decode_body()?),
+            Method::Complete => Self::Complete(Box::new(params.decode_body()?)),
             Method::SetLogLevel => Self::SetLogLevel(params.decode_body()?),
             Method::Listen => Self::Listen(params.decode_body()?),
             Method::Other(_) => Self::Other(method.clone(), params.text()),

@@ -9,6 +9,8 @@
 //! node limit while skipping. A property test holds this scanner against `serde_json`: both accept the same texts.
 
 use std::borrow::Cow;
+use std::num::NonZeroU32;
+use std::ops::Range;
 
 /// How deep and how numerous the values of one frame may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,13 +44,26 @@ pub(crate) enum ScanError {
 /// A piece of the scanned text. Frames are capped far below 4 GiB, so offsets fit 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
-    pub(crate) start: u32,
-    pub(crate) end: u32,
+    start: u32,
+    /// Never 0, so that an `Option<Span>` is no larger: a message carries over a dozen of them.
+    end: NonZeroU32,
 }
 
 impl Span {
+    fn new(start: usize, end: usize) -> Self {
+        let end = u32::try_from(end).ok().and_then(NonZeroU32::new);
+        Self {
+            start: u32::try_from(start).expect("frames are capped far below 4 GiB"),
+            end: end.expect("a value has at least one byte, and frames are capped far below 4 GiB"),
+        }
+    }
+
+    pub(crate) fn range(self) -> Range<usize> {
+        self.start as usize..self.end.get() as usize
+    }
+
     pub(crate) fn of(self, text: &[u8]) -> &[u8] {
-        &text[self.start as usize..self.end as usize]
+        &text[self.range()]
     }
 }
 
@@ -176,7 +191,7 @@ impl<'a> Scanner<'a> {
             // A value has ended: close what ends with it, or go on to the next sibling.
             loop {
                 if self.depth == base {
-                    return Ok(Span { start: offset(start), end: offset(self.at) });
+                    return Ok(Span::new(start, self.at));
                 }
                 let inside_object = in_object & 1 == 1;
                 if self.eat(if inside_object { b'}' } else { b']' }) {
@@ -218,7 +233,7 @@ impl<'a> Scanner<'a> {
 
     fn close(&mut self, start: usize) -> Span {
         self.depth -= 1;
-        Span { start: offset(start), end: offset(self.at) }
+        Span::new(start, self.at)
     }
 
     fn enter(&mut self) -> Result<(), ScanError> {
@@ -373,10 +388,6 @@ pub(crate) fn unescape(quoted: &[u8]) -> Option<Cow<'_, str>> {
     } else {
         std::str::from_utf8(inner).ok().map(Cow::Borrowed)
     }
-}
-
-fn offset(at: usize) -> u32 {
-    u32::try_from(at).expect("frames are capped far below 4 GiB")
 }
 
 /// Bytes that may stand in a string as they are: all but quote, backslash and the control characters.

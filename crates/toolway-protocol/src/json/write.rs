@@ -180,6 +180,12 @@ impl<T: Encode> Encode for Vec<T> {
     }
 }
 
+impl<T: Encode + ?Sized> Encode for Box<T> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        (**self).encode(to);
+    }
+}
+
 impl<T: Encode> Encode for [T] {
     fn encode(&self, to: &mut Encoder<'_>) {
         to.array(self);

@@ -235,7 +235,7 @@ fn read_id(text: &[u8]) -> Result<Id, RpcError> {
 }
 
 fn slice(frame: &Bytes, span: Span) -> Bytes {
-    frame.slice(span.start as usize..span.end as usize)
+    frame.slice(span.range())
 }
 
 /// Remembers keys to find one that came twice.

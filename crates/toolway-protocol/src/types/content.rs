@@ -18,7 +18,7 @@ wire! {
         }
         optional {
             /// For whom it is.
-            annotations (with_annotations): Annotations = "annotations";
+            annotations (with_annotations): Box<Annotations> = "annotations";
             /// Anything else.
             meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
         }
@@ -37,7 +37,7 @@ wire! {
         }
         optional {
             /// For whom it is.
-            annotations (with_annotations): Annotations = "annotations";
+            annotations (with_annotations): Box<Annotations> = "annotations";
             /// Anything else.
             meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
         }
@@ -56,7 +56,7 @@ wire! {
         }
         optional {
             /// For whom it is.
-            annotations (with_annotations): Annotations = "annotations";
+            annotations (with_annotations): Box<Annotations> = "annotations";
             /// Anything else.
             meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
         }
@@ -73,7 +73,7 @@ wire! {
         }
         optional {
             /// For whom it is.
-            annotations (with_annotations): Annotations = "annotations";
+            annotations (with_annotations): Box<Annotations> = "annotations";
             /// Anything else.
             meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
         }
@@ -131,13 +131,13 @@ pub enum Content {
     /// A sound.
     Audio(AudioContent),
     /// A resource, contents and all.
-    Resource(EmbeddedResource),
+    Resource(Box<EmbeddedResource>),
     /// A resource to be read if it is wanted.
     Link(Box<Resource>),
     /// A model asks for a tool (sampling only).
-    ToolUse(ToolUseContent),
+    ToolUse(Box<ToolUseContent>),
     /// The answer to that (sampling only).
-    ToolResult(ToolResultContent),
+    ToolResult(Box<ToolResultContent>),
     /// A kind of block that this crate does not know, kept as it came.
     Other(RawJson),
 }

@@ -37,7 +37,7 @@ impl Encode for InputRequest {
             members.put("method", self.method().name());
             match self {
                 Self::Elicit(elicit) => members.put("params", elicit),
-                Self::CreateMessage(create) => members.put("params", &**create),
+                Self::CreateMessage(create) => members.put("params", create),
                 Self::ListRoots => {}
             }
         });

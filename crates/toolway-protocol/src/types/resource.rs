@@ -33,7 +33,7 @@ wire! {
             /// Pictures of it.
             icons (with_icons): Vec<Icon> = "icons", since ICONS;
             /// For whom it is.
-            annotations (with_annotations): Annotations = "annotations";
+            annotations (with_annotations): Box<Annotations> = "annotations";
             /// Anything else.
             meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
         }
@@ -74,7 +74,7 @@ wire! {
             /// Pictures of it.
             icons (with_icons): Vec<Icon> = "icons", since ICONS;
             /// For whom they are.
-            annotations (with_annotations): Annotations = "annotations";
+            annotations (with_annotations): Box<Annotations> = "annotations";
             /// Anything else.
             meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
         }
