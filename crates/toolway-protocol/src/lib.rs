@@ -11,6 +11,7 @@
 //! | Which methods exist, who sends them, which revisions know them? | [`method`] |
 //! | Which era does this message belong to, or why is it refused? | [`era`] |
 //! | What is being asked, what is the answer? | [`request`] |
+//! | What is told without being asked? | [`notification`] |
 //! | What do tools, contents and capabilities look like? | [`types`], [`capability`] |
 //! | How are HTTP headers mirrored and statuses chosen? | [`http`] |
 //! | How is JSON kept as text, and written into one buffer? | [`json`] |
@@ -24,6 +25,7 @@ pub mod json;
 pub mod jsonrpc;
 pub mod meta;
 pub mod method;
+pub mod notification;
 pub mod request;
 pub mod types;
 pub mod version;
@@ -33,5 +35,6 @@ pub use era::Era;
 pub use json::RawJson;
 pub use jsonrpc::{Id, Message, RpcError};
 pub use method::Method;
+pub use notification::Notification;
 pub use request::{Outcome, Reply, Request};
 pub use version::ProtocolVersion;

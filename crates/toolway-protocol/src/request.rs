@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::capability::Settings;
-use crate::json::{Members, RawJson};
+use crate::json::{Members, RawJson, reason};
 use crate::jsonrpc::{Params, RpcError};
 use crate::method::Method;
 use crate::types::{
@@ -213,7 +213,8 @@ impl Request {
                 let arguments =
                     params.arguments()?.map(|text| text.decode()).transpose().map_err(|error| {
                         RpcError::invalid_params(format!(
-                            "`params.arguments` must be an object of strings: {error}"
+                            "`params.arguments` must be an object of strings: {}",
+                            reason(&error)
                         ))
                     })?;
                 Self::GetPrompt(GetPrompt { name: name()?, arguments, rounds: Rounds::read(params)? })
@@ -324,6 +325,8 @@ pub enum Reply {
     PromptFilled(GetPromptResult),
     /// Suggestions.
     Completed(CompleteResult),
+    /// What a method outside the protocol gave back; any JSON.
+    Custom(RawJson),
     /// Done, and nothing to say.
     Done,
 }
@@ -340,7 +343,21 @@ impl Reply {
             Self::ResourceRead(result) => result.put_body(members),
             Self::PromptFilled(result) => result.put_body(members),
             Self::Completed(result) => result.put_body(members),
+            Self::Custom(result) => {
+                let text = result.as_bytes();
+                if result.is_object() {
+                    members.splice(text[1..text.len() - 1].trim_ascii());
+                }
+            }
             Self::Done => {}
+        }
+    }
+
+    /// What is no object, and so has no members to add to.
+    pub(crate) fn bare(&self) -> Option<&RawJson> {
+        match self {
+            Self::Custom(result) if !result.is_object() => Some(result),
+            _ => None,
         }
     }
 
@@ -351,11 +368,7 @@ impl Reply {
             Self::ResourceRead(result) => result.meta.as_ref(),
             Self::PromptFilled(result) => result.meta.as_ref(),
             Self::Completed(result) => result.meta.as_ref(),
-            Self::Tools(_)
-            | Self::Resources(_)
-            | Self::ResourceTemplates(_)
-            | Self::Prompts(_)
-            | Self::Done => None,
+            _ => None,
         }
     }
 
@@ -367,7 +380,11 @@ impl Reply {
             | Self::ResourceTemplates(_)
             | Self::Prompts(_)
             | Self::ResourceRead(_) => true,
-            Self::ToolCalled(_) | Self::PromptFilled(_) | Self::Completed(_) | Self::Done => false,
+            Self::ToolCalled(_)
+            | Self::PromptFilled(_)
+            | Self::Completed(_)
+            | Self::Custom(_)
+            | Self::Done => false,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::capability::ClientCapabilities;
 use crate::era::Era;
-use crate::json::{Encode, Members, RawJson};
+use crate::json::{Encode, Members, RawJson, reason};
 use crate::jsonrpc::{Params, RpcError};
 use crate::meta::Key;
 use crate::types::Implementation;
@@ -109,7 +109,7 @@ fn put_some<T: Encode>(members: &mut Members<'_, '_>, key: Key, value: Option<&T
 fn decode<T: serde::de::DeserializeOwned>(key: Key, text: Option<&RawJson>) -> Result<Option<T>, RpcError> {
     let Some(text) = text else { return Ok(None) };
     text.decode().map(Some).map_err(|error| {
-        RpcError::invalid_params(format!("wrong `{}` in `params._meta`: {error}", key.name()))
+        RpcError::invalid_params(format!("wrong `{}` in `params._meta`: {}", key.name(), reason(&error)))
     })
 }
 

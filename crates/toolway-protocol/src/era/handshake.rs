@@ -1,8 +1,9 @@
 //! The codec of the handshake era: how are requests read and replies written in the four older revisions?
 
 use crate::capability::{ClientCapabilities, ServerCapabilities, Settings};
-use crate::jsonrpc::{Id, write_request, write_result};
+use crate::jsonrpc::{Id, write_bare_result, write_notification, write_request, write_result};
 use crate::method::Method;
+use crate::notification::Notification;
 use crate::request::{Reply, Request};
 use crate::types::Implementation;
 use crate::version::ProtocolVersion;
@@ -55,6 +56,9 @@ pub fn write_initialized(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, a
 
 /// Appends the reply to a request.
 pub fn write_reply(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, reply: &Reply) {
+    if let Some(result) = reply.bare() {
+        return write_bare_result(out, id, result);
+    }
     write_result(out, version, id, |members| {
         reply.put(members);
         members.maybe("_meta", reply.meta());
@@ -64,6 +68,11 @@ pub fn write_reply(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, reply: 
 /// Appends the empty reply (`ping`).
 pub fn write_empty(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id) {
     write_result(out, version, id, |_| {});
+}
+
+/// Appends a notification.
+pub fn write_told(out: &mut Vec<u8>, version: ProtocolVersion, news: &Notification) {
+    write_notification(out, version, &news.method(), |params| news.put(params));
 }
 
 /// Appends a request.

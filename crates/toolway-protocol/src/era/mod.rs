@@ -9,11 +9,13 @@
 //! | `mod.rs` | Which era does this inbound message belong to, or why is it refused? |
 //! | [`envelope`] | What does a stateless request say about itself? |
 //! | [`stateless`], [`mod@handshake`] | How are requests read and replies written in each era? |
+//! | [`lifecycle`] | What may be said when, in the handshake era? |
 //! | [`negotiate`] | Which revision will both sides speak? |
 //! | [`since`] | Which revision brought which member? |
 
 pub mod envelope;
 pub mod handshake;
+pub mod lifecycle;
 pub mod negotiate;
 pub mod since;
 pub mod stateless;

@@ -3,13 +3,14 @@
 use crate::capability::{ServerCapabilities, Settings};
 use crate::era::Envelope;
 use crate::json::{Encode, Encoder, Members, RawJson};
-use crate::jsonrpc::{Id, write_request, write_result};
+use crate::jsonrpc::{Id, write_bare_result, write_notification, write_request, write_result};
 use crate::meta::Key;
 use crate::method::Method;
+use crate::notification::Notification;
 use crate::request::{Reply, Request};
 use crate::types::{Implementation, InputRequired};
 use crate::version::ProtocolVersion;
-use crate::wire::wire;
+use crate::wire::{tag, wire};
 
 /// The revision that this codec writes.
 pub const VERSION: ProtocolVersion = ProtocolVersion::V2026_07_28;
@@ -29,13 +30,50 @@ impl Stamp {
 
 /// Appends the reply to a request.
 pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, stamp: &Stamp) {
+    if let Some(result) = reply.bare() {
+        return write_bare_result(out, id, result);
+    }
     write_result(out, VERSION, id, |members| {
-        complete(members);
+        // A method outside the protocol may say itself how it ended.
+        if !matches!(reply, Reply::Custom(result) if says_type(result)) {
+            complete(members);
+        }
         reply.put(members);
         if reply.is_cacheable() {
             uncached(members);
         }
-        stamped(members, reply.meta(), stamp);
+        // A custom result is sent as it is.
+        if !matches!(reply, Reply::Custom(_)) {
+            stamped(members, reply.meta(), stamp);
+        }
+    });
+}
+
+fn says_type(result: &RawJson) -> bool {
+    tag(result, "resultType").is_ok_and(|kind| kind.is_some())
+}
+
+/// Appends a notification that belongs to a request: its progress, its log.
+pub fn write_told(out: &mut Vec<u8>, news: &Notification) {
+    write_notification(out, VERSION, &news.method(), |params| news.put(params));
+}
+
+/// Appends a notification on the stream that `subscription` opened.
+pub fn write_change(out: &mut Vec<u8>, subscription: &Id, news: &Notification) {
+    write_notification(out, VERSION, &news.method(), |params| {
+        params.object("_meta", |meta| meta.put(Key::SubscriptionId.name(), subscription));
+        news.put(params);
+    });
+}
+
+/// Appends the reply that ends the stream that `id` opened.
+pub fn write_listen_end(out: &mut Vec<u8>, id: &Id, stamp: &Stamp) {
+    write_result(out, VERSION, id, |members| {
+        complete(members);
+        members.object("_meta", |meta| {
+            meta.put(Key::ServerInfo.name(), &stamp.0);
+            meta.put(Key::SubscriptionId.name(), id);
+        });
     });
 }
 

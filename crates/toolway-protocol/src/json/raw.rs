@@ -62,6 +62,21 @@ impl RawJson {
     }
 }
 
+/// What a decoder complained about, without the line and column that it ends with: those count inside one
+/// member and mean nothing to whoever sent the whole message.
+///
+/// ```
+/// let error = serde_json::from_str::<bool>("7").unwrap_err();
+/// assert_eq!(toolway_protocol::json::reason(&error), "invalid type: integer `7`, expected a boolean");
+/// ```
+pub fn reason(error: &serde_json::Error) -> String {
+    let mut text = error.to_string();
+    if let Some(end) = text.rfind(" at line ") {
+        text.truncate(end);
+    }
+    text
+}
+
 impl fmt::Debug for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

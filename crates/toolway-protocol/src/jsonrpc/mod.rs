@@ -12,7 +12,7 @@ mod write;
 pub use error::{Code, RpcError};
 pub use id::Id;
 pub use parse::{Incoming, Params, Rejected, parse};
-pub use write::{write_error, write_notification, write_request, write_result};
+pub use write::{write_bare_result, write_error, write_notification, write_request, write_result};
 
 use crate::json::RawJson;
 use crate::method::Method;

@@ -11,17 +11,13 @@ use serde::de::DeserializeOwned;
 
 use super::{Code, Id, Message, RpcError};
 use crate::json::scan::{Kind, ScanError, Scanner, Span, unescape};
-use crate::json::{Limits, RawJson};
+use crate::json::{Limits, RawJson, reason};
 use crate::meta;
 use crate::method::Method;
 use crate::wire::Wire;
 
 /// What one frame holds.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "almost every frame is one message; a box would cost each of them"
-)]
 pub enum Incoming {
     /// One message.
     One(Message),
@@ -194,9 +190,10 @@ impl Envelope {
     fn response(self, frame: &Bytes, id: Option<Result<Id, RpcError>>) -> Result<Message, RpcError> {
         let outcome = match (self.result, self.error) {
             (Some(result), None) => Ok(RawJson::scanned(slice(frame, result))),
-            (None, Some(error)) => Err(serde_json::from_slice(error.of(frame)).map_err(|reason| {
+            (None, Some(error)) => Err(serde_json::from_slice(error.of(frame)).map_err(|error| {
                 RpcError::invalid_request(format!(
-                    "`error` must have an integer `code` and a string `message`: {reason}"
+                    "`error` must have an integer `code` and a string `message`: {}",
+                    reason(&error)
                 ))
             })?),
             (Some(_), Some(_)) => {
@@ -451,8 +448,9 @@ impl Params {
     /// Reads the whole object as a `T`; a missing one reads as `{}`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
         let text = self.spans.whole.map_or(&b"{}"[..], |span| span.of(&self.frame));
-        serde_json::from_slice(text)
-            .map_err(|error| RpcError::new(Code::INVALID_PARAMS, format!("wrong `params`: {error}")))
+        serde_json::from_slice(text).map_err(|error| {
+            RpcError::new(Code::INVALID_PARAMS, format!("wrong `params`: {}", reason(&error)))
+        })
     }
 
     /// Reads the members of the object, without `_meta`, as a `T`.

@@ -1,7 +1,7 @@
 //! How are frames written? Each function appends one frame, on one line, to a buffer.
 
 use super::{Id, RpcError};
-use crate::json::{Encode, Encoder, Members};
+use crate::json::{Encode, Encoder, Members, RawJson};
 use crate::method::Method;
 use crate::version::ProtocolVersion;
 
@@ -43,6 +43,14 @@ pub fn write_result(
     frame(out, version, |members| {
         members.put("id", id);
         members.object("result", result);
+    });
+}
+
+/// A successful reply whose result is no object; only methods outside the protocol have such.
+pub fn write_bare_result(out: &mut Vec<u8>, id: &Id, result: &RawJson) {
+    frame(out, ProtocolVersion::LATEST, |members| {
+        members.put("id", id);
+        members.put("result", result);
     });
 }
 

@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use toolway_protocol::RawJson;
+use toolway_protocol::json::reason;
 
 use super::context::Scope;
 use super::parameter::Parameter;
@@ -44,19 +45,10 @@ pub fn read<S: Slots>(arguments: Option<&RawJson>) -> Result<Collected<S>, ToolE
     let outcome = serde_json::Deserializer::from_slice(text.as_bytes()).deserialize_map(&mut walk);
     if let Err(error) = outcome {
         let place = walk.current.take().map(|name| format!("argument `{name}`: ")).unwrap_or_default();
-        collected.problems.push(format!("{place}{}", without_place(&error)));
+        collected.problems.push(format!("{place}{}", reason(&error)));
         return Err(collected.error());
     }
     Ok(collected)
-}
-
-/// `serde_json` ends its messages with a line and a column, which mean nothing to the caller of a tool.
-fn without_place(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" at line ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
 }
 
 /// The places, filled, and what was wrong on the way.

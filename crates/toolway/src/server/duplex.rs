@@ -8,16 +8,17 @@
 use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::task::{AbortHandle, JoinSet};
+use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::era::{Claim, Door, classify};
 use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
-use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
+use toolway_protocol::{Id, Message, Method, RpcError};
 
 use super::handshake::{self, Session};
 use super::{Server, ServerBuilder, stateless};
@@ -151,8 +152,9 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         match &message {
             Message::Request { id, .. } => self.start(id.clone(), message).await,
             Message::Notification { method: Method::Cancelled, params } => self.cancel(params),
-            // Other notifications mean nothing to us, and we have asked nothing that could be answered.
-            Message::Notification { .. } | Message::Response { .. } => {}
+            Message::Notification { method, .. } => self.conversation.hear(method),
+            // We have asked nothing that could be answered.
+            Message::Response { .. } => {}
         }
     }
 
@@ -242,7 +244,7 @@ pub(crate) struct Conversation {
     server: Server,
     opened: OnceLock<Session>,
     unopened: Session,
-    opening: Mutex<()>,
+    lifecycle: Mutex<Lifecycle>,
 }
 
 impl Conversation {
@@ -250,8 +252,19 @@ impl Conversation {
         Self {
             server,
             opened: OnceLock::new(),
-            unopened: Session::unopened(ProtocolVersion::LATEST_HANDSHAKE),
-            opening: Mutex::new(()),
+            unopened: Session::unopened(Lifecycle::default().version()),
+            lifecycle: Mutex::default(),
+        }
+    }
+
+    fn lifecycle(&self) -> MutexGuard<'_, Lifecycle> {
+        self.lifecycle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a notification.
+    pub(crate) fn hear(&self, method: &Method) {
+        if *method == Method::Initialized {
+            self.lifecycle().initialized();
         }
     }
 
@@ -283,11 +296,8 @@ impl Conversation {
     }
 
     fn open(&self, id: &Id, params: &Params) -> Vec<u8> {
-        let _one_at_a_time = self.opening.lock();
-        if self.opened.get().is_some() {
-            return failed(id, &RpcError::invalid_request("this conversation is initialized already"));
-        }
-        match handshake::initialize(&self.server, id, params) {
+        let mut lifecycle = self.lifecycle();
+        match handshake::initialize(&self.server, &mut lifecycle, id, params) {
             Ok((frame, session)) => {
                 self.opened.get_or_init(|| session);
                 frame

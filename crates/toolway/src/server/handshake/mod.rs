@@ -5,6 +5,7 @@ mod session;
 pub(super) use session::Session;
 
 use toolway_protocol::era::handshake as codec;
+use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::jsonrpc::{Params, write_error};
 use toolway_protocol::{Id, Method, Outcome, Request, RpcError};
 
@@ -12,12 +13,19 @@ use super::Server;
 use super::context::Scope;
 
 /// Answers `initialize`: the frame to send and the conversation that it opens.
-pub(super) fn initialize(server: &Server, id: &Id, params: &Params) -> Result<(Vec<u8>, Session), RpcError> {
-    let session = Session::open(params.decode::<codec::Initialize>()?);
+pub(super) fn initialize(
+    server: &Server,
+    lifecycle: &mut Lifecycle,
+    id: &Id,
+    params: &Params,
+) -> Result<(Vec<u8>, Session), RpcError> {
+    let opening = params.decode::<codec::Initialize>()?;
+    let version = lifecycle.initialize(&opening.protocol_version)?;
+    let session = Session::open(version, opening);
     let inner = &server.inner;
     let mut answer =
         codec::Initialized::new(session.version().as_str(), inner.capabilities.clone(), inner.info.clone());
-    answer.instructions = inner.instructions.clone();
+    answer.instructions.clone_from(&inner.instructions);
     let mut frame = Vec::with_capacity(512);
     codec::write_initialized(&mut frame, session.version(), id, &answer);
     Ok((frame, session))

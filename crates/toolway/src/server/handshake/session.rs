@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use toolway_protocol::ProtocolVersion;
 use toolway_protocol::era::handshake::Initialize;
-use toolway_protocol::era::negotiate;
 
 use crate::peer::Peer;
 
@@ -16,8 +15,7 @@ pub(in crate::server) struct Session {
 
 impl Session {
     /// The conversation that an `initialize` opens.
-    pub(super) fn open(opening: Initialize) -> Self {
-        let version = negotiate::answer(&opening.protocol_version);
+    pub(super) fn open(version: ProtocolVersion, opening: Initialize) -> Self {
         Self { peer: Arc::new(Peer::new(version, opening.capabilities, opening.client_info)) }
     }
 

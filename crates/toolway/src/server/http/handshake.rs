@@ -2,6 +2,7 @@
 //! which revision was negotiated, which the protocol allows.
 
 use ::http::{Response, StatusCode};
+use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::{Message, Method, ProtocolVersion, RpcError};
 
 use super::{HttpBody, accepted, failed, refused, reply};
@@ -15,7 +16,7 @@ pub(super) async fn post(
 ) -> Response<HttpBody> {
     match message {
         Message::Request { id, method: Method::Initialize, params } => {
-            match handshake::initialize(server, &id, &params) {
+            match handshake::initialize(server, &mut Lifecycle::default(), &id, &params) {
                 Ok((frame, _)) => reply(StatusCode::OK, frame),
                 Err(error) => failed(StatusCode::OK, Some(&id), &error),
             }

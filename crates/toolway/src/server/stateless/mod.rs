@@ -44,7 +44,7 @@ async fn answer(
         let supported: Vec<String> =
             ProtocolVersion::names(Era::Stateless).into_iter().map(String::from).collect();
         let mut discovered = codec::Discovered::new(supported, inner.capabilities.clone());
-        discovered.instructions = inner.instructions.clone();
+        discovered.instructions.clone_from(&inner.instructions);
         codec::write_discovered(frame, id, &discovered, &inner.stamp);
         return Ok(());
     }

@@ -1,0 +1,288 @@
+//! Arguments that travel in headers too: which, and do they agree?
+//!
+//! A tool's author may mark a property of the input schema with `x-mcp-header`, so that proxies can route by
+//! the argument. The client sends it as `Mcp-Param-{Name}`; the server compares it with the body.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::Value;
+
+use super::header::{Mirrored, decode, encode};
+use crate::json::RawJson;
+use crate::jsonrpc::RpcError;
+
+/// The marked arguments of one tool.
+///
+/// ```
+/// use toolway_protocol::{RawJson, http::param::ParamHeaders};
+///
+/// let schema = RawJson::parse(
+///     r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#,
+/// )?;
+/// let headers = ParamHeaders::of_schema(&schema).unwrap();
+/// let arguments = serde_json::json!({"region": "us west 1"});
+/// let sent: Vec<_> = headers.values(&arguments).collect();
+/// assert_eq!(sent, [("Mcp-Param-Region".to_owned(), "us west 1".into())]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ParamHeaders(Vec<Marked>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Marked {
+    header: String,
+    path: Vec<String>,
+}
+
+/// Why a mark is not allowed; a client must not use the tool then, and a server must not offer it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidMark {
+    place: String,
+    reason: &'static str,
+}
+
+impl fmt::Display for InvalidMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`x-mcp-header` at {}: {}", self.place, self.reason)
+    }
+}
+
+impl std::error::Error for InvalidMark {}
+
+const MARK: &str = "x-mcp-header";
+/// Deeper schemas are not searched; `serde_json` does not read them either.
+const MAX_DEPTH: usize = 128;
+
+impl ParamHeaders {
+    /// Finds the marks of an input schema.
+    ///
+    /// # Errors
+    ///
+    /// The first mark that breaks a rule: it must be a header token, unique whatever its case, on a string,
+    /// an integer or a boolean, and reached from the root through `properties` only.
+    pub fn of_schema(schema: &RawJson) -> Result<Self, InvalidMark> {
+        // Almost no tool has marks, and every tool is looked at.
+        if !contains(schema.as_bytes(), MARK.as_bytes()) {
+            return Ok(Self::default());
+        }
+        let Ok(schema) = schema.decode::<Value>() else {
+            return Err(InvalidMark { place: "the root".to_owned(), reason: "the schema cannot be read" });
+        };
+        let mut found = Self::default();
+        found.search(&schema, &mut Vec::new(), true, 0)?;
+        Ok(found)
+    }
+
+    /// Walks the schema. `direct` says that only `properties` lie between here and the root.
+    fn search(
+        &mut self,
+        schema: &Value,
+        path: &mut Vec<String>,
+        direct: bool,
+        depth: usize,
+    ) -> Result<(), InvalidMark> {
+        let invalid = |path: &[String], reason| Err(InvalidMark { place: place(path), reason });
+        let members = match schema {
+            Value::Object(members) => members,
+            Value::Array(items) => {
+                return items.iter().try_for_each(|item| self.search(item, path, false, depth + 1));
+            }
+            _ => return Ok(()),
+        };
+        if depth > MAX_DEPTH {
+            return invalid(path, "the schema is nested too deeply");
+        }
+        if let Some(mark) = members.get(MARK) {
+            let Some(name) = mark.as_str() else { return invalid(path, "it must be a string") };
+            if name.is_empty() || !name.bytes().all(is_token) {
+                return invalid(path, "it must be a header name: letters, digits and !#$%&'*+-.^_`|~");
+            }
+            if !direct || path.is_empty() {
+                return invalid(
+                    path,
+                    "only properties of objects can travel in headers, not items or alternatives",
+                );
+            }
+            if !matches!(members.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean"))
+            {
+                return invalid(path, "the type must be string, integer or boolean");
+            }
+            let header = format!("Mcp-Param-{name}");
+            if self.0.iter().any(|known| known.header.eq_ignore_ascii_case(&header)) {
+                return invalid(path, "another property has the same one");
+            }
+            self.0.push(Marked { header, path: path.clone() });
+        }
+        for (key, value) in members {
+            if key == "properties"
+                && let Value::Object(properties) = value
+            {
+                for (name, property) in properties {
+                    path.push(name.clone());
+                    self.search(property, path, direct, depth + 1)?;
+                    path.pop();
+                }
+            } else if !is_data(key) {
+                self.search(value, path, false, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing is marked.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The headers that a client sends with these arguments, values encoded.
+    pub fn values<'a>(&'a self, arguments: &'a Value) -> impl Iterator<Item = (String, Cow<'a, str>)> {
+        self.0.iter().filter_map(|marked| {
+            let value = marked.value(arguments)?;
+            Some((marked.header.clone(), Cow::Owned(encode(&text(value)?).into_owned())))
+        })
+    }
+
+    /// Compares the headers that came with the arguments that came.
+    ///
+    /// # Errors
+    ///
+    /// The mismatch, to be sent as it is.
+    pub fn check<'h>(
+        &self,
+        arguments: &Value,
+        header: impl Fn(&str) -> Mirrored<'h>,
+    ) -> Result<(), RpcError> {
+        for marked in &self.0 {
+            // What is not in the body needs no header, and what is no text there is for the tool to refuse.
+            let Some(value) = marked.value(arguments) else { continue };
+            let Some(expected) = text(value) else { continue };
+            match header(&marked.header) {
+                Mirrored::One(sent) if value.is_number() => {
+                    let sent = decode(sent).and_then(|sent| sent.parse::<f64>().ok());
+                    if sent != value.as_f64() {
+                        return Err(differs(&marked.header));
+                    }
+                }
+                sent => sent.must_decode_to(&marked.header, Some(&expected))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Marked {
+    fn value<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
+        let value = self.path.iter().try_fold(arguments, |value, name| value.get(name))?;
+        (!value.is_null()).then_some(value)
+    }
+}
+
+fn differs(header: &str) -> RpcError {
+    RpcError::header_mismatch(format!("the {header} header differs from the body"))
+}
+
+/// The text of a value that may travel in a header.
+fn text(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        Value::Bool(_) | Value::Number(_) => Some(Cow::Owned(value.to_string())),
+        _ => None,
+    }
+}
+
+fn place(path: &[String]) -> String {
+    if path.is_empty() { "the root".to_owned() } else { format!("`{}`", path.join(".")) }
+}
+
+/// Keywords whose values are data, where a member of that name marks nothing.
+fn is_data(keyword: &str) -> bool {
+    matches!(keyword, "default" | "const" | "enum" | "examples")
+}
+
+/// RFC 9110, 5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(properties: Value) -> Result<ParamHeaders, InvalidMark> {
+        ParamHeaders::of_schema(&json!({"type": "object", "properties": properties}).into())
+    }
+
+    #[test]
+    fn marks_that_break_a_rule_are_named() {
+        for (properties, part) in [
+            (json!({"a": {"type": "string", "x-mcp-header": ""}}), "`a`"),
+            (json!({"a": {"type": "object", "x-mcp-header": "A"}}), "string, integer or boolean"),
+            (json!({"a": {"type": "number", "x-mcp-header": "A"}}), "string, integer or boolean"),
+            (json!({"a": {"type": ["string", "null"], "x-mcp-header": "A"}}), "string, integer or boolean"),
+            (
+                json!({"a": {"type": "string", "x-mcp-header": "X"}, "b": {"type": "string", "x-mcp-header": "x"}}),
+                "the same",
+            ),
+            (json!({"a": {"type": "string", "x-mcp-header": "a b"}}), "header name"),
+            (json!({"a": {"type": "string", "x-mcp-header": "a:b"}}), "header name"),
+            (json!({"a": {"type": "string", "x-mcp-header": "é"}}), "header name"),
+            (json!({"a": {"type": "string", "x-mcp-header": 7}}), "a string"),
+            (json!({"a": {"type": "array", "items": {"type": "string", "x-mcp-header": "A"}}}), "items"),
+            (json!({"a": {"anyOf": [{"type": "string", "x-mcp-header": "A"}]}}), "alternatives"),
+        ] {
+            let error = of(properties.clone()).unwrap_err().to_string();
+            assert!(error.contains(part), "{properties}: {error}");
+        }
+    }
+
+    #[test]
+    fn nested_properties_and_data_are_fine() {
+        let found = of(json!({
+            "a": {"type": "object", "properties": {"b": {"type": "integer", "x-mcp-header": "Method"}}},
+            "c": {"type": "string", "default": {"x-mcp-header": ""}},
+        }));
+        let headers = found.unwrap();
+        let sent: Vec<_> = headers
+            .values(&json!({"a": {"b": -7}}))
+            .map(|(name, value)| (name, value.into_owned()))
+            .collect();
+        assert_eq!(sent, [("Mcp-Param-Method".to_owned(), "-7".to_owned())]);
+        assert_eq!(headers.values(&json!({"a": {"b": null}})).count(), 0);
+        assert_eq!(headers.values(&json!({"a": {}})).count(), 0);
+    }
+
+    #[test]
+    fn headers_are_compared_by_value() {
+        let headers = of(json!({
+            "n": {"type": "integer", "x-mcp-header": "N"},
+            "s": {"type": "string", "x-mcp-header": "S"},
+        }));
+        let headers = headers.unwrap();
+        for (arguments, n, s, fits) in [
+            (json!({"n": 42}), Mirrored::One("42"), Mirrored::Absent, true),
+            (json!({"n": 42}), Mirrored::One("42.0"), Mirrored::Absent, true),
+            (json!({"n": 42}), Mirrored::One("43"), Mirrored::Absent, false),
+            (json!({"n": 42}), Mirrored::One("x"), Mirrored::Absent, false),
+            (json!({"n": 42}), Mirrored::Absent, Mirrored::Absent, false),
+            (json!({"s": "Hello"}), Mirrored::Absent, Mirrored::One("=?base64?SGVsbG8=?="), true),
+            (json!({"s": "Hello"}), Mirrored::Absent, Mirrored::One("=?base64?SGVsbG8?="), false),
+            (json!({"s": "SGVsbG8="}), Mirrored::Absent, Mirrored::One("SGVsbG8="), true),
+            (json!({"s": ""}), Mirrored::Absent, Mirrored::One(""), true),
+            (json!({"s": null}), Mirrored::Absent, Mirrored::Absent, true),
+            (json!({}), Mirrored::One("7"), Mirrored::Unreadable, true),
+        ] {
+            let checked = headers.check(&arguments, |name| if name == "Mcp-Param-N" { n } else { s });
+            assert_eq!(checked.is_ok(), fits, "{arguments} {n:?} {s:?}");
+            if let Err(error) = checked {
+                assert_eq!(error.code.0, -32020);
+            }
+        }
+    }
+}
