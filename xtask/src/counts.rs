@@ -85,6 +85,13 @@ fn compare(counts: &Counts, budget: &Counts) -> (String, usize) {
             }
             _ => (false, ""),
         };
+        let (fails, remark) =
+            match name.strip_suffix("-64k").and_then(|stem| counts.get(&format!("{stem}-32k"))) {
+                Some(half) if !fails && count.is_some_and(|whole| whole * 10 > half * GROWTH_TENTHS) => {
+                    (true, "FAILED: twice the message costs more than 2.2 times as much")
+                }
+                _ => (fails, remark),
+            };
         failed += usize::from(fails);
         let line = format!("{name:width$}  {:>12}  {:>8}  {remark}", show(count), show(allowed));
         let _ = writeln!(table, "{}", line.trim_end());
@@ -156,6 +163,8 @@ const FEW: u64 = 200;
 const MANY: u64 = 1200;
 /// Per cent by which a count may miss its budget; other compilers and hash seeds move it by one or two.
 const TOLERANCE: u64 = 5;
+/// How much more a message of 64 KiB may cost than one of 32 KiB, in tenths: linear, with some room.
+const GROWTH_TENTHS: u64 = 22;
 const HEAD: &str = "\
 # Instructions per operation, as callgrind counts them in the release build; `cargo xtask counts` compares and fails
 # above 5 %, `--bless` rewrites.
@@ -186,6 +195,14 @@ mod tests {
         assert_eq!(remark("under").as_deref(), Some("cheaper:"));
         assert_eq!(remark("new").as_deref(), Some("FAILED:"));
         assert_eq!(remark("gone").as_deref(), Some("FAILED:"));
+    }
+
+    #[test]
+    fn a_cost_that_grows_faster_than_the_message_fails() {
+        let grown = counts(&[("keys-32k", 100), ("keys-64k", 221)]);
+        assert_eq!(compare(&grown, &grown).1, 1);
+        let linear = counts(&[("keys-32k", 100), ("keys-64k", 220)]);
+        assert_eq!(compare(&linear, &linear).1, 0);
     }
 
     #[test]

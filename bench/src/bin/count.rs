@@ -6,13 +6,14 @@ use std::hint::black_box;
 use std::process::ExitCode;
 
 use bytes::Bytes;
-use http::Request;
+use http::Request as HttpRequest;
 use http_body_util::{BodyExt, Full};
 use tokio::io::AsyncWriteExt;
 use tokio::runtime::Runtime;
 use toolway_protocol::era::{Door, classify};
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
+use toolway_protocol::{Message, Request};
 
 /// A call as a client of the stateless era sends it: 299 bytes.
 const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench-client","version":"10.20.30"}}}}"#;
@@ -20,8 +21,15 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params"
 /// A case runs this often.
 type Run = fn(&Runtime, usize);
 
-const CASES: [(&str, Run); 4] = [
+const CASES: [(&str, Run); 11] = [
     ("parse-and-classify", parse_and_classify),
+    ("parse-to-arguments", parse_to_arguments),
+    ("nesting-32k", |_, times| hostile(times, &nesting(32 << 10))),
+    ("nesting-64k", |_, times| hostile(times, &nesting(64 << 10))),
+    ("keys-32k", |_, times| hostile(times, &keys(32 << 10))),
+    ("keys-64k", |_, times| hostile(times, &keys(64 << 10))),
+    ("escapes-32k", |_, times| hostile(times, &escapes(32 << 10))),
+    ("escapes-64k", |_, times| hostile(times, &escapes(64 << 10))),
     ("stateless-http-call", stateless_http_call),
     ("stdio-call", stdio_call),
     ("tools-list-100", tools_list),
@@ -60,6 +68,57 @@ fn parse_and_classify(_: &Runtime, times: usize) {
     }
 }
 
+/// From bytes to the arguments in their own type.
+fn parse_to_arguments(_: &Runtime, times: usize) {
+    #[derive(serde::Deserialize)]
+    struct Arguments {
+        a: i64,
+        b: i64,
+    }
+    let frame = Bytes::from_static(CALL.as_bytes());
+    for _ in 0..times {
+        let Ok(Incoming::One(message)) = parse(&frame, Limits::default()) else { panic!("a good frame") };
+        black_box(classify(&message, Door::Pipe)).expect("a good claim");
+        let Message::Request { method, params, .. } = message else { panic!("a request") };
+        let Ok(Some(Request::CallTool(call))) = Request::decode(&method, &params) else { panic!("a call") };
+        let arguments: Arguments = call.arguments.expect("arguments").decode().expect("two integers");
+        black_box(arguments.a + arguments.b);
+    }
+}
+
+/// Messages that are made to be slow, read once for every hundred times: their numbers are hundredths.
+fn hostile(times: usize, message: &str) {
+    let frame = Bytes::copy_from_slice(message.as_bytes());
+    for _ in 0..times / 100 {
+        let Ok(Incoming::One(message)) = parse(&frame, Limits::default()) else { panic!("a good frame") };
+        black_box(classify(&message, Door::Pipe)).expect("a good claim");
+        let Message::Request { method, params, .. } = message else { panic!("a request") };
+        black_box(Request::decode(&method, &params)).expect("a good request");
+    }
+}
+
+/// Towers of brackets, each as high as is allowed.
+fn nesting(length: usize) -> String {
+    let tower = format!("{}{}", "[".repeat(120), "]".repeat(120));
+    let towers = vec![tower.as_str(); length / (tower.len() + 1)].join(",");
+    framed(&format!(r#""name":"a","arguments":{{"a":[{towers}]}}"#))
+}
+
+/// Short keys without end, all in the object that must not have any twice.
+fn keys(length: usize) -> String {
+    let keys: Vec<_> = (0..length / 11).map(|number| format!(r#""{number:06x}":0"#)).collect();
+    framed(&format!(r#""name":"a","_meta":{{{}}}"#, keys.join(",")))
+}
+
+/// A name of nothing but escapes.
+fn escapes(length: usize) -> String {
+    framed(&format!(r#""name":"{}""#, r"\u0061".repeat(length / 6)))
+}
+
+fn framed(params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{params}}}}}"#)
+}
+
 /// From an HTTP request to an HTTP response: everything but the socket.
 fn stateless_http_call(runtime: &Runtime, times: usize) {
     let service = bench::server(3).expect("a server").http();
@@ -88,8 +147,8 @@ fn tools_list(runtime: &Runtime, times: usize) {
     });
 }
 
-fn request(method: &str, name: Option<&str>, body: &str) -> Request<Full<Bytes>> {
-    let mut request = Request::post("/mcp")
+fn request(method: &str, name: Option<&str>, body: &str) -> HttpRequest<Full<Bytes>> {
+    let mut request = HttpRequest::post("/mcp")
         .header("host", "127.0.0.1:8000")
         .header("content-type", "application/json")
         .header("accept", "application/json, text/event-stream")
