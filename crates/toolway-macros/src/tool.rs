@@ -112,7 +112,7 @@ fn call(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     let names: Vec<_> = parameters.iter().map(|parameter| parameter.name.unraw().to_string()).collect();
     // Every use of a type stands where the author wrote it: what it lacks is shown there.
     let fills = parameters.iter().zip(&slots).zip(&types).map(|((parameter, slot), ty)| {
-        quote_spanned! { parameter.span()=> ::toolway::__private::fill::<#ty, A>(&mut self.#slot, map) }
+        quote_spanned! { parameter.span()=> ::toolway::__private::fill::<#ty, __Map>(&mut self.#slot, map) }
     });
     let pushes = parameters.iter().zip(&names).zip(&types).map(|((parameter, name), ty)| {
         quote_spanned! { parameter.span()=>
@@ -131,16 +131,16 @@ fn call(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     let wait = function.sig.asyncness.map(|_| quote! { .await });
     quote! {
         #[derive(::core::default::Default)]
-        struct Arguments {
+        struct __Arguments {
             #(#slots: ::core::option::Option<#types>,)*
         }
 
-        impl ::toolway::__private::Slots for Arguments {
-            fn read<'de, A: ::toolway::__private::serde::de::MapAccess<'de>>(
+        impl ::toolway::__private::Slots for __Arguments {
+            fn read<'de, __Map: ::toolway::__private::serde::de::MapAccess<'de>>(
                 &mut self,
                 name: &str,
-                map: &mut A,
-            ) -> ::core::result::Result<bool, A::Error> {
+                map: &mut __Map,
+            ) -> ::core::result::Result<bool, __Map::Error> {
                 let _ = &map;
                 match name {
                     #(#names => #fills,)*
@@ -158,7 +158,7 @@ fn call(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
 
         ::std::boxed::Box::pin(async move {
             #[allow(unused_mut)]
-            let mut collected = ::toolway::__private::read::<Arguments>(arguments.as_ref())?;
+            let mut collected = ::toolway::__private::read::<__Arguments>(arguments.as_ref())?;
             #(
                 let sent = collected.slots.#slots.take();
                 let #slots = #takes;

@@ -14,6 +14,7 @@
 //! | What is told without being asked? | [`notification`] |
 //! | What do tools, contents and capabilities look like? | [`types`], [`capability`] |
 //! | How are HTTP headers mirrored and statuses chosen? | [`http`] |
+//! | Which URI does a template make, which values does a URI give? | [`uri_template`] |
 //! | How is JSON kept as text, and written into one buffer? | [`json`] |
 //!
 //! The runtime on top of it, with servers and clients, is the crate `toolway`.
@@ -28,6 +29,7 @@ pub mod method;
 pub mod notification;
 pub mod request;
 pub mod types;
+pub mod uri_template;
 pub mod version;
 mod wire;
 

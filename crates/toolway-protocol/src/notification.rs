@@ -1,10 +1,11 @@
 //! What may be told without being asked? Typed, and the same in every era.
 
+use crate::capability::Settings;
 use crate::json::Members;
 use crate::jsonrpc::{Params, RpcError};
 use crate::method::Method;
 use crate::types::{
-    Cancelled, ElicitationComplete, LogMessage, Progress, ResourceUpdated, SubscriptionAcknowledged,
+    Cancelled, ElicitationComplete, LogMessage, Progress, ResourceUpdated, SubscriptionAcknowledged, Told,
 };
 
 /// A notification of either side, one variant a method.
@@ -20,7 +21,7 @@ use crate::types::{
 #[non_exhaustive]
 pub enum Notification {
     /// The client has read the answer to `initialize`.
-    Initialized,
+    Initialized(Told),
     /// A request is not wanted any more.
     Cancelled(Cancelled),
     /// A request is so far done.
@@ -28,15 +29,15 @@ pub enum Notification {
     /// A log message.
     LogMessage(LogMessage),
     /// The list of tools is another one now.
-    ToolsChanged,
+    ToolsChanged(Told),
     /// The list of prompts is another one now.
-    PromptsChanged,
+    PromptsChanged(Told),
     /// The list of resources is another one now.
-    ResourcesChanged,
+    ResourcesChanged(Told),
     /// A resource has another content now.
     ResourceUpdated(ResourceUpdated),
     /// The client's roots are others now.
-    RootsChanged,
+    RootsChanged(Told),
     /// What the user was asked to do elsewhere is done.
     ElicitationComplete(ElicitationComplete),
     /// A stream of changes is open.
@@ -47,15 +48,15 @@ impl Notification {
     /// Reads a notification by its method. `Ok(None)`: not one of the protocol's.
     pub fn decode(method: &Method, params: &Params) -> Result<Option<Self>, RpcError> {
         Ok(Some(match method {
-            Method::Initialized => Self::Initialized,
+            Method::Initialized => Self::Initialized(params.decode()?),
             Method::Cancelled => Self::Cancelled(params.decode()?),
             Method::Progress => Self::Progress(params.decode()?),
             Method::LogMessage => Self::LogMessage(params.decode()?),
-            Method::ToolsChanged => Self::ToolsChanged,
-            Method::PromptsChanged => Self::PromptsChanged,
-            Method::ResourcesChanged => Self::ResourcesChanged,
+            Method::ToolsChanged => Self::ToolsChanged(params.decode()?),
+            Method::PromptsChanged => Self::PromptsChanged(params.decode()?),
+            Method::ResourcesChanged => Self::ResourcesChanged(params.decode()?),
             Method::ResourceUpdated => Self::ResourceUpdated(params.decode()?),
-            Method::RootsChanged => Self::RootsChanged,
+            Method::RootsChanged => Self::RootsChanged(params.decode()?),
             Method::ElicitationComplete => Self::ElicitationComplete(params.decode()?),
             Method::SubscriptionAcknowledged => Self::SubscriptionAcknowledged(params.decode()?),
             _ => return Ok(None),
@@ -65,15 +66,15 @@ impl Notification {
     /// The notification's method.
     pub fn method(&self) -> Method {
         match self {
-            Self::Initialized => Method::Initialized,
+            Self::Initialized(_) => Method::Initialized,
             Self::Cancelled(_) => Method::Cancelled,
             Self::Progress(_) => Method::Progress,
             Self::LogMessage(_) => Method::LogMessage,
-            Self::ToolsChanged => Method::ToolsChanged,
-            Self::PromptsChanged => Method::PromptsChanged,
-            Self::ResourcesChanged => Method::ResourcesChanged,
+            Self::ToolsChanged(_) => Method::ToolsChanged,
+            Self::PromptsChanged(_) => Method::PromptsChanged,
+            Self::ResourcesChanged(_) => Method::ResourcesChanged,
             Self::ResourceUpdated(_) => Method::ResourceUpdated,
-            Self::RootsChanged => Method::RootsChanged,
+            Self::RootsChanged(_) => Method::RootsChanged,
             Self::ElicitationComplete(_) => Method::ElicitationComplete,
             Self::SubscriptionAcknowledged(_) => Method::SubscriptionAcknowledged,
         }
@@ -81,18 +82,41 @@ impl Notification {
 
     /// Writes the members of `params`.
     pub(crate) fn put(&self, members: &mut Members<'_, '_>) {
+        self.put_body(members);
+        members.maybe("_meta", self.meta());
+    }
+
+    /// The notification's own `_meta`.
+    pub(crate) fn meta(&self) -> Option<&Settings> {
         match self {
-            Self::Cancelled(params) => params.put(members),
-            Self::Progress(params) => params.put(members),
-            Self::LogMessage(params) => params.put(members),
-            Self::ResourceUpdated(params) => params.put(members),
-            Self::ElicitationComplete(params) => params.put(members),
-            Self::SubscriptionAcknowledged(params) => params.put(members),
-            Self::Initialized
-            | Self::ToolsChanged
-            | Self::PromptsChanged
-            | Self::ResourcesChanged
-            | Self::RootsChanged => {}
+            Self::Cancelled(params) => params.meta.as_ref(),
+            Self::Progress(params) => params.meta.as_ref(),
+            Self::LogMessage(params) => params.meta.as_ref(),
+            Self::ResourceUpdated(params) => params.meta.as_ref(),
+            Self::ElicitationComplete(params) => params.meta.as_ref(),
+            Self::SubscriptionAcknowledged(params) => params.meta.as_ref(),
+            Self::Initialized(params)
+            | Self::ToolsChanged(params)
+            | Self::PromptsChanged(params)
+            | Self::ResourcesChanged(params)
+            | Self::RootsChanged(params) => params.meta.as_ref(),
+        }
+    }
+
+    /// Writes the members of `params` but `_meta`.
+    pub(crate) fn put_body(&self, members: &mut Members<'_, '_>) {
+        match self {
+            Self::Cancelled(params) => params.put_body(members),
+            Self::Progress(params) => params.put_body(members),
+            Self::LogMessage(params) => params.put_body(members),
+            Self::ResourceUpdated(params) => params.put_body(members),
+            Self::ElicitationComplete(params) => params.put_body(members),
+            Self::SubscriptionAcknowledged(params) => params.put_body(members),
+            Self::Initialized(params)
+            | Self::ToolsChanged(params)
+            | Self::PromptsChanged(params)
+            | Self::ResourcesChanged(params)
+            | Self::RootsChanged(params) => params.put_body(members),
         }
     }
 }

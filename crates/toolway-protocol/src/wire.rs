@@ -274,6 +274,10 @@ macro_rules! wire {
     (@put $members:ident, $value:expr, $key:literal, $since:ident) => {
         $members.since($crate::era::since::$since, $key, $value.as_ref())
     };
+    (@put $members:ident, $value:expr, $key:literal, if $fits:path) => {
+        let value = $value.as_ref().filter(|value| $fits(value, $members.encoder()));
+        $members.maybe($key, value)
+    };
     (@put $members:ident, $value:expr, $key:literal, $since:ident, if $fits:path) => {
         let value = $value.as_ref().filter(|value| $fits(value, $members.encoder()));
         $members.since($crate::era::since::$since, $key, value)

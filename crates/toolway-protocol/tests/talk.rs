@@ -180,7 +180,7 @@ impl Player {
 
     fn heard(&mut self, method: &Method, params: &Params) {
         match Notification::decode(method, params) {
-            Ok(Some(Notification::Initialized)) => self.lifecycle.initialized(),
+            Ok(Some(Notification::Initialized(_))) => self.lifecycle.initialized(),
             Ok(Some(Notification::Cancelled(cancelled))) => {
                 self.asked.take_if(|asked| Some(&asked.id) == cancelled.request_id.as_ref());
             }

@@ -61,8 +61,15 @@ pub fn write_told(out: &mut Vec<u8>, news: &Notification) {
 /// Appends a notification on the stream that `subscription` opened.
 pub fn write_change(out: &mut Vec<u8>, subscription: &Id, news: &Notification) {
     write_notification(out, VERSION, &news.method(), |params| {
-        params.object("_meta", |meta| meta.put(Key::SubscriptionId.name(), subscription));
-        news.put(params);
+        params.object("_meta", |meta| {
+            meta.put(Key::SubscriptionId.name(), subscription);
+            for (key, value) in news.meta().into_iter().flatten() {
+                if key != Key::SubscriptionId.name() {
+                    meta.put_foreign(key, value);
+                }
+            }
+        });
+        news.put_body(params);
     });
 }
 

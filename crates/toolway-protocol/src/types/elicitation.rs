@@ -143,7 +143,7 @@ wire! {
             /// What it is for.
             description (with_description): String = "description";
             /// What is filled in beforehand.
-            default (with_default): Value = "default", since FORM_DEFAULTS;
+            default (with_default): Value = "default", if default_fits;
             /// Text of a form.
             format (with_format): String = "format";
             /// Shortest text.
@@ -168,6 +168,11 @@ wire! {
             max_items (with_max_items): i64 = "maxItems", since FORM_CHOICES;
         }
     }
+}
+
+/// The first forms knew only yes-or-no beforehand.
+fn default_fits(value: &Value, to: &Encoder<'_>) -> bool {
+    value.is_boolean() || to.knows(since::FORM_DEFAULTS)
 }
 
 names! {

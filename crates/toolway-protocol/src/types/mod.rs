@@ -33,7 +33,7 @@ pub use implementation::{Annotations, Icon, Implementation, Role, Theme};
 pub use input::{InputRequest, InputRequired, InputResponse, Keyed, Question};
 pub use listing::Listing;
 pub use logging::{LogLevel, LogMessage, UnknownLevel};
-pub use progress::{Cancelled, ElicitationComplete, Progress, ResourceUpdated};
+pub use progress::{Cancelled, ElicitationComplete, Progress, ResourceUpdated, Told};
 pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
 pub use resource::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 pub use roots::{ListRootsResult, Root};

@@ -49,6 +49,18 @@ wire! {
 }
 
 wire! {
+    /// A notification that says nothing beyond its name.
+    pub struct Told {
+        fixed {}
+        required {}
+        optional {
+            /// Anything else.
+            meta (with_meta): Settings = "_meta";
+        }
+    }
+}
+
+wire! {
     /// A resource has another content now.
     pub struct ResourceUpdated {
         fixed {}

@@ -29,6 +29,24 @@ fn measure(length: f64, unit: Option<Unit>, points: Vec<Point>) -> String {
     format!("{length} {unit:?} {}", points.iter().map(|point| point.x).sum::<i64>())
 }
 
+/// Types of the author whose names the macro might use itself.
+mod clash {
+    use super::*;
+
+    #[derive(Deserialize, JsonSchema)]
+    pub(super) struct Arguments(i64);
+    #[derive(Deserialize, JsonSchema)]
+    pub(super) struct A(i64);
+    #[derive(Deserialize, JsonSchema)]
+    pub(super) struct Slots(i64);
+
+    /// Adds.
+    #[tool]
+    pub(super) fn clash(arguments: Arguments, scope: A, collected: Slots, sent: i64, result: i64) -> i64 {
+        arguments.0 + scope.0 + collected.0 + sent + result
+    }
+}
+
 /// Takes nothing.
 #[tool]
 fn nothing() {}
@@ -55,7 +73,7 @@ async fn mixed(name: String, prefix: State<Prefix>, letter: FirstLetter, ctx: Co
 }
 
 fn server() -> Server {
-    let tools = tools![measure, nothing, mixed];
+    let tools = tools![measure, nothing, mixed, clash::clash];
     Server::new("args", "1.0.0").state(Prefix("pre-".into())).tools(tools).build().unwrap()
 }
 
@@ -90,6 +108,15 @@ async fn what_is_wrong_is_named() {
         ] {
             assert_eq!(complaint(&client, tool, arguments).await, expected);
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn names_of_the_author_never_clash_with_the_macro() {
+    each_wire(&server(), async |client| {
+        let arguments = json!({"arguments": 1, "scope": 2, "collected": 3, "sent": 4, "result": 5});
+        assert_eq!(client.call("clash", arguments).await.unwrap().first_text(), Some("15"));
     })
     .await;
 }

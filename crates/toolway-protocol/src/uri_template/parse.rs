@@ -1,0 +1,257 @@
+//! What does a template say, or where is it wrong?
+
+use std::fmt;
+
+use super::parts::{Expression, Modifier, Operator, Parsed, Part, Variable};
+use super::percent::{normalize, triplet};
+
+/// Most bytes that a template may have. Templates are written by hand; a longer one is a mistake.
+const MAX_BYTES: usize = 8 * 1024;
+
+/// Most variables that a template may have.
+const MAX_VARIABLES: usize = 64;
+
+/// Why a text is no template, or why a template cannot be matched.
+///
+/// ```
+/// use toolway_protocol::uri_template::UriTemplate;
+///
+/// let error = UriTemplate::parse("file:///{path").unwrap_err();
+/// assert_eq!(error.offset(), 8);
+/// assert_eq!(error.to_string(), "`{` is never closed, add `}` after the variable (at byte 8)");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateError {
+    offset: usize,
+    problem: Box<str>,
+}
+
+impl TemplateError {
+    pub(super) fn new(offset: usize, problem: impl Into<Box<str>>) -> Self {
+        Self { offset, problem: problem.into() }
+    }
+
+    /// Where in the template, in bytes from its start.
+    ///
+    /// ```
+    /// use toolway_protocol::uri_template::UriTemplate;
+    ///
+    /// assert_eq!(UriTemplate::parse("a b").unwrap_err().offset(), 1);
+    /// ```
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (at byte {})", self.problem, self.offset)
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
+/// Reads a template.
+pub(super) fn parse(text: &str) -> Result<Parsed, TemplateError> {
+    let mut parser =
+        Parser { source: text, parsed: Parsed { text: String::new(), parts: Vec::new() }, names: Vec::new() };
+    if text.len() <= MAX_BYTES {
+        if text.contains('{') { parser.braces()? } else { parser.colons()? }
+    }
+    // Asked again of the RFC's spelling, which has one byte more for each `:name`.
+    if text.len().max(parser.parsed.text.len()) > MAX_BYTES {
+        let problem = format!("a template has at most {MAX_BYTES} bytes, make this one shorter");
+        return Err(TemplateError::new(MAX_BYTES, problem));
+    }
+    Ok(parser.parsed)
+}
+
+struct Parser<'a> {
+    source: &'a str,
+    parsed: Parsed,
+    /// The variables so far, in normal form.
+    names: Vec<String>,
+}
+
+impl Parser<'_> {
+    /// Literals and `{…}` in turn.
+    fn braces(&mut self) -> Result<(), TemplateError> {
+        let mut at = 0;
+        while let Some(length) = self.source[at..].find('{') {
+            let open = at + length;
+            self.literal(at, open)?;
+            let Some(length) = self.source[open..].find('}') else {
+                return Err(TemplateError::new(open, "`{` is never closed, add `}` after the variable"));
+            };
+            self.expression(open, open + length)?;
+            at = open + length + 1;
+        }
+        self.literal(at, self.source.len())
+    }
+
+    /// Literals and `:name` at the start of path segments in turn.
+    fn colons(&mut self) -> Result<(), TemplateError> {
+        let mut at = 0;
+        let (mut segment, end) = path(self.source);
+        while let Some(length) = self.source[segment..end].find('/') {
+            segment += length + 1;
+            let Some(length) = colon_name(&self.source[segment..end]) else { continue };
+            self.literal(at, segment)?;
+            at = segment + 1 + length;
+            let name = &self.source[segment + 1..at];
+            let variables = vec![self.variable(name, segment + 1)?];
+            let expression = Expression { offset: segment, operator: Operator::Simple, variables };
+            self.push(&format!("{{{name}}}"), expression);
+        }
+        self.literal(at, self.source.len())
+    }
+
+    fn literal(&mut self, start: usize, end: usize) -> Result<(), TemplateError> {
+        let literal = &self.source[start..end];
+        for (at, letter) in literal.char_indices() {
+            let offset = start + at;
+            match letter {
+                '}' => {
+                    return Err(TemplateError::new(
+                        offset,
+                        "`}` closes nothing, add `{` before the variable",
+                    ));
+                }
+                '%' if triplet(literal.as_bytes(), at).is_none() => {
+                    let problem = "`%` must be followed by two hex digits, write `%25` for the sign itself";
+                    return Err(TemplateError::new(offset, problem));
+                }
+                // RFC 6570, section 2.1, but for `'`: its absence there is an erratum (6937).
+                ' ' | '"' | '<' | '>' | '\\' | '^' | '`' | '|' => {
+                    let problem =
+                        format!("{letter:?} cannot stand in a URI, write `%{:02X}`", u32::from(letter));
+                    return Err(TemplateError::new(offset, problem));
+                }
+                letter if letter.is_control() => {
+                    return Err(TemplateError::new(
+                        offset,
+                        "a control character cannot stand in a URI, remove it",
+                    ));
+                }
+                _ => {}
+            }
+        }
+        if !literal.is_empty() {
+            self.parsed.text.push_str(literal);
+            self.parsed.parts.push(Part::Literal(literal.into()));
+        }
+        Ok(())
+    }
+
+    /// The expression between the braces at `open` and `close`.
+    fn expression(&mut self, open: usize, close: usize) -> Result<(), TemplateError> {
+        let mut at = open + 1;
+        let mut operator = Operator::Simple;
+        if let Some(sign) = self.source[at..close].chars().next() {
+            if "=,!@|".contains(sign) {
+                let problem = format!("`{sign}` is reserved by RFC 6570, use one of `+ # . / ; ? &` or none");
+                return Err(TemplateError::new(at, problem));
+            }
+            if let Some(known) = Operator::from_sign(sign) {
+                operator = known;
+                at += 1;
+            }
+        }
+        let mut variables = Vec::new();
+        for spec in self.source[at..close].split(',') {
+            variables.push(self.variable(spec, at)?);
+            at += spec.len() + 1;
+        }
+        self.push(&self.source[open..=close], Expression { offset: open, operator, variables });
+        Ok(())
+    }
+
+    /// `name`, `name*` or `name:n`, which stands at `offset`.
+    fn variable(&mut self, spec: &str, offset: usize) -> Result<Variable, TemplateError> {
+        let (name, modifier) = match (spec.strip_suffix('*'), spec.split_once(':')) {
+            (Some(name), None) => (name, Modifier::Explode),
+            (None, Some((name, length))) => (name, Modifier::Prefix(prefix(length, offset + name.len())?)),
+            (None, None) => (spec, Modifier::None),
+            (Some(_), Some(_)) => {
+                return Err(TemplateError::new(offset, "`*` and `:n` exclude each other, keep one of them"));
+            }
+        };
+        if !is_name(name) {
+            let problem = format!(
+                "{name:?} is no variable name, use letters, digits and `_`, in groups joined by single dots"
+            );
+            return Err(TemplateError::new(offset, problem));
+        }
+        let normal = normalize(name).expect("a name holds whole triplets only").into_owned();
+        if self.names.contains(&normal) {
+            let problem = format!("the variable {name:?} comes twice, give each one its own name");
+            return Err(TemplateError::new(offset, problem));
+        }
+        if self.names.len() == MAX_VARIABLES {
+            let problem = format!("a template has at most {MAX_VARIABLES} variables, remove {name:?}");
+            return Err(TemplateError::new(offset, problem));
+        }
+        self.names.push(normal);
+        Ok(Variable { name: name.into(), modifier })
+    }
+
+    fn push(&mut self, text: &str, expression: Expression) {
+        self.parsed.text.push_str(text);
+        self.parsed.parts.push(Part::Expression(expression));
+    }
+}
+
+/// RFC 6570, section 2.4.1: 1 to 9999, without leading zeros.
+fn prefix(length: &str, offset: usize) -> Result<usize, TemplateError> {
+    let is_plain = matches!(length.len(), 1..=4)
+        && !length.starts_with('0')
+        && length.bytes().all(|byte| byte.is_ascii_digit());
+    length.parse().ok().filter(|_| is_plain).ok_or_else(|| {
+        TemplateError::new(offset, format!("`:{length}` is no prefix length, use a number from 1 to 9999"))
+    })
+}
+
+/// RFC 6570, section 2.3: letters, digits, `_` and `%XX`, with single dots in between.
+fn is_name(name: &str) -> bool {
+    let is_group = |group: &str| {
+        let bytes = group.as_bytes();
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            match byte {
+                b'%' if triplet(bytes, at).is_some() => at += 3,
+                b'_' => at += 1,
+                _ if byte.is_ascii_alphanumeric() => at += 1,
+                _ => return false,
+            }
+        }
+        !group.is_empty()
+    };
+    name.split('.').all(is_group)
+}
+
+/// Where the path of a URI begins and ends (RFC 3986, section 3): after the scheme and the authority, whose
+/// colons are not ours, and before the query.
+fn path(text: &str) -> (usize, usize) {
+    let end = text.find(['?', '#']).unwrap_or(text.len());
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    };
+    let start = match text[..end].split_once(':') {
+        Some((scheme, _)) if is_scheme(scheme) => scheme.len() + 1,
+        _ => 0,
+    };
+    match text[start..end].strip_prefix("//") {
+        Some(rest) => (start + 2 + rest.find('/').unwrap_or(rest.len()), end),
+        None => (start, end),
+    }
+}
+
+/// How long the identifier is that follows a colon at the start of a segment.
+fn colon_name(segment: &str) -> Option<usize> {
+    let rest = segment.strip_prefix(':')?;
+    if !rest.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
+        return None;
+    }
+    Some(rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(rest.len()))
+}

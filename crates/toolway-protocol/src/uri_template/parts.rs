@@ -1,0 +1,118 @@
+//! What is a template made of?
+
+use std::fmt;
+
+/// A template, taken apart.
+#[derive(Clone)]
+pub(super) struct Parsed {
+    /// The text in the syntax of RFC 6570.
+    pub(super) text: String,
+    pub(super) parts: Vec<Part>,
+}
+
+#[derive(Clone)]
+pub(super) enum Part {
+    /// As written: reserved and unreserved characters, whole `%XX`, and what is beyond ASCII.
+    Literal(String),
+    Expression(Expression),
+}
+
+#[derive(Clone)]
+pub(super) struct Expression {
+    /// Where it stands in what the author wrote.
+    pub(super) offset: usize,
+    pub(super) operator: Operator,
+    pub(super) variables: Vec<Variable>,
+}
+
+#[derive(Clone)]
+pub(super) struct Variable {
+    pub(super) name: String,
+    pub(super) modifier: Modifier,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Modifier {
+    None,
+    /// `*`: each item of a list for itself.
+    Explode,
+    /// `:n`: the first n characters.
+    Prefix(usize),
+}
+
+impl fmt::Display for Modifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Explode => f.write_str("*"),
+            Self::Prefix(length) => write!(f, ":{length}"),
+        }
+    }
+}
+
+/// The table of RFC 6570, appendix A.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Simple,
+    Reserved,
+    Fragment,
+    Label,
+    Path,
+    Parameter,
+    Query,
+    Continuation,
+}
+
+impl Operator {
+    pub(super) fn from_sign(sign: char) -> Option<Self> {
+        Some(match sign {
+            '+' => Self::Reserved,
+            '#' => Self::Fragment,
+            '.' => Self::Label,
+            '/' => Self::Path,
+            ';' => Self::Parameter,
+            '?' => Self::Query,
+            '&' => Self::Continuation,
+            _ => return None,
+        })
+    }
+
+    /// What stands before the first variable.
+    pub(super) fn lead(self) -> &'static str {
+        match self {
+            Self::Simple | Self::Reserved => "",
+            Self::Fragment => "#",
+            Self::Label => ".",
+            Self::Path => "/",
+            Self::Parameter => ";",
+            Self::Query => "?",
+            Self::Continuation => "&",
+        }
+    }
+
+    /// What stands between variables, and between the items of an exploded list.
+    pub(super) fn separator(self) -> char {
+        match self {
+            Self::Simple | Self::Reserved | Self::Fragment => ',',
+            Self::Label => '.',
+            Self::Path => '/',
+            Self::Parameter => ';',
+            Self::Query | Self::Continuation => '&',
+        }
+    }
+
+    /// Whether variables are written as `name=value`.
+    pub(super) fn is_named(self) -> bool {
+        matches!(self, Self::Parameter | Self::Query | Self::Continuation)
+    }
+
+    /// Whether values keep their delimiters.
+    pub(super) fn is_reserved(self) -> bool {
+        matches!(self, Self::Reserved | Self::Fragment)
+    }
+
+    /// Whether what a variable makes may have several path segments.
+    pub(super) fn spans_segments(self, modifier: Modifier) -> bool {
+        self.is_reserved() || self == Self::Path && modifier == Modifier::Explode
+    }
+}

@@ -1,0 +1,140 @@
+//! Percent-encoding (RFC 3986, sections 2 and 6.2.2): what stays as it is, what is written `%XX`, and back?
+
+use std::borrow::Cow;
+
+/// Which characters a place in a URI takes as they are (RFC 6570, section 3.2.1).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Letters, digits and `-._~`.
+    Unreserved,
+    /// Those, the delimiters, and every `%XX` that is already there.
+    Reserved,
+}
+
+/// Writes `text` behind `out`.
+pub(super) fn push_encoded(out: &mut String, text: &str, keep: Keep) {
+    for (at, byte) in text.bytes().enumerate() {
+        let stays = is_unreserved(byte)
+            || keep == Keep::Reserved && (is_reserved(byte) || triplet(text.as_bytes(), at).is_some());
+        if stays { out.push(char::from(byte)) } else { push_triplet(out, byte) }
+    }
+}
+
+/// The one spelling that all equivalent URIs share: unreserved characters plain, everything that is no URI
+/// character encoded, hex digits in capitals. `None` when a `%` is not followed by two hex digits.
+///
+/// The result is ASCII, so it may be cut anywhere. Delimiters and their encoded forms stay different.
+pub(super) fn normalize(text: &str) -> Option<Cow<'_, str>> {
+    if text.bytes().all(|byte| is_unreserved(byte) || is_reserved(byte)) {
+        return Some(Cow::Borrowed(text));
+    }
+    let bytes = text.as_bytes();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let encoded = if byte == b'%' { Some(triplet(bytes, at)?) } else { None };
+        match encoded {
+            Some(byte) if is_unreserved(byte) => out.push(char::from(byte)),
+            Some(byte) => push_triplet(&mut out, byte),
+            None if is_unreserved(byte) || is_reserved(byte) => out.push(char::from(byte)),
+            None => push_triplet(&mut out, byte),
+        }
+        at += if encoded.is_some() { 3 } else { 1 };
+    }
+    Some(Cow::Owned(out))
+}
+
+/// The text behind a piece of a normal URI; `None` when it is not UTF-8.
+pub(super) fn decode(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let encoded = triplet(bytes, at);
+        out.push(encoded.unwrap_or(byte));
+        at += if encoded.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8(out).ok()
+}
+
+/// What is left when nothing can be decoded any more, however often it was encoded.
+///
+/// Each `%XX` is resolved when its last digit arrives, and what it becomes may be the last digit of another:
+/// one pass, where decoding again and again would cost the square of the length.
+pub(super) fn decode_fully(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    for byte in text.bytes() {
+        out.push(byte);
+        while let Some(start) = out.len().checked_sub(3)
+            && let Some(decoded) = triplet(&out, start)
+        {
+            out.truncate(start);
+            out.push(decoded);
+        }
+    }
+    out
+}
+
+/// The byte that `%XX` at `at` stands for.
+pub(super) fn triplet(bytes: &[u8], at: usize) -> Option<u8> {
+    let [b'%', high, low] = bytes.get(at..at + 3)? else { return None };
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    Some(digit(high)? << 4 | digit(low)?)
+}
+
+fn push_triplet(out: &mut String, byte: u8) {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
+    out.extend(['%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+fn is_reserved(byte: u8) -> bool {
+    b":/?#[]@!$&'()*+,;=".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equivalent_spellings_have_one_normal_form() {
+        for (text, normal) in [
+            ("a-b/c?d#e", Some("a-b/c?d#e")),
+            ("%61%2D%7e", Some("a-~")),
+            ("%2f%c3%BC", Some("%2F%C3%BC")),
+            ("ü \\", Some("%C3%BC%20%5C")),
+            ("%", None),
+            ("%4", None),
+            ("%zz", None),
+            ("%+1", None),
+            ("%%41", None),
+        ] {
+            assert_eq!(normalize(text).as_deref(), normal, "{text}");
+        }
+    }
+
+    #[test]
+    fn decoding_wants_utf8_and_happens_once() {
+        for (text, decoded) in [
+            ("a%2Fb", Some("a/b")),
+            ("%252F", Some("%2F")),
+            ("%C3%BC", Some("ü")),
+            ("%C3", None),
+            ("%FF", None),
+        ] {
+            assert_eq!(decode(text).as_deref(), decoded, "{text}");
+        }
+    }
+
+    #[test]
+    fn full_decoding_gets_to_the_bottom_of_nested_escapes() {
+        for text in ["..", "%2e.", "%252E%2e", "%25252e.", "%25%32%65.", "%2525%2532%2565%2e"] {
+            assert_eq!(decode_fully(text), b"..", "{text}");
+        }
+        assert_eq!(decode_fully("100%"), b"100%");
+    }
+}

@@ -1,0 +1,317 @@
+//! How is a template laid out for matching, or why can it not be matched?
+//!
+//! A template is cut where a URI is cut, at its first `?` and its first `#`, and no variable on the left of
+//! such a cut may hold the sign. Within a section, literals and captures take turns. One capture, the pivot,
+//! takes what the others leave; those before it end at the first chance, those after it begin at the last.
+//! That finds a way to cut whenever there is one, without ever trying twice: all captures but the pivot stop at
+//! the same signs, so whatever fits a longer one also fits a shorter one and a longer neighbour.
+
+use super::parse::TemplateError;
+use super::parts::{Expression, Modifier, Operator, Part, Variable};
+use super::percent::normalize;
+
+#[derive(Clone, Default)]
+pub(super) struct Plan {
+    pub(super) path: Section,
+    /// What follows a literal `?`.
+    pub(super) query: Option<Section>,
+    /// How many `&` the literals of the query hold; the next one in a URI begins `named`.
+    pub(super) ampersands: usize,
+    /// The variables of `{?…}` and `{&…}`.
+    pub(super) named: Vec<Named>,
+    pub(super) fragment: Option<Section>,
+}
+
+/// Literals and captures, in turn.
+#[derive(Clone, Default)]
+pub(super) struct Section {
+    pub(super) tokens: Vec<Token>,
+    /// The capture that spans path segments, or else the last one.
+    pub(super) pivot: Option<usize>,
+}
+
+#[derive(Clone)]
+pub(super) enum Token {
+    /// In normal form.
+    Literal(String),
+    Capture(Capture),
+}
+
+#[derive(Clone)]
+pub(super) struct Capture {
+    /// What it holds only when encoded.
+    pub(super) stops: &'static [char],
+    pub(super) takes: Takes,
+}
+
+#[derive(Clone)]
+pub(super) enum Takes {
+    Text(Slot),
+    /// Items, and the sign between them.
+    List(Slot, char),
+    /// `name=value` between semicolons; all of them.
+    Parameters(Vec<Named>),
+}
+
+#[derive(Clone)]
+pub(super) struct Named {
+    /// In normal form.
+    pub(super) name: String,
+    pub(super) slot: Slot,
+    pub(super) takes: NamedTakes,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum NamedTakes {
+    Text,
+    /// One item each time that the name comes.
+    List,
+}
+
+/// The variable that takes a value.
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    /// Which one, counted from the start of the template.
+    pub(super) variable: usize,
+    pub(super) reach: Reach,
+    /// `usize::MAX` when there is no prefix modifier.
+    pub(super) max_characters: usize,
+}
+
+/// How far one value may reach.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// It stays within a path segment.
+    Segment,
+    /// It spans them.
+    Segments,
+}
+
+/// Lays out a template.
+pub(super) fn plan(parts: &[Part]) -> Result<Plan, TemplateError> {
+    let mut planner = Planner { plan: Plan::default(), place: Place::Path, offset: 0, variables: 0 };
+    for part in parts {
+        match part {
+            Part::Literal(literal) => {
+                planner.literal(&normalize(literal).expect("a literal holds whole triplets only"))?;
+            }
+            Part::Expression(expression) => planner.expression(expression)?,
+        }
+    }
+    let mut plan = planner.plan;
+    for section in [Some(&mut plan.path), plan.query.as_mut(), plan.fragment.as_mut()].into_iter().flatten() {
+        let last_capture = section.tokens.iter().rposition(|token| matches!(token, Token::Capture(_)));
+        section.pivot = section.pivot.or(last_capture);
+    }
+    Ok(plan)
+}
+
+struct Planner {
+    plan: Plan,
+    place: Place,
+    /// Where the latest expression stands.
+    offset: usize,
+    /// How many variables there were so far.
+    variables: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Path,
+    Query,
+    Fragment,
+}
+
+impl Planner {
+    fn literal(&mut self, literal: &str) -> Result<(), TemplateError> {
+        let mut rest = literal;
+        loop {
+            let cut = match self.place {
+                Place::Path => rest.find(['?', '#']),
+                Place::Query => rest.find('#'),
+                Place::Fragment => None,
+            };
+            let (before, after) = rest.split_at(cut.unwrap_or(rest.len()));
+            if !before.is_empty() {
+                if self.place == Place::Query {
+                    self.plan.ampersands += before.matches('&').count();
+                }
+                self.section()?.push_literal(before);
+            }
+            if cut.is_none() {
+                return Ok(());
+            }
+            let (sign, behind) = after.split_at(1);
+            self.place = if sign == "?" { Place::Query } else { Place::Fragment };
+            // Also when nothing follows: the sign itself must be there.
+            self.section()?;
+            rest = behind;
+        }
+    }
+
+    fn expression(&mut self, expression: &Expression) -> Result<(), TemplateError> {
+        self.offset = expression.offset;
+        match expression.operator {
+            Operator::Query | Operator::Continuation => self.query(expression),
+            Operator::Parameter => self.parameters(expression),
+            _ => self.captures(expression),
+        }
+    }
+
+    fn query(&mut self, expression: &Expression) -> Result<(), TemplateError> {
+        match (expression.operator, self.place) {
+            (Operator::Query, Place::Path) => self.place = Place::Query,
+            (Operator::Query, _) => {
+                return self.refuse("a URI has one query, before its fragment; continue it with `{&…}`");
+            }
+            (_, Place::Query) => {}
+            (_, Place::Path | Place::Fragment) => {
+                return self.refuse("there is no query that `{&…}` could continue, write `{?…}`");
+            }
+        }
+        let mut named = self.named(expression);
+        self.plan.named.append(&mut named);
+        Ok(())
+    }
+
+    /// Neighbours become one, so that `{;a*}{;b}` is read like `{;a*,b}`: by names, not by the next semicolon.
+    fn parameters(&mut self, expression: &Expression) -> Result<(), TemplateError> {
+        let mut named = self.named(expression);
+        let list = expression.variables.iter().find(|variable| variable.modifier == Modifier::Explode);
+        if let Some(Variable { name, .. }) = list
+            && self.section()?.pivot.is_some()
+        {
+            return self.refuse(unknown_length(name));
+        }
+        if let Some(Token::Capture(Capture { takes: Takes::Parameters(before), .. })) =
+            self.section()?.tokens.last_mut()
+        {
+            before.append(&mut named);
+            return Ok(());
+        }
+        self.literal(expression.operator.lead())?;
+        self.capture(&expression.variables[0].name, Takes::Parameters(named))
+    }
+
+    fn captures(&mut self, expression: &Expression) -> Result<(), TemplateError> {
+        let operator = expression.operator;
+        let separator = operator.separator();
+        let reach = if operator.is_reserved() { Reach::Segments } else { Reach::Segment };
+        self.literal(operator.lead())?;
+        for (index, variable) in expression.variables.iter().enumerate() {
+            if index > 0 {
+                self.literal(separator.encode_utf8(&mut [0; 4]))?;
+            }
+            let slot = self.slot(variable, reach);
+            let takes = match variable.modifier {
+                Modifier::Explode => Takes::List(slot, separator),
+                Modifier::None | Modifier::Prefix(_) => Takes::Text(slot),
+            };
+            self.capture(&variable.name, takes)?;
+        }
+        Ok(())
+    }
+
+    fn named(&mut self, expression: &Expression) -> Vec<Named> {
+        let variables = expression.variables.iter();
+        let named = variables.map(|variable| Named {
+            name: normalize(&variable.name).expect("a name holds whole triplets only").into_owned(),
+            slot: self.slot(variable, Reach::Segment),
+            takes: if variable.modifier == Modifier::Explode { NamedTakes::List } else { NamedTakes::Text },
+        });
+        named.collect()
+    }
+
+    fn slot(&mut self, variable: &Variable, reach: Reach) -> Slot {
+        let max_characters = match variable.modifier {
+            Modifier::Prefix(length) => length,
+            Modifier::None | Modifier::Explode => usize::MAX,
+        };
+        self.variables += 1;
+        Slot { variable: self.variables - 1, reach, max_characters }
+    }
+
+    fn capture(&mut self, name: &str, takes: Takes) -> Result<(), TemplateError> {
+        let stops: &[char] = match (&takes, self.place) {
+            (Takes::Text(slot) | Takes::List(slot, _), _) if slot.reach == Reach::Segments => &[],
+            (Takes::List(_, '/'), Place::Query) => &['?', '#', '&'],
+            (Takes::List(_, '/'), Place::Path | Place::Fragment) => &['?', '#'],
+            // Without `&`, a parameter that the template does not know could hide in the value of one it does.
+            (_, Place::Query) => &['/', '?', '#', '&'],
+            (_, Place::Path | Place::Fragment) => &['/', '?', '#'],
+        };
+        let spans = !stops.contains(&'/');
+        let section = self.section()?;
+        if let Some(problem) = section.conflict(name, &takes) {
+            return self.refuse(problem);
+        }
+        if spans && section.pivot.replace(section.tokens.len()).is_some() {
+            return self.refuse(format!(
+                "{name:?} and a variable before it can both span `/`, keep one such variable"
+            ));
+        }
+        section.tokens.push(Token::Capture(Capture { stops, takes }));
+        Ok(())
+    }
+
+    /// The section at hand, if it can still grow.
+    fn section(&mut self) -> Result<&mut Section, TemplateError> {
+        match self.place {
+            Place::Path => Ok(&mut self.plan.path),
+            Place::Query if !self.plan.named.is_empty() => {
+                self.refuse("only `{&…}` or a fragment can follow `{?…}`, put the rest before it")
+            }
+            Place::Query => Ok(self.plan.query.get_or_insert_default()),
+            Place::Fragment => Ok(self.plan.fragment.get_or_insert_default()),
+        }
+    }
+
+    fn refuse<T>(&self, problem: impl Into<Box<str>>) -> Result<T, TemplateError> {
+        Err(TemplateError::new(self.offset, problem))
+    }
+}
+
+impl Section {
+    fn push_literal(&mut self, literal: &str) {
+        match self.tokens.last_mut() {
+            Some(Token::Literal(last)) => last.push_str(literal),
+            _ => self.tokens.push(Token::Literal(literal.into())),
+        }
+    }
+
+    /// Why the border between the last capture and the next one could not be told.
+    fn conflict(&self, name: &str, takes: &Takes) -> Option<String> {
+        match (self.tokens.as_slice(), takes) {
+            ([.., Token::Capture(_)], _) => Some(format!(
+                "where {name:?} begins cannot be told, put a literal between it and the variable before"
+            )),
+            // Seen from the right, all items but the last could be the pivot's.
+            ([.., Token::Literal(literal)], Takes::List(_, sign))
+                if self.pivot.is_some() && literal.ends_with(*sign) =>
+            {
+                Some(unknown_length(name))
+            }
+            // Seen from the left, the literal could stand in a value or even in a name.
+            (
+                [.., Token::Capture(Capture { takes: Takes::Parameters(_), stops }), Token::Literal(literal)],
+                _,
+            ) if self.pivot.is_none() && !literal.starts_with(*stops) => Some(format!(
+                "where {name:?} begins cannot be told, put a `/` after the parameters before it"
+            )),
+            // Seen from the left, all items but the first could be the next variable's.
+            (
+                [.., Token::Capture(Capture { takes: Takes::List(_, sign), .. }), Token::Literal(literal)],
+                _,
+            ) if self.pivot.is_none() && literal.starts_with(*sign) => Some(format!(
+                "where {name:?} begins cannot be told, `{sign}` separates the list before it too"
+            )),
+            _ => None,
+        }
+    }
+}
+
+fn unknown_length(name: &str) -> String {
+    format!(
+        "how many items {name:?} has cannot be told behind a variable that spans `/`, put the list before it"
+    )
+}
