@@ -1,6 +1,6 @@
 //! What was asked for on the command line?
 //!
-//! Five commands with at most four options each: too few to make every `cargo xtask` wait for an argument parser to compile.
+//! Six commands with at most four options each: too few to make every `cargo xtask` wait for an argument parser to compile.
 
 use std::env;
 
@@ -42,6 +42,14 @@ impl Arguments {
         }
     }
 
+    /// Takes the first word that is not an option out; `what` names it when it is missing.
+    pub(crate) fn word(&mut self, what: &str) -> Result<String> {
+        match self.0.iter().position(|word| !word.starts_with('-')) {
+            Some(at) => Ok(self.0.remove(at)),
+            None => Err(format!("{what} is missing after the command; `cargo xtask help` shows its place")),
+        }
+    }
+
     /// Refuses what no one asked for, so that a mistyped option does not silently run something else.
     pub(crate) fn finish(self) -> Result {
         match self.0.first() {
@@ -69,6 +77,13 @@ mod tests {
         assert_eq!(given.value("--revision").unwrap(), None);
         assert!(given.flag("--bless"));
         given.finish().unwrap();
+    }
+
+    #[test]
+    fn a_word_is_found_among_options_and_missed_by_its_name() {
+        let mut given = arguments(&["--bless", "folder"]);
+        assert_eq!(given.word("the folder").unwrap(), "folder");
+        assert!(given.word("the folder").unwrap_err().starts_with("the folder is missing"));
     }
 
     #[test]

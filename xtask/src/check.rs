@@ -8,8 +8,10 @@ use std::time::Instant;
 
 use crate::counts;
 use crate::dependencies;
+use crate::fuzz;
 use crate::python::Python;
 use crate::run::{self, Result, Steps};
+use crate::schema;
 use crate::test::{self, Built, NOT_BUILT};
 use crate::workspace::Workspace;
 
@@ -39,6 +41,17 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
     }
     steps.step("dependencies", || dependencies::run(workspace));
     steps.step("typos", || typos(workspace));
+    let schemas = workspace.root.join(SCHEMAS);
+    if schemas.is_dir() {
+        steps.step("schema", || schema::run(&schemas));
+    } else {
+        steps.leave_out("schema", "the official schemas are not here");
+    }
+    if std::env::var_os("CI_DEEP").is_some_and(|deep| deep == "1") {
+        steps.step("fuzz", || fuzz::run(workspace, fuzz::SECONDS));
+    } else {
+        steps.leave_out("fuzz", "set CI_DEEP=1");
+    }
     let verdict = steps.finish();
     println!("{LEFT_TO_THE_RELEASE}");
     verdict
@@ -94,6 +107,8 @@ fn typos(workspace: &Workspace) -> Result {
 
 /// The crate whose features users choose.
 const CRATE: &str = "toolway";
+/// The official schemas are not part of the repository; who has them keeps them beside it.
+const SCHEMAS: &str = "../shared/spec";
 /// Pinned: a newer word list finds new words in old text.
 const TYPOS: &str = "typos==1.51.1";
 const LEFT_TO_THE_RELEASE: &str = "\

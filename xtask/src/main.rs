@@ -1,8 +1,8 @@
 //! Which commands does the project have besides cargo's own?
 //!
 //! `cargo xtask COMMAND` runs everything that needs more than one cargo call: the whole test run, the check that CI runs, the
-//! official conformance suite, interop with the other SDKs and the instruction counts. Each command sets up what it needs
-//! under `target/` and has its own file; this one only chooses between them.
+//! official conformance suite, interop with the other SDKs, the instruction counts and the official schemas. Each command
+//! sets up what it needs under `target/` and has its own file or folder; this one only chooses between them.
 
 #![expect(
     clippy::print_stdout,
@@ -15,16 +15,19 @@ mod check;
 mod conformance;
 mod counts;
 mod dependencies;
+mod fuzz;
 mod interop;
 mod licence;
 mod node;
 mod python;
 mod run;
+mod schema;
 mod serve;
 mod suite;
 mod test;
 mod workspace;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::Arguments;
@@ -70,6 +73,18 @@ fn dispatch() -> Result {
             arguments.finish()?;
             counts::run(&Workspace::find()?, mode)
         }
+        "fuzz" => {
+            let seconds = arguments.word("the number of seconds").map_or(Ok(fuzz::SECONDS), |word| {
+                word.parse().map_err(|_| format!("`{word}` is no number of seconds for each fuzz target"))
+            })?;
+            arguments.finish()?;
+            fuzz::run(&Workspace::find()?, seconds)
+        }
+        "schema" => {
+            let directory = arguments.word("the directory of the official schemas")?;
+            arguments.finish()?;
+            schema::run(Path::new(&directory))
+        }
         other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
     }
 }
@@ -79,7 +94,7 @@ usage: cargo xtask COMMAND
 
   test          every test: unit, integration, doctests, conformance, interop
   check         everything CI runs: format, clippy, the tests, each feature alone, docs, dependency rules,
-                typos, instruction counts
+                typos, instruction counts, and the official schemas when they stand beside the checkout
   conformance   the official MCP conformance suite, strictly, against conformance/baseline.toml
                   --only SCENARIO          only this scenario
                   --side server|client     only this side
@@ -88,5 +103,7 @@ usage: cargo xtask COMMAND
   interop       the clients of the Python and TypeScript SDKs against the example `hello`
   counts        instructions per operation against bench/budget.toml
                   --bless                  rewrite the budget from the results
+  fuzz [SECS]   each target of fuzz/ for so many seconds, 60 when it is not said
+  schema DIR    our types against the official schemas, DIR/REVISION/schema.json; SEED=NUMBER tries other values
 
 Needs Rust, Node with npm, Python 3 with venv, and for `counts` valgrind; the rest is installed under target/.";

@@ -368,7 +368,11 @@ impl Reply {
             Self::ResourceRead(result) => result.meta.as_ref(),
             Self::PromptFilled(result) => result.meta.as_ref(),
             Self::Completed(result) => result.meta.as_ref(),
-            _ => None,
+            Self::Tools(page) => page.meta(),
+            Self::Resources(page) => page.meta(),
+            Self::ResourceTemplates(page) => page.meta(),
+            Self::Prompts(page) => page.meta(),
+            Self::Custom(_) | Self::Done => None,
         }
     }
 

@@ -143,7 +143,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
 /// Makes a struct of the vocabulary.
 ///
 /// `required` members are arguments of `new`. `optional` ones are `Option`s; where the `null` of JSON is a value of
-/// its own, `or null` says so. A `fixed` member is written as it stands (a tag). `since` names the addition (`era::since`) that the member came with, `if` a function that may leave the value out.
+/// its own, `or null` says so. Members of the `frame` are written by the codec and skipped here. A `fixed` member is written as it stands (a tag). `since` names the addition (`era::since`) that the member came with, `if` a function that may leave the value out.
 macro_rules! wire {
     (
         $(#[$struct_meta:meta])*
@@ -156,6 +156,7 @@ macro_rules! wire {
                 $($(#[doc = $optional_doc:literal])* $optional:ident ($with:ident): $optional_type:ty
                     = $optional_key:literal $(or $null:ident)? $(, since $since:ident)? $(, if $fits:path)?;)*
             }
+            $(frame { $($frame_key:literal),* })?
         }
     ) => {
         $(#[$struct_meta])*
@@ -232,6 +233,8 @@ macro_rules! wire {
                     match name {
                         $($required_key => $crate::wire::once(&mut draft.$required, $required_key, map),)*
                         $($optional_key => $crate::wire::once(&mut draft.$optional, $optional_key, map),)*
+                        // What the codec wrote around the value is the codec's again.
+                        $($($frame_key)|* => map.next_value::<serde::de::IgnoredAny>().map(drop),)?
                         // A tag was looked at by whoever chose this type.
                         $($fixed_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
                         _ => $crate::wire::keep(&mut draft.extra, name, map),

@@ -31,7 +31,7 @@ use toolway_protocol::http::header::{Mirrored, MirroredHeaders};
 use toolway_protocol::http::status;
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
-use toolway_protocol::types::{Implementation, InputRequired, Listing};
+use toolway_protocol::types::{CacheHints, Implementation, InputRequired, Listing};
 use toolway_protocol::{
     Era, Id, Message, Method, Notification, Outcome, ProtocolVersion, RawJson, Reply, Request, RpcError,
 };
@@ -98,7 +98,7 @@ impl Player {
             "+" => self.tell(rest, place),
             "end" => {
                 let id = self.listening.take().unwrap_or_else(|| panic!("{place}: nobody listens"));
-                self.send(|out| stateless::write_listen_end(out, &id, &stamp()));
+                self.send(|out| stateless::write_listen_end(out, &id, None, &stamp()));
             }
             "<" => {
                 let sent = self.out.pop_front().unwrap_or_else(|| panic!("{place}: nothing went out"));
@@ -204,7 +204,9 @@ impl Player {
                     ProtocolVersion::names(Era::Stateless).into_iter().map(String::from).collect();
                 let discovered = Discovered::new(versions, capabilities());
                 self.status = Some(200);
-                return self.send(|out| stateless::write_discovered(out, &id, &discovered, &stamp()));
+                return self.send(|out| {
+                    stateless::write_discovered(out, &id, &discovered, &CacheHints::default(), &stamp())
+                });
             }
             Method::Other(name) if !name.starts_with("acme/") => {}
             Method::Other(_) => {
@@ -252,7 +254,7 @@ impl Player {
         self.status = Some(200);
         match (outcome, wire) {
             (Outcome::Complete(reply), Wire::Stateless) => {
-                self.send(|out| stateless::write_reply(out, &id, &reply, &stamp()));
+                self.send(|out| stateless::write_reply(out, &id, &reply, &CacheHints::default(), &stamp()));
             }
             (Outcome::Complete(reply), Wire::Handshake(version)) => {
                 self.send(|out| handshake::write_reply(out, version, &id, &reply));

@@ -8,7 +8,7 @@ use crate::meta::Key;
 use crate::method::Method;
 use crate::notification::Notification;
 use crate::request::{Reply, Request};
-use crate::types::{Implementation, InputRequired};
+use crate::types::{CacheHints, Implementation, InputRequired};
 use crate::version::ProtocolVersion;
 use crate::wire::{tag, wire};
 
@@ -28,8 +28,8 @@ impl Stamp {
     }
 }
 
-/// Appends the reply to a request.
-pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, stamp: &Stamp) {
+/// Appends the reply to a request; the hints go into those results that have them.
+pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, cache: &CacheHints, stamp: &Stamp) {
     if let Some(result) = reply.bare() {
         return write_bare_result(out, id, result);
     }
@@ -40,7 +40,7 @@ pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, stamp: &Stamp) {
         }
         reply.put(members);
         if reply.is_cacheable() {
-            uncached(members);
+            cache.put_hints(members);
         }
         // A custom result is sent as it is.
         if !matches!(reply, Reply::Custom(_)) {
@@ -63,23 +63,20 @@ pub fn write_change(out: &mut Vec<u8>, subscription: &Id, news: &Notification) {
     write_notification(out, VERSION, &news.method(), |params| {
         params.object("_meta", |meta| {
             meta.put(Key::SubscriptionId.name(), subscription);
-            for (key, value) in news.meta().into_iter().flatten() {
-                if key != Key::SubscriptionId.name() {
-                    meta.put_foreign(key, value);
-                }
-            }
+            put_others(meta, news.meta(), &[Key::SubscriptionId]);
         });
         news.put_body(params);
     });
 }
 
 /// Appends the reply that ends the stream that `id` opened.
-pub fn write_listen_end(out: &mut Vec<u8>, id: &Id, stamp: &Stamp) {
+pub fn write_listen_end(out: &mut Vec<u8>, id: &Id, own: Option<&Settings>, stamp: &Stamp) {
     write_result(out, VERSION, id, |members| {
         complete(members);
         members.object("_meta", |meta| {
             meta.put(Key::ServerInfo.name(), &stamp.0);
             meta.put(Key::SubscriptionId.name(), id);
+            put_others(meta, own, &[Key::ServerInfo, Key::SubscriptionId]);
         });
     });
 }
@@ -109,15 +106,22 @@ wire! {
             /// Who it is, and anything else.
             meta (with_meta): Settings = "_meta";
         }
+        frame { "resultType", "ttlMs", "cacheScope" }
     }
 }
 
 /// Appends the reply to `server/discover`.
-pub fn write_discovered(out: &mut Vec<u8>, id: &Id, discovered: &Discovered, stamp: &Stamp) {
+pub fn write_discovered(
+    out: &mut Vec<u8>,
+    id: &Id,
+    discovered: &Discovered,
+    cache: &CacheHints,
+    stamp: &Stamp,
+) {
     write_result(out, VERSION, id, |members| {
         complete(members);
         discovered.put_body(members);
-        uncached(members);
+        cache.put_hints(members);
         stamped(members, discovered.meta.as_ref(), stamp);
     });
 }
@@ -139,20 +143,19 @@ fn complete(members: &mut Members<'_, '_>) {
     members.put_raw("resultType", b"\"complete\"");
 }
 
-/// What an author who said nothing about caching gets: do not keep, do not share.
-fn uncached(members: &mut Members<'_, '_>) {
-    members.put("ttlMs", &0_u32);
-    members.put_raw("cacheScope", b"\"private\"");
-}
-
 /// Writes `_meta`: who answers, and what the result itself has there.
 fn stamped(members: &mut Members<'_, '_>, own: Option<&Settings>, stamp: &Stamp) {
     members.object("_meta", |meta| {
         meta.put(Key::ServerInfo.name(), &stamp.0);
-        for (key, value) in own.into_iter().flatten() {
-            if key != Key::ServerInfo.name() {
-                meta.put_foreign(key, value);
-            }
-        }
+        put_others(meta, own, &[Key::ServerInfo]);
     });
+}
+
+/// Writes what is there besides what the codec writes itself.
+fn put_others(meta: &mut Members<'_, '_>, own: Option<&Settings>, ours: &[Key]) {
+    for (key, value) in own.into_iter().flatten() {
+        if !ours.iter().any(|ours| ours.name() == key) {
+            meta.put_foreign(key, value);
+        }
+    }
 }

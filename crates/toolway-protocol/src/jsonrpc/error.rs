@@ -58,8 +58,13 @@ pub struct RpcError {
     /// One short sentence for the peer.
     pub message: Cow<'static, str>,
     /// Anything more, as JSON.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present")]
     pub data: Option<RawJson>,
+}
+
+/// Data that is there is `Some`, also when it is `null`.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+    RawJson::deserialize(deserializer).map(Some)
 }
 
 impl RpcError {

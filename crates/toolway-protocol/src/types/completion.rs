@@ -145,5 +145,6 @@ wire! {
             /// Anything else.
             meta (with_meta): Settings = "_meta";
         }
+        frame { "resultType" }
     }
 }

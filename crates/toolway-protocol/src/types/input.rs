@@ -2,7 +2,7 @@
 
 use serde::de::{self, Deserialize, Deserializer};
 
-use super::{CreateMessage, CreateMessageResult, Elicit, ElicitResult, ListRootsResult};
+use super::{CreateMessage, CreateMessageResult, Elicit, ElicitResult, ListRootsResult, Told};
 use crate::json::{Encode, Encoder, RawJson};
 use crate::method::Method;
 use crate::wire::wire;
@@ -17,7 +17,7 @@ pub enum InputRequest {
     /// Ask the model.
     CreateMessage(Box<CreateMessage>),
     /// Tell the roots.
-    ListRoots,
+    ListRoots(Option<Told>),
 }
 
 impl InputRequest {
@@ -26,7 +26,7 @@ impl InputRequest {
         match self {
             Self::Elicit(_) => Method::Elicit,
             Self::CreateMessage(_) => Method::CreateMessage,
-            Self::ListRoots => Method::ListRoots,
+            Self::ListRoots(_) => Method::ListRoots,
         }
     }
 }
@@ -38,7 +38,7 @@ impl Encode for InputRequest {
             match self {
                 Self::Elicit(elicit) => members.put("params", elicit),
                 Self::CreateMessage(create) => members.put("params", create),
-                Self::ListRoots => {}
+                Self::ListRoots(params) => members.maybe("params", params.as_ref()),
             }
         });
     }
@@ -51,7 +51,10 @@ impl<'de> Deserialize<'de> for InputRequest {
         match Method::from_name(&question.method) {
             Method::Elicit => params()?.decode().map(Self::Elicit).map_err(de::Error::custom),
             Method::CreateMessage => params()?.decode().map(Self::CreateMessage).map_err(de::Error::custom),
-            Method::ListRoots => Ok(Self::ListRoots),
+            Method::ListRoots => {
+                let params = question.params.as_ref().map(RawJson::decode).transpose();
+                params.map(Self::ListRoots).map_err(de::Error::custom)
+            }
             other => Err(de::Error::custom(format_args!("`{}` is no question to a client", other.name()))),
         }
     }
@@ -90,7 +93,7 @@ impl InputResponse {
         match question {
             InputRequest::Elicit(_) => answer.decode().map(Self::Elicit),
             InputRequest::CreateMessage(_) => answer.decode().map(Self::CreateMessage),
-            InputRequest::ListRoots => answer.decode().map(Self::ListRoots),
+            InputRequest::ListRoots(_) => answer.decode().map(Self::ListRoots),
         }
     }
 }
@@ -157,5 +160,6 @@ wire! {
             /// Anything else.
             meta (with_meta): crate::capability::Settings = "_meta";
         }
+        frame { "resultType" }
     }
 }

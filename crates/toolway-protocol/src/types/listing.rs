@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::capability::Settings;
 use crate::json::{Encode, Encoder, Members};
 use crate::version::ProtocolVersion;
 
@@ -13,13 +14,25 @@ use crate::version::ProtocolVersion;
 pub struct Listing<T> {
     items: Vec<T>,
     next_cursor: Option<String>,
+    meta: Option<Settings>,
     written: [OnceLock<Vec<u8>>; ProtocolVersion::ALL.len()],
 }
 
 impl<T: Encode> Listing<T> {
     /// A page, and the cursor of the page after it.
     pub fn new(items: Vec<T>, next_cursor: Option<String>) -> Self {
-        Self { items, next_cursor, written: Default::default() }
+        Self { items, next_cursor, meta: None, written: Default::default() }
+    }
+
+    /// Adds anything else.
+    pub fn with_meta(mut self, meta: Settings) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+
+    /// Anything else.
+    pub fn meta(&self) -> Option<&Settings> {
+        self.meta.as_ref()
     }
 
     /// The items.

@@ -3,6 +3,7 @@
 //! Types are `#[non_exhaustive]`: make one with `new(required…)` and add the rest with `with_…`. They read any
 //! revision, keep members that they do not know, and write the revision that the encoder is for.
 
+mod cache;
 mod completion;
 mod content;
 mod elicitation;
@@ -18,6 +19,7 @@ mod sampling;
 mod subscription;
 mod tool;
 
+pub use cache::{CacheHints, CacheScope};
 pub use completion::{
     Complete, CompleteArgument, CompleteContext, CompleteResult, Completion, PromptReference, Reference,
     ResourceReference,

@@ -88,5 +88,6 @@ wire! {
             /// Anything else.
             meta (with_meta): Settings = "_meta";
         }
+        frame { "resultType" }
     }
 }

@@ -121,5 +121,6 @@ wire! {
             /// Anything else.
             meta (with_meta): Settings = "_meta";
         }
+        frame { "resultType", "ttlMs", "cacheScope" }
     }
 }

@@ -148,6 +148,7 @@ wire! {
             /// Anything else.
             meta (with_meta): Settings = "_meta";
         }
+        frame { "resultType" }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use toolway_protocol::era::{Envelope, stateless as codec};
 use toolway_protocol::jsonrpc::{Code, Params, write_error};
+use toolway_protocol::types::CacheHints;
 use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Request, RpcError};
 
 use super::Server;
@@ -45,7 +46,7 @@ async fn answer(
             ProtocolVersion::names(Era::Stateless).into_iter().map(String::from).collect();
         let mut discovered = codec::Discovered::new(supported, inner.capabilities.clone());
         discovered.instructions.clone_from(&inner.instructions);
-        codec::write_discovered(frame, id, &discovered, &inner.stamp);
+        codec::write_discovered(frame, id, &discovered, &CacheHints::default(), &inner.stamp);
         return Ok(());
     }
     if !method.is_known_in(version) || !server.offers(method) {
@@ -55,7 +56,9 @@ async fn answer(
         Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
     let scope = Scope::new(server.clone(), Arc::new(Peer::from_envelope(version, envelope)));
     match server.answer(request, scope).await? {
-        Outcome::Complete(reply) => codec::write_reply(frame, id, &reply, &inner.stamp),
+        Outcome::Complete(reply) => {
+            codec::write_reply(frame, id, &reply, &CacheHints::default(), &inner.stamp)
+        }
         outcome => unreachable!("the router makes no such outcome: {outcome:?}"),
     }
     Ok(())

@@ -1,0 +1,91 @@
+//! Do our types read and write what the official schemas say?
+//!
+//! `cargo xtask schema DIR` takes every definition of every revision, makes values from its schema, lets our type read each
+//! and write it again, and looks at what was written: it must be valid by the same definition, and nothing that the schema
+//! knows may be missing. The messages published as examples take the same way. The schemas are not part of this
+//! repository; DIR holds them as `REVISION/schema.json`.
+//!
+//! | question | file |
+//! |---|---|
+//! | Which of our types is which definition? | `table.rs` |
+//! | What is known to differ, and why? | `allow.rs` |
+//! | What happens to the values of one revision? | `trial.rs` |
+//! | What does a schema say, is a value valid? | `validate.rs` |
+//! | Which values does a schema allow? | `generate.rs`, with `settle.rs`, `scalar.rs` and `random.rs` |
+//! | Which example messages were published? | `examples.rs` |
+//! | Did everything come back, and once? | `compare.rs`, `strict.rs` |
+//! | What is told? | `report.rs` |
+
+mod allow;
+mod compare;
+mod examples;
+mod generate;
+mod message;
+mod random;
+mod report;
+mod scalar;
+mod settle;
+mod strict;
+mod table;
+mod trial;
+mod validate;
+
+use std::env;
+use std::fs;
+use std::path::Path;
+
+use toolway_protocol::ProtocolVersion;
+
+use crate::run::Result;
+use validate::Document;
+
+/// `cargo xtask schema DIR`.
+pub(crate) fn run(directory: &Path) -> Result {
+    let seed = seed()?;
+    println!("schema: seed {seed}; SEED={seed} repeats this run, another number tries other values");
+    for name in unknown_revisions(directory)? {
+        println!("schema: {name} is not looked at, toolway-protocol does not know that revision");
+    }
+    let mut reports = Vec::new();
+    for version in ProtocolVersion::ALL {
+        let folder = directory.join(version.as_str());
+        let document = Document::read(&folder, version.as_str())?;
+        let examples = examples::read(&folder)?;
+        if version == ProtocolVersion::LATEST && examples.is_empty() {
+            return Err(format!("{} has no examples, which were published with it", folder.display()));
+        }
+        reports.push(trial::run(&document, &examples, seed, table::rewrite, &allow::ALLOWED)?);
+    }
+    let (text, failed) = report::render(&reports);
+    print!("{text}");
+    if failed == 0 {
+        Ok(())
+    } else {
+        Err(format!(
+            "schema: {failed} failures, each fault above with its shortest value; mend the type, or list the difference \
+             with its reason in xtask/src/schema/allow.rs"
+        ))
+    }
+}
+
+fn seed() -> Result<u64> {
+    match env::var("SEED") {
+        Err(_) => Ok(SEED),
+        Ok(text) => text
+            .parse()
+            .map_err(|_| format!("SEED must be a whole number from 0 to {}, not `{text}`", u64::MAX)),
+    }
+}
+
+/// Folders with a schema that we have no revision for.
+fn unknown_revisions(directory: &Path) -> Result<Vec<String>> {
+    let entries = fs::read_dir(directory).map_err(|error| {
+        format!("could not list {}, which should hold REVISION/schema.json: {error}", directory.display())
+    })?;
+    let folders = entries.flatten().filter(|entry| entry.path().join("schema.json").exists());
+    let names = folders.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    Ok(names.filter(|name| name.parse::<ProtocolVersion>().is_err()).collect())
+}
+
+/// Fixed, so that the check says the same of the same sources.
+const SEED: u64 = 20_260_728;

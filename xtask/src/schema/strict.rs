@@ -1,0 +1,96 @@
+//! Is this JSON, and does no object have a member twice?
+//!
+//! `serde_json` keeps the last of two members with one name and says nothing; other parsers keep the first or refuse. What
+//! we write must not leave that to the reader.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+/// Reads text that we wrote.
+pub(super) fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(text).map(|Strict(value)| value)
+}
+
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader).map(Self)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(Strict(item)) = items.next_element()? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some((name, Strict(member))) = members.next_entry::<String, Strict>()? {
+            if object.contains_key(&name) {
+                return Err(A::Error::custom(format_args!("`{name}` comes twice")));
+            }
+            object.insert(name, member);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::parse;
+
+    #[test]
+    fn everything_reads_as_itself() {
+        let value = json!({"a": [null, true, -1, 1, 0.5, "text", {}], "b": {"a": u64::MAX}});
+        assert_eq!(parse(value.to_string().as_bytes()).unwrap(), value);
+    }
+
+    #[test]
+    fn a_member_that_comes_twice_is_refused_at_any_depth() {
+        let error = parse(br#"{"a": [{"b": 1, "c": 2, "b": 1}]}"#).unwrap_err().to_string();
+        assert!(error.starts_with("`b` comes twice"), "{error}");
+        assert!(parse(br#"{"a": {"a": 1}, "b": {"a": 1}}"#).is_ok());
+        assert!(parse(b"{").is_err());
+    }
+}
