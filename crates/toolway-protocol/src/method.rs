@@ -7,6 +7,12 @@
 use crate::version::ProtocolVersion as V;
 
 /// Who may send a method.
+///
+/// ```
+/// use toolway_protocol::{Method, method::Sender};
+///
+/// assert_eq!(Method::Elicit.facts().unwrap().sender, Sender::Server);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
     /// Only the client.
@@ -18,6 +24,14 @@ pub enum Sender {
 }
 
 /// What the table says about one method.
+///
+/// ```
+/// use toolway_protocol::Method;
+///
+/// let facts = Method::ReadResource.facts().unwrap();
+/// assert_eq!(facts.name_member, Some("uri"));
+/// assert!(facts.cacheable && facts.may_need_input);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// The name on the wire.

@@ -61,6 +61,12 @@ pub enum Request {
 
 wire! {
     /// Which page of a list is wanted.
+    ///
+    /// ```
+    /// use toolway_protocol::request::Page;
+    ///
+    /// assert_eq!(Page::new().with_cursor("").cursor.as_deref(), Some(""));
+    /// ```
     pub struct Page {
         fixed {}
         required {}
@@ -72,6 +78,13 @@ wire! {
 }
 
 /// A tool call. The arguments are text until the tool, which alone knows their type, reads them.
+///
+/// ```
+/// use toolway_protocol::request::CallTool;
+///
+/// let call = CallTool::new("add", Some(serde_json::json!({"a": 1}).into()));
+/// assert_eq!(call.name, "add");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallTool {
@@ -91,6 +104,12 @@ impl CallTool {
 }
 
 /// A wish to read a resource.
+///
+/// ```
+/// use toolway_protocol::request::ReadResource;
+///
+/// assert_eq!(ReadResource::new("notes://7").uri, "notes://7");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadResource {
@@ -108,6 +127,12 @@ impl ReadResource {
 }
 
 /// A wish to have a prompt filled in.
+///
+/// ```
+/// use toolway_protocol::request::GetPrompt;
+///
+/// assert!(GetPrompt::new("review").arguments.is_none());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GetPrompt {
@@ -127,6 +152,12 @@ impl GetPrompt {
 }
 
 /// What a client sends back when it calls again with answers (stateless era).
+///
+/// ```
+/// use toolway_protocol::request::Rounds;
+///
+/// assert!(Rounds::default().request_state.is_none(), "the first round has no past");
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rounds {
@@ -152,6 +183,12 @@ impl Rounds {
 
 wire! {
     /// A resource by its URI.
+    ///
+    /// ```
+    /// use toolway_protocol::request::ResourceUri;
+    ///
+    /// assert_eq!(ResourceUri::new("notes://7").uri, "notes://7");
+    /// ```
     pub struct ResourceUri {
         fixed {}
         required {
@@ -164,6 +201,13 @@ wire! {
 
 wire! {
     /// How much of the log a session gets.
+    ///
+    /// ```
+    /// use toolway_protocol::request::SetLogLevel;
+    /// use toolway_protocol::types::LogLevel;
+    ///
+    /// assert_eq!(SetLogLevel::new(LogLevel::Info).level, LogLevel::Info);
+    /// ```
     pub struct SetLogLevel {
         fixed {}
         required {
@@ -176,6 +220,14 @@ wire! {
 
 wire! {
     /// Which changes a stream is to tell.
+    ///
+    /// ```
+    /// use toolway_protocol::request::Listen;
+    /// use toolway_protocol::types::SubscriptionFilter;
+    ///
+    /// let listen = Listen::new(SubscriptionFilter::new().with_prompts_list_changed(true));
+    /// assert_eq!(listen.notifications.prompts_list_changed, Some(true));
+    /// ```
     pub struct Listen {
         fixed {}
         required {
@@ -296,6 +348,13 @@ fn missing(member: &str) -> RpcError {
 }
 
 /// How a request ended well. Failures are `Err`.
+///
+/// ```
+/// use toolway_protocol::{Outcome, Reply};
+/// use toolway_protocol::types::CallToolResult;
+///
+/// let outcome = Outcome::Complete(Reply::ToolCalled(CallToolResult::text("5")));
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -306,6 +365,13 @@ pub enum Outcome {
 }
 
 /// The answer to a request.
+///
+/// ```
+/// use toolway_protocol::Reply;
+/// use toolway_protocol::types::{Listing, Tool};
+///
+/// let nothing = Reply::Tools(Listing::<Tool>::new(Vec::new(), None).into());
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Reply {

@@ -110,6 +110,13 @@ impl FromStr for ProtocolVersion {
 }
 
 /// A revision name that nobody published, or that is newer than this crate.
+///
+/// ```
+/// use toolway_protocol::ProtocolVersion;
+///
+/// let error = "tomorrow".parse::<ProtocolVersion>().unwrap_err();
+/// assert!(error.to_string().contains("known are 2024-11-05"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownVersion(Box<str>);
 

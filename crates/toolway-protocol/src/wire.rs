@@ -11,6 +11,14 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use crate::json::{Members, RawJson};
 
 /// Members that this crate does not know, kept in order, so that a gateway can pass them on.
+///
+/// ```
+/// use toolway_protocol::{RawJson, types::Root};
+///
+/// let root: Root = RawJson::parse(r#"{"uri":"file:///a","acme":7}"#)?.decode()?;
+/// assert_eq!(root.extra.get("acme").unwrap().as_str(), "7");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Extra(Vec<(Box<str>, RawJson)>);
 

@@ -93,7 +93,7 @@ const UNCOVERED: &[Uncovered] = &[
         reason: "a result is told by the method that was asked, never by its shape",
     },
     Uncovered {
-        definitions: &["InputResponse", "InputResponses"],
+        definitions: &["InputResponse"],
         revisions: &["2026-07-28"],
         reason: "an answer is told by its question, never by its shape; its kinds are covered one by one",
     },

@@ -85,6 +85,7 @@ pub(super) fn rewrite(definition: &str, revision: &str, value: &[u8]) -> Option<
         "InputRequest" => round::<InputRequest>(version, value),
         "InputRequests" => round::<Keyed<InputRequest>>(version, value),
         "InputRequiredResult" => input_required(value),
+        "InputResponses" => round::<Keyed<RawJson>>(version, value),
         "InternalError" => round::<RpcError>(version, value),
         "InvalidParamsError" => round::<RpcError>(version, value),
         "InvalidRequestError" => round::<RpcError>(version, value),

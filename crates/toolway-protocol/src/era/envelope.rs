@@ -9,6 +9,16 @@ use crate::types::Implementation;
 use crate::version::ProtocolVersion;
 
 /// The per-request `_meta` of the stateless era.
+///
+/// ```
+/// use toolway_protocol::capability::ClientCapabilities;
+/// use toolway_protocol::era::Envelope;
+/// use toolway_protocol::types::Implementation;
+/// use toolway_protocol::ProtocolVersion;
+///
+/// let envelope = Envelope::new(ProtocolVersion::LATEST, ClientCapabilities::new(), Implementation::new("me", "1"));
+/// assert_eq!(envelope.served(), Ok(ProtocolVersion::LATEST));
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Envelope {
@@ -74,6 +84,12 @@ impl Envelope {
 }
 
 /// A revision by its name.
+///
+/// ```
+/// use toolway_protocol::era::envelope::Requested;
+///
+/// assert_eq!(Requested::Unknown("tomorrow".into()).as_str(), "tomorrow");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Requested {
     /// One that was published.

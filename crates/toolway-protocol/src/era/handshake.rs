@@ -11,6 +11,15 @@ use crate::wire::wire;
 
 wire! {
     /// What a client says when it opens a conversation.
+    ///
+    /// ```
+    /// use toolway_protocol::capability::ClientCapabilities;
+    /// use toolway_protocol::era::handshake::Initialize;
+    /// use toolway_protocol::types::Implementation;
+    ///
+    /// let opening = Initialize::new("2025-11-25", ClientCapabilities::new(), Implementation::new("me", "1"));
+    /// assert_eq!(opening.protocol_version, "2025-11-25");
+    /// ```
     pub struct Initialize {
         fixed {}
         required {
@@ -30,6 +39,15 @@ wire! {
 
 wire! {
     /// What a server answers.
+    ///
+    /// ```
+    /// use toolway_protocol::capability::ServerCapabilities;
+    /// use toolway_protocol::era::handshake::Initialized;
+    /// use toolway_protocol::types::Implementation;
+    ///
+    /// let answer = Initialized::new("2025-11-25", ServerCapabilities::new(), Implementation::new("me", "1"));
+    /// assert_eq!(answer.with_instructions("Be kind.").instructions.as_deref(), Some("Be kind."));
+    /// ```
     pub struct Initialized {
         fixed {}
         required {

@@ -29,6 +29,12 @@ use crate::method::Method;
 use crate::version::ProtocolVersion;
 
 /// How conversations are opened. Named by mechanism, because "modern" ages.
+///
+/// ```
+/// use toolway_protocol::{Era, ProtocolVersion};
+///
+/// assert_eq!(ProtocolVersion::LATEST.era(), Era::Stateless);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
     /// 2024-11-05 to 2025-11-25: `initialize`, then a conversation that is remembered.

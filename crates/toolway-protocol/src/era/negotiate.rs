@@ -24,6 +24,13 @@ pub fn answer(requested: &str) -> ProtocolVersion {
 }
 
 /// What a client makes of the answer to its first `server/discover`.
+///
+/// ```
+/// use toolway_protocol::era::negotiate::{Verdict, choose};
+///
+/// assert_eq!(choose(&["2025-11-25".to_owned()]), Verdict::Handshake);
+/// assert_eq!(choose(&["2099-01-01".to_owned()]), Verdict::Nothing);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The server speaks this stateless revision.

@@ -3,6 +3,15 @@
 use crate::version::ProtocolVersion::{self, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 
 /// An addition to the protocol: revisions before it do not know it, and some later ones dropped it again.
+///
+/// ```
+/// use toolway_protocol::era::since;
+/// use toolway_protocol::json::Encoder;
+/// use toolway_protocol::ProtocolVersion;
+///
+/// let mut out = Vec::new();
+/// assert!(Encoder::new(&mut out, ProtocolVersion::LATEST).knows(since::ICONS));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Since {
     first: ProtocolVersion,

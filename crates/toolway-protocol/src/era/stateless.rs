@@ -16,6 +16,13 @@ use crate::wire::{tag, wire};
 pub const VERSION: ProtocolVersion = ProtocolVersion::V2026_07_28;
 
 /// Who answers, already written: the same bytes go into every result.
+///
+/// ```
+/// use toolway_protocol::era::stateless::Stamp;
+/// use toolway_protocol::types::Implementation;
+///
+/// let stamp = Stamp::new(&Implementation::new("me", "1"));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Stamp(RawJson);
 
@@ -92,6 +99,14 @@ pub fn write_input_required(out: &mut Vec<u8>, id: &Id, required: &InputRequired
 
 wire! {
     /// What `server/discover` answers.
+    ///
+    /// ```
+    /// use toolway_protocol::capability::ServerCapabilities;
+    /// use toolway_protocol::era::stateless::Discovered;
+    ///
+    /// let discovered = Discovered::new(vec!["2026-07-28".to_owned()], ServerCapabilities::new());
+    /// assert_eq!(discovered.supported_versions, ["2026-07-28"]);
+    /// ```
     pub struct Discovered {
         fixed {}
         required {

@@ -21,6 +21,13 @@ pub struct MirroredHeaders<'a> {
 }
 
 /// One mirrored header.
+///
+/// ```
+/// use toolway_protocol::http::header::Mirrored;
+///
+/// assert_eq!(Mirrored::from_lines([&b" add "[..]].into_iter()), Mirrored::One("add"));
+/// assert_eq!(Mirrored::from_lines([&b"a"[..], b"b"].into_iter()), Mirrored::Unreadable);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mirrored<'a> {
     /// It was not sent.

@@ -13,6 +13,15 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 
 /// How deep and how numerous the values of one frame may be.
+///
+/// ```
+/// use toolway_protocol::json::Limits;
+/// use toolway_protocol::jsonrpc::parse;
+///
+/// let frame = br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[[[]]]}}"#;
+/// let strict = Limits { depth: 3, ..Limits::default() };
+/// assert_eq!(parse(&frame[..].into(), strict).unwrap_err().error.code.0, -32600);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Greatest nesting of objects and arrays, at most 128.

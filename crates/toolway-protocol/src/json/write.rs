@@ -9,6 +9,15 @@ use crate::json::RawJson;
 use crate::version::ProtocolVersion;
 
 /// A type that can write itself as JSON for one revision.
+///
+/// ```
+/// use toolway_protocol::ProtocolVersion;
+/// use toolway_protocol::json::{Encode, Encoder};
+///
+/// let mut out = Vec::new();
+/// vec!["a", "b"].encode(&mut Encoder::new(&mut out, ProtocolVersion::LATEST));
+/// assert_eq!(out, br#"["a","b"]"#);
+/// ```
 pub trait Encode {
     /// Appends this value.
     fn encode(&self, to: &mut Encoder<'_>);

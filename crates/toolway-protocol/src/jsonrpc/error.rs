@@ -9,6 +9,12 @@ use serde_json::{Value, json};
 use crate::json::{Encode, Encoder, RawJson};
 
 /// An error code. Peers may send any integer; the named ones are those the protocol defines.
+///
+/// ```
+/// use toolway_protocol::jsonrpc::Code;
+///
+/// assert_eq!(Code::METHOD_NOT_FOUND, Code(-32601));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(transparent)]
 pub struct Code(pub i64);

@@ -26,6 +26,14 @@ pub enum Incoming {
 }
 
 /// A frame that gets an error instead of an answer.
+///
+/// ```
+/// use toolway_protocol::json::Limits;
+/// use toolway_protocol::jsonrpc::parse;
+///
+/// let rejected = parse(&br#"{"id":7,"method":"ping"}"#[..].into(), Limits::default()).unwrap_err();
+/// assert_eq!(rejected.id, Some(7.into()), "the answer can still be addressed");
+/// ```
 #[derive(Debug, Clone)]
 pub struct Rejected {
     /// The request's id, whenever it could be read.

@@ -27,6 +27,12 @@ wire! {
 
 names! {
     /// By whom an answer may be kept.
+    ///
+    /// ```
+    /// use toolway_protocol::types::CacheScope;
+    ///
+    /// assert_eq!(CacheScope::from("public"), CacheScope::Public);
+    /// ```
     pub enum CacheScope {
         /// By anyone: it is the same for everybody.
         Public = "public",

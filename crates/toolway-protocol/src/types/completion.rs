@@ -10,6 +10,16 @@ use crate::wire::{tag, wire};
 
 wire! {
     /// A request for suggestions.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Complete, CompleteArgument, PromptReference, Reference};
+    ///
+    /// let asked = Complete::new(
+    ///     Reference::Prompt(PromptReference::new("review")),
+    ///     CompleteArgument::new("style", "ca"),
+    /// );
+    /// assert_eq!(asked.argument.value, "ca");
+    /// ```
     pub struct Complete {
         fixed {}
         required {
@@ -27,6 +37,12 @@ wire! {
 
 wire! {
     /// An argument that is being typed.
+    ///
+    /// ```
+    /// use toolway_protocol::types::CompleteArgument;
+    ///
+    /// assert_eq!(CompleteArgument::new("style", "ca").name, "style");
+    /// ```
     pub struct CompleteArgument {
         fixed {}
         required {
@@ -41,6 +57,13 @@ wire! {
 
 wire! {
     /// What is known already when an argument is typed.
+    ///
+    /// ```
+    /// use toolway_protocol::types::CompleteContext;
+    ///
+    /// let known = std::collections::BTreeMap::from([("lang".to_owned(), "rust".to_owned())]);
+    /// assert!(CompleteContext::new().with_arguments(known).arguments.is_some());
+    /// ```
     pub struct CompleteContext {
         fixed {}
         required {}
@@ -53,6 +76,12 @@ wire! {
 
 wire! {
     /// A prompt by name.
+    ///
+    /// ```
+    /// use toolway_protocol::types::PromptReference;
+    ///
+    /// assert_eq!(PromptReference::new("review").name, "review");
+    /// ```
     pub struct PromptReference {
         fixed { "type": "ref/prompt"; }
         required {
@@ -68,6 +97,12 @@ wire! {
 
 wire! {
     /// A resource or a template by its URI.
+    ///
+    /// ```
+    /// use toolway_protocol::types::ResourceReference;
+    ///
+    /// assert_eq!(ResourceReference::new("notes://{id}").uri, "notes://{id}");
+    /// ```
     pub struct ResourceReference {
         fixed { "type": "ref/resource"; }
         required {
@@ -79,6 +114,15 @@ wire! {
 }
 
 /// What an argument belongs to.
+///
+/// ```
+/// use toolway_protocol::types::Reference;
+/// use toolway_protocol::RawJson;
+///
+/// let text = RawJson::parse(r#"{"type":"ref/resource","uri":"notes://{id}"}"#)?;
+/// assert!(matches!(text.decode()?, Reference::Resource(_)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Reference {
@@ -135,6 +179,13 @@ wire! {
 
 wire! {
     /// The answer to a request for suggestions.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{CompleteResult, Completion};
+    ///
+    /// let result = CompleteResult::new(Completion::new(vec!["casual".to_owned()]));
+    /// assert_eq!(result.completion.values.len(), 1);
+    /// ```
     pub struct CompleteResult {
         fixed {}
         required {

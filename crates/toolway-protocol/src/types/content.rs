@@ -10,6 +10,12 @@ use crate::wire::{tag, wire};
 
 wire! {
     /// A block of text.
+    ///
+    /// ```
+    /// use toolway_protocol::types::TextContent;
+    ///
+    /// assert_eq!(TextContent::new("hello").text, "hello");
+    /// ```
     pub struct TextContent {
         fixed { "type": "text"; }
         required {
@@ -27,6 +33,12 @@ wire! {
 
 wire! {
     /// A picture.
+    ///
+    /// ```
+    /// use toolway_protocol::types::ImageContent;
+    ///
+    /// assert_eq!(ImageContent::new("AAAA", "image/png").mime_type, "image/png");
+    /// ```
     pub struct ImageContent {
         fixed { "type": "image"; }
         required {
@@ -46,6 +58,12 @@ wire! {
 
 wire! {
     /// A sound.
+    ///
+    /// ```
+    /// use toolway_protocol::types::AudioContent;
+    ///
+    /// assert_eq!(AudioContent::new("AAAA", "audio/wav").mime_type, "audio/wav");
+    /// ```
     pub struct AudioContent {
         fixed { "type": "audio"; }
         required {
@@ -65,6 +83,13 @@ wire! {
 
 wire! {
     /// A resource, contents and all.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{EmbeddedResource, ResourceContents};
+    ///
+    /// let embedded = EmbeddedResource::new(ResourceContents::new("a://b").with_text("hello"));
+    /// assert_eq!(embedded.resource.uri, "a://b");
+    /// ```
     pub struct EmbeddedResource {
         fixed { "type": "resource"; }
         required {
@@ -82,6 +107,13 @@ wire! {
 
 wire! {
     /// A model asks for a tool to be called (sampling).
+    ///
+    /// ```
+    /// use toolway_protocol::types::ToolUseContent;
+    /// use toolway_protocol::capability::Settings;
+    ///
+    /// assert_eq!(ToolUseContent::new("1", "add", Settings::new()).name, "add");
+    /// ```
     pub struct ToolUseContent {
         fixed { "type": "tool_use"; }
         required {
@@ -101,6 +133,13 @@ wire! {
 
 wire! {
     /// What a tool that a model asked for gave back (sampling).
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Content, ToolResultContent};
+    ///
+    /// let result = ToolResultContent::new("1", vec![Content::text("5")]);
+    /// assert_eq!(result.tool_use_id, "1");
+    /// ```
     pub struct ToolResultContent {
         fixed { "type": "tool_result"; }
         required {
@@ -121,6 +160,15 @@ wire! {
 }
 
 /// One block.
+///
+/// ```
+/// use toolway_protocol::types::Content;
+/// use toolway_protocol::RawJson;
+///
+/// let text = RawJson::parse(r#"{"type":"hologram","data":7}"#)?;
+/// assert!(matches!(text.decode()?, Content::Other(_)), "a kind that nobody knows is kept");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Content {

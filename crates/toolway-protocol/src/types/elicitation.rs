@@ -12,6 +12,14 @@ use crate::wire::{names, tag, wire};
 
 wire! {
     /// A form to fill in.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{ElicitForm, Field, FieldKind, Fields, FormSchema};
+    ///
+    /// let fields = Fields(vec![("name".to_owned(), Field::new(FieldKind::String))]);
+    /// let form = ElicitForm::new("Who are you?", FormSchema::new(fields));
+    /// assert_eq!(form.message, "Who are you?");
+    /// ```
     pub struct ElicitForm {
         fixed {}
         required {
@@ -26,6 +34,12 @@ wire! {
 
 wire! {
     /// Something to do at a web page.
+    ///
+    /// ```
+    /// use toolway_protocol::types::ElicitUrl;
+    ///
+    /// assert_eq!(ElicitUrl::new("Please pay.", "https://pay.example").url, "https://pay.example");
+    /// ```
     pub struct ElicitUrl {
         fixed {}
         required {
@@ -42,6 +56,13 @@ wire! {
 }
 
 /// What the user is asked.
+///
+/// ```
+/// use toolway_protocol::types::{Elicit, ElicitUrl};
+///
+/// let ask = Elicit::Url(ElicitUrl::new("Please pay.", "https://pay.example"));
+/// assert!(matches!(ask, Elicit::Url(_)));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Elicit {
@@ -91,6 +112,14 @@ impl<'de> Deserialize<'de> for Elicit {
 
 wire! {
     /// The fields of a form: an object without nesting.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Field, FieldKind, Fields, FormSchema};
+    ///
+    /// let fields = Fields(vec![("ok".to_owned(), Field::new(FieldKind::Boolean))]);
+    /// let schema = FormSchema::new(fields).with_required(vec!["ok".to_owned()]);
+    /// assert_eq!(schema.properties.0.len(), 1);
+    /// ```
     pub struct FormSchema {
         fixed { "type": "object"; }
         required {
@@ -107,6 +136,13 @@ wire! {
 }
 
 /// The fields of a form by name, in order.
+///
+/// ```
+/// use toolway_protocol::types::{Field, FieldKind, Fields};
+///
+/// let fields = Fields(vec![("ok".to_owned(), Field::new(FieldKind::Boolean))]);
+/// assert_eq!(fields.0[0].0, "ok");
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fields(pub Vec<(String, Field)>);
 
@@ -131,6 +167,13 @@ wire! {
     ///
     /// Which members make sense together follows from `type`; all kinds share one struct, because the
     /// members and not the shape say what it is.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Field, FieldKind};
+    ///
+    /// let age = Field::new(FieldKind::Integer).with_minimum(0).with_default(30);
+    /// assert_eq!(age.kind, FieldKind::Integer);
+    /// ```
     pub struct Field {
         fixed {}
         required {
@@ -177,6 +220,12 @@ fn default_fits(value: &Value, to: &Encoder<'_>) -> bool {
 
 names! {
     /// The kind of a field.
+    ///
+    /// ```
+    /// use toolway_protocol::types::FieldKind;
+    ///
+    /// assert_eq!(FieldKind::from("array"), FieldKind::Array);
+    /// ```
     pub enum FieldKind {
         /// Text, or one choice.
         String = "string",
@@ -193,6 +242,12 @@ names! {
 
 wire! {
     /// A choice with a name.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Choice;
+    ///
+    /// assert_eq!(Choice::new("r", "Red").title, "Red");
+    /// ```
     pub struct Choice {
         fixed {}
         required {
@@ -207,6 +262,13 @@ wire! {
 
 wire! {
     /// What may be chosen several of.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Choice, Choices};
+    ///
+    /// let colours = Choices::new().with_any_of(vec![Choice::new("r", "Red")]);
+    /// assert_eq!(colours.any_of.unwrap().len(), 1);
+    /// ```
     pub struct Choices {
         fixed {}
         required {}
@@ -247,6 +309,12 @@ wire! {
 
 names! {
     /// What the user did with the question.
+    ///
+    /// ```
+    /// use toolway_protocol::types::ElicitAction;
+    ///
+    /// assert_eq!(ElicitAction::Accept.as_str(), "accept");
+    /// ```
     pub enum ElicitAction {
         /// Answered it.
         Accept = "accept",

@@ -67,6 +67,12 @@ wire! {
 
 names! {
     /// A background.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Theme;
+    ///
+    /// assert_eq!(Theme::from("dark"), Theme::Dark);
+    /// ```
     pub enum Theme {
         /// A light one.
         Light = "light",
@@ -100,6 +106,12 @@ wire! {
 
 names! {
     /// Who says something.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Role;
+    ///
+    /// assert_eq!(Role::Assistant.as_str(), "assistant");
+    /// ```
     pub enum Role {
         /// The person.
         User = "user",

@@ -9,6 +9,12 @@ use crate::wire::wire;
 
 /// Something that the client is asked before a request can be answered. It is no JSON-RPC message: it has a
 /// method and parameters, but no id.
+///
+/// ```
+/// use toolway_protocol::types::InputRequest;
+///
+/// assert_eq!(InputRequest::ListRoots(None).method().name(), "roots/list");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum InputRequest {
@@ -62,6 +68,12 @@ impl<'de> Deserialize<'de> for InputRequest {
 
 wire! {
     /// A question whose kind is not known yet.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Question;
+    ///
+    /// assert_eq!(Question::new("roots/list").method, "roots/list");
+    /// ```
     pub struct Question {
         fixed {}
         required {
@@ -76,6 +88,16 @@ wire! {
 }
 
 /// The client's answer to one question; which kind it is follows from the question.
+///
+/// ```
+/// use toolway_protocol::types::{InputRequest, InputResponse};
+/// use toolway_protocol::RawJson;
+///
+/// let answer = RawJson::parse(r#"{"roots":[]}"#)?;
+/// let answer = InputResponse::decode(&InputRequest::ListRoots(None), &answer)?;
+/// assert!(matches!(answer, InputResponse::ListRoots(_)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum InputResponse {
@@ -109,6 +131,13 @@ impl Encode for InputResponse {
 }
 
 /// Values by key, in order: the questions of a round, or the answers to them.
+///
+/// ```
+/// use toolway_protocol::types::Keyed;
+///
+/// let answers = Keyed::from(vec![("who".to_owned(), "Ada")]);
+/// assert_eq!(answers.get("who"), Some(&"Ada"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keyed<T>(pub Vec<(String, T)>);
 
@@ -149,6 +178,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Keyed<T> {
 
 wire! {
     /// A round that ended in questions instead of an answer.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{InputRequest, InputRequired, Keyed};
+    ///
+    /// let questions = Keyed::from(vec![("roots".to_owned(), InputRequest::ListRoots(None))]);
+    /// let required = InputRequired::new().with_input_requests(questions).with_request_state("sealed");
+    /// assert!(required.input_requests.is_some());
+    /// ```
     pub struct InputRequired {
         fixed {}
         required {}

@@ -10,6 +10,13 @@ use crate::version::ProtocolVersion;
 ///
 /// Servers answer the same page over and over. The JSON of the items is made when a revision first asks for it
 /// and kept; from then on a page costs a copy of bytes.
+///
+/// ```
+/// use toolway_protocol::types::{Listing, Root};
+///
+/// let page = Listing::new(vec![Root::new("file:///a")], Some("next".to_owned()));
+/// assert_eq!(page.next_cursor(), Some("next"));
+/// ```
 #[derive(Debug)]
 pub struct Listing<T> {
     items: Vec<T>,

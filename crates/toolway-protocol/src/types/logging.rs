@@ -75,6 +75,12 @@ impl FromStr for LogLevel {
 }
 
 /// Not one of the eight levels.
+///
+/// ```
+/// use toolway_protocol::types::{LogLevel, UnknownLevel};
+///
+/// assert_eq!("loud".parse::<LogLevel>(), Err(UnknownLevel));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownLevel;
 
@@ -102,6 +108,13 @@ impl<'de> Deserialize<'de> for LogLevel {
 
 wire! {
     /// A log message on its way to a client.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{LogLevel, LogMessage};
+    ///
+    /// let message = LogMessage::new(LogLevel::Info, serde_json::json!({"message": "started"}));
+    /// assert_eq!(message.level, LogLevel::Info);
+    /// ```
     pub struct LogMessage {
         fixed {}
         required {

@@ -34,6 +34,13 @@ wire! {
 
 wire! {
     /// A request is not wanted any more.
+    ///
+    /// ```
+    /// use toolway_protocol::{Id, types::Cancelled};
+    ///
+    /// let cancelled = Cancelled::new().with_request_id(Id::from(7)).with_reason("not needed");
+    /// assert_eq!(cancelled.request_id, Some(Id::from(7)));
+    /// ```
     pub struct Cancelled {
         fixed {}
         required {}
@@ -50,6 +57,12 @@ wire! {
 
 wire! {
     /// A notification that says nothing beyond its name.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Told;
+    ///
+    /// assert!(Told::new().meta.is_none());
+    /// ```
     pub struct Told {
         fixed {}
         required {}
@@ -62,6 +75,12 @@ wire! {
 
 wire! {
     /// A resource has another content now.
+    ///
+    /// ```
+    /// use toolway_protocol::types::ResourceUpdated;
+    ///
+    /// assert_eq!(ResourceUpdated::new("notes://7").uri, "notes://7");
+    /// ```
     pub struct ResourceUpdated {
         fixed {}
         required {
@@ -77,6 +96,12 @@ wire! {
 
 wire! {
     /// What the user was asked to do elsewhere is done.
+    ///
+    /// ```
+    /// use toolway_protocol::types::ElicitationComplete;
+    ///
+    /// assert_eq!(ElicitationComplete::new("e1").elicitation_id, "e1");
+    /// ```
     pub struct ElicitationComplete {
         fixed {}
         required {

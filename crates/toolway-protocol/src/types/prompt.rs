@@ -36,6 +36,12 @@ wire! {
 
 wire! {
     /// Something that can be filled in. Its value is text.
+    ///
+    /// ```
+    /// use toolway_protocol::types::PromptArgument;
+    ///
+    /// assert_eq!(PromptArgument::new("style").with_required(true).required, Some(true));
+    /// ```
     pub struct PromptArgument {
         fixed {}
         required {
@@ -76,6 +82,13 @@ wire! {
 
 wire! {
     /// A prompt, filled in.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Content, GetPromptResult, PromptMessage, Role};
+    ///
+    /// let message = PromptMessage::new(Role::User, Content::text("Review this."));
+    /// assert_eq!(GetPromptResult::new(vec![message]).messages.len(), 1);
+    /// ```
     pub struct GetPromptResult {
         fixed {}
         required {

@@ -111,6 +111,13 @@ wire! {
 
 wire! {
     /// What reading a resource gives.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{ReadResourceResult, ResourceContents};
+    ///
+    /// let result = ReadResourceResult::new(vec![ResourceContents::new("a://b").with_text("hello")]);
+    /// assert_eq!(result.contents.len(), 1);
+    /// ```
     pub struct ReadResourceResult {
         fixed {}
         required {

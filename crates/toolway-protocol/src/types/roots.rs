@@ -28,6 +28,12 @@ wire! {
 
 wire! {
     /// The folders.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{ListRootsResult, Root};
+    ///
+    /// assert_eq!(ListRootsResult::new(vec![Root::new("file:///a")]).roots.len(), 1);
+    /// ```
     pub struct ListRootsResult {
         fixed {}
         required {

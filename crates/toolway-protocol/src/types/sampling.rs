@@ -9,6 +9,14 @@ use crate::wire::{names, wire};
 
 wire! {
     /// A question to the client's model.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Content, CreateMessage, Role, SamplingMessage};
+    ///
+    /// let message = SamplingMessage::new(Role::User, Content::text("What is the capital of France?"));
+    /// let ask = CreateMessage::new(vec![message], 100).with_system_prompt("Be brief.");
+    /// assert_eq!(ask.max_tokens, 100);
+    /// ```
     pub struct CreateMessage {
         fixed {}
         required {
@@ -40,6 +48,13 @@ wire! {
 
 wire! {
     /// One message of a conversation with a model.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Content, Role, SamplingMessage};
+    ///
+    /// let message = SamplingMessage::new(Role::User, Content::text("hi"));
+    /// assert_eq!(message.content.as_slice().len(), 1);
+    /// ```
     pub struct SamplingMessage {
         fixed {}
         required {
@@ -56,6 +71,12 @@ wire! {
 }
 
 /// One block, or several. A single one is written without brackets, as every revision reads it.
+///
+/// ```
+/// use toolway_protocol::types::{Blocks, Content};
+///
+/// assert_eq!(Blocks::from(vec![Content::text("a"), Content::text("b")]).as_slice().len(), 2);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Blocks {
     /// One.
@@ -107,6 +128,13 @@ impl<'de> Deserialize<'de> for Blocks {
 
 wire! {
     /// Which model would be best.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{ModelHint, ModelPreferences};
+    ///
+    /// let preferences = ModelPreferences::new().with_hints(vec![ModelHint::new().with_name("sonnet")]);
+    /// assert_eq!(preferences.hints.unwrap().len(), 1);
+    /// ```
     pub struct ModelPreferences {
         fixed {}
         required {}
@@ -125,6 +153,12 @@ wire! {
 
 wire! {
     /// A part of a model's name.
+    ///
+    /// ```
+    /// use toolway_protocol::types::ModelHint;
+    ///
+    /// assert_eq!(ModelHint::new().with_name("sonnet").name.as_deref(), Some("sonnet"));
+    /// ```
     pub struct ModelHint {
         fixed {}
         required {}
@@ -137,6 +171,12 @@ wire! {
 
 names! {
     /// What a client should add to a question.
+    ///
+    /// ```
+    /// use toolway_protocol::types::IncludeContext;
+    ///
+    /// assert_eq!(IncludeContext::from("none"), IncludeContext::None);
+    /// ```
     pub enum IncludeContext {
         /// Nothing.
         None = "none",
@@ -149,6 +189,12 @@ names! {
 
 wire! {
     /// Whether a model must ask for tools.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{ToolChoice, ToolChoiceMode};
+    ///
+    /// assert_eq!(ToolChoice::new().with_mode(ToolChoiceMode::Required).mode, Some(ToolChoiceMode::Required));
+    /// ```
     pub struct ToolChoice {
         fixed {}
         required {}
@@ -161,6 +207,12 @@ wire! {
 
 names! {
     /// Whether a model must ask for tools.
+    ///
+    /// ```
+    /// use toolway_protocol::types::ToolChoiceMode;
+    ///
+    /// assert_eq!(ToolChoiceMode::Auto.as_str(), "auto");
+    /// ```
     pub enum ToolChoiceMode {
         /// As it likes.
         Auto = "auto",
@@ -173,6 +225,13 @@ names! {
 
 wire! {
     /// What the model answered.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{Content, CreateMessageResult, Role};
+    ///
+    /// let answer = CreateMessageResult::new(Role::Assistant, Content::text("Paris"), "some-model");
+    /// assert_eq!(answer.model, "some-model");
+    /// ```
     pub struct CreateMessageResult {
         fixed {}
         required {

@@ -30,6 +30,12 @@ wire! {
 
 wire! {
     /// A stream of changes is open.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{SubscriptionAcknowledged, SubscriptionFilter};
+    ///
+    /// assert!(SubscriptionAcknowledged::new(SubscriptionFilter::new()).meta.is_none());
+    /// ```
     pub struct SubscriptionAcknowledged {
         fixed {}
         required {

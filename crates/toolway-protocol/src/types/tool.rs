@@ -102,6 +102,12 @@ wire! {
 
 wire! {
     /// How a tool may be run.
+    ///
+    /// ```
+    /// use toolway_protocol::types::{TaskSupport, ToolExecution};
+    ///
+    /// assert_eq!(ToolExecution::new().with_task_support(TaskSupport::Forbidden).task_support, Some(TaskSupport::Forbidden));
+    /// ```
     pub struct ToolExecution {
         fixed {}
         required {}
@@ -114,6 +120,12 @@ wire! {
 
 names! {
     /// Whether something may become a task.
+    ///
+    /// ```
+    /// use toolway_protocol::types::TaskSupport;
+    ///
+    /// assert_eq!(TaskSupport::from("optional"), TaskSupport::Optional);
+    /// ```
     pub enum TaskSupport {
         /// It never does.
         Forbidden = "forbidden",

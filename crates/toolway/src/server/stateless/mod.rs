@@ -57,7 +57,7 @@ async fn answer(
     let scope = Scope::new(server.clone(), Arc::new(Peer::from_envelope(version, envelope)));
     match server.answer(request, scope).await? {
         Outcome::Complete(reply) => {
-            codec::write_reply(frame, id, &reply, &CacheHints::default(), &inner.stamp)
+            codec::write_reply(frame, id, &reply, &CacheHints::default(), &inner.stamp);
         }
         outcome => unreachable!("the router makes no such outcome: {outcome:?}"),
     }
