@@ -205,7 +205,7 @@ impl Player {
                 let discovered = Discovered::new(versions, capabilities());
                 self.status = Some(200);
                 return self.send(|out| {
-                    stateless::write_discovered(out, &id, &discovered, &CacheHints::default(), &stamp())
+                    stateless::write_discovered(out, &id, &discovered, &CacheHints::default(), &stamp());
                 });
             }
             Method::Other(name) if !name.starts_with("acme/") => {}

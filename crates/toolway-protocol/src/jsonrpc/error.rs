@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde_json::{Value, json};
 
 use crate::json::{Encode, Encoder, RawJson};
@@ -15,7 +15,7 @@ use crate::json::{Encode, Encoder, RawJson};
 ///
 /// assert_eq!(Code::METHOD_NOT_FOUND, Code(-32601));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Code(pub i64);
 
@@ -56,7 +56,7 @@ impl fmt::Display for Code {
 /// let error = RpcError::invalid_params("no such tool: `ad`, did you mean `add`?");
 /// assert_eq!(error.code, Code::INVALID_PARAMS);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RpcError {
     /// What kind of error.
@@ -64,12 +64,30 @@ pub struct RpcError {
     /// One short sentence for the peer.
     pub message: Cow<'static, str>,
     /// Anything more, as JSON.
-    #[serde(default, deserialize_with = "present")]
     pub data: Option<RawJson>,
 }
 
+/// From an object; a derived decoder would take an array too.
+impl<'de> Deserialize<'de> for RpcError {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        struct Members {
+            code: Code,
+            message: String,
+            #[serde(default, deserialize_with = "present")]
+            data: Option<RawJson>,
+        }
+        let text = RawJson::deserialize(deserializer)?;
+        if !text.is_object() {
+            return Err(D::Error::custom("an error must be an object"));
+        }
+        let Members { code, message, data } = text.decode().map_err(D::Error::custom)?;
+        Ok(Self { code, message: message.into(), data })
+    }
+}
+
 /// Data that is there is `Some`, also when it is `null`.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
 }
 
