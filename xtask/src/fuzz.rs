@@ -4,8 +4,8 @@
 //! `target/`, and what a run has learnt stays there for the next one. Only an input that breaks something is put beside the
 //! sources, where `cargo fuzz` finds it again.
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -38,25 +38,44 @@ pub(crate) fn run(workspace: &Workspace, seconds: u64) -> Result {
 fn run_target(workspace: &Workspace, program: &Path, target: &str, seconds: u64) -> Result {
     // libFuzzer adds to the first folder and only reads the second.
     let learnt = workspace.target.join("fuzz/corpus").join(target);
-    fs::create_dir_all(&learnt).map_err(|error| format!("could not make {}: {error}", learnt.display()))?;
-    let artifacts = workspace.root.join("fuzz/artifacts").join(target);
-    let before = files(&artifacts);
+    let log = workspace.target.join("fuzz").join(format!("{target}.log"));
+    let not_written = |error: io::Error| format!("could not write below target/fuzz: {error}");
+    fs::create_dir_all(&learnt).map_err(not_written)?;
+    let file = File::create(&log).map_err(not_written)?;
     let mut command = cargo_fuzz(workspace, program);
     command.arg("run").arg("--target-dir").arg(workspace.target.join("fuzz")).arg(target).arg(learnt);
-    command.arg(format!("fuzz/corpus/{target}")).arg("--");
-    command.args([
-        &format!("-max_total_time={seconds}"),
-        "-timeout=10",
-        "-verbosity=0",
-        "-print_final_stats=1",
-    ]);
-    run::passes(&mut command).map_err(|error| match files(&artifacts).difference(&before).next() {
-        Some(found) => {
-            let found = found.strip_prefix(&workspace.root).unwrap_or(found).display();
-            format!("{target} broke on {found}; repeat it with `RUSTC_BOOTSTRAP=1 cargo fuzz run {target} {found}`")
+    command.arg(format!("fuzz/corpus/{target}")).arg("--").arg(format!("-max_total_time={seconds}"));
+    command.args(["-timeout=10", "-print_final_stats=1"]);
+    // A line for each thing learnt: too much for a terminal.
+    command.stdout(file.try_clone().map_err(not_written)?).stderr(file);
+    let outcome = run::passes(&mut command);
+    let said = fs::read(&log).map_err(|error| format!("could not read {}: {error}", log.display()))?;
+    let said = String::from_utf8_lossy(&said);
+    match (outcome, after("Test unit written to ", &said)) {
+        (Ok(()), _) => {
+            let executions =
+                after("stat::number_of_executed_units:", &said).unwrap_or("an unknown number of");
+            println!("{target}: {executions} executions");
+            Ok(())
         }
-        None => error,
-    })
+        (Err(_), Some(artifact)) => {
+            let artifact = Path::new(artifact);
+            let artifact = artifact.strip_prefix(&workspace.root).unwrap_or(artifact).display();
+            Err(format!(
+                "{target} breaks on {artifact}; `RUSTC_BOOTSTRAP=1 cargo fuzz run {target} {artifact}` repeats it, {} tells how",
+                log.display()
+            ))
+        }
+        (Err(error), None) => {
+            let lines: Vec<_> = said.lines().collect();
+            Err(format!("{error}\n{}", lines[lines.len().saturating_sub(20)..].join("\n")))
+        }
+    }
+}
+
+/// What stands after `words`, up to the end of the line.
+fn after<'a>(words: &str, said: &'a str) -> Option<&'a str> {
+    said.lines().find_map(|line| line.split_once(words)).map(|(_, rest)| rest.trim())
 }
 
 /// The program, but not among the user's own.
@@ -81,10 +100,19 @@ fn cargo_fuzz(workspace: &Workspace, program: &Path) -> Command {
     command
 }
 
-/// The files of a folder; none when it does not exist yet.
-fn files(folder: &Path) -> BTreeSet<PathBuf> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
-}
-
 /// Pinned: a newer one may ask for a newer compiler.
 const VERSION: &str = "0.13.2";
+
+#[cfg(test)]
+mod tests {
+    use super::after;
+
+    #[test]
+    fn the_artifact_and_the_count_are_found_in_what_libfuzzer_says() {
+        let said =
+            "x\nartifact_prefix='/a/'; Test unit written to /a/crash-1\nstat::number_of_executed_units: 42\n";
+        assert_eq!(after("Test unit written to ", said), Some("/a/crash-1"));
+        assert_eq!(after("stat::number_of_executed_units:", said), Some("42"));
+        assert_eq!(after("Test unit written to ", "Done"), None);
+    }
+}
