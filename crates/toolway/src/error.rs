@@ -19,6 +19,7 @@ struct Inner {
     kind: ErrorKind,
     message: String,
     rpc: Option<RpcError>,
+    status: Option<u16>,
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -45,7 +46,7 @@ pub enum ErrorKind {
 impl Error {
     /// A failure of some kind, for those who implement transports or handlers.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), rpc: None, cause: None }))
+        Self(Box::new(Inner { kind, message: message.into(), rpc: None, status: None, cause: None }))
     }
 
     /// Adds what lies underneath.
@@ -62,6 +63,17 @@ impl Error {
     /// The peer's own error, when it answered with one.
     pub fn rpc(&self) -> Option<&RpcError> {
         self.0.rpc.as_ref()
+    }
+
+    /// The HTTP status of an answer that held no message.
+    pub fn http_status(&self) -> Option<u16> {
+        self.0.status
+    }
+
+    /// Adds the HTTP status of an answer that held no message.
+    pub fn with_http_status(mut self, status: u16) -> Self {
+        self.0.status = Some(status);
+        self
     }
 
     /// Whether nothing came in time.

@@ -1,7 +1,9 @@
 //! The codec of the handshake era: how are requests read and replies written in the four older revisions?
 
 use crate::capability::{ClientCapabilities, ServerCapabilities, Settings};
-use crate::jsonrpc::{Id, write_bare_result, write_notification, write_request, write_result};
+use crate::jsonrpc::{
+    Code, Id, RpcError, write_bare_result, write_notification, write_request, write_result,
+};
 use crate::method::Method;
 use crate::notification::Notification;
 use crate::request::{Reply, Request};
@@ -65,6 +67,29 @@ wire! {
             meta (with_meta): Settings = "_meta";
         }
     }
+}
+
+/// Whether several messages may come in one frame.
+///
+/// ```
+/// use toolway_protocol::{ProtocolVersion, era::handshake::has_batches};
+///
+/// assert_eq!(ProtocolVersion::ALL.into_iter().filter(|version| has_batches(*version)).count(), 1);
+/// ```
+pub fn has_batches(version: ProtocolVersion) -> bool {
+    version == ProtocolVersion::V2025_03_26
+}
+
+/// The error for a resource that does not exist.
+///
+/// ```
+/// use toolway_protocol::era::{handshake, stateless};
+///
+/// assert_eq!(handshake::resource_not_found("a://b").code.0, -32002);
+/// assert_eq!(stateless::resource_not_found("a://b").code.0, -32602);
+/// ```
+pub fn resource_not_found(uri: &str) -> RpcError {
+    RpcError::new(Code::RESOURCE_NOT_FOUND, "no such resource").with_data(serde_json::json!({"uri": uri}))
 }
 
 /// Appends the reply to `initialize`, in the shape of the revision that it names.

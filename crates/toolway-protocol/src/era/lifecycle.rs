@@ -1,6 +1,6 @@
 //! A conversation of the handshake era as a state machine: what may be said when?
 
-use crate::era::negotiate;
+use crate::era::{handshake, negotiate};
 use crate::jsonrpc::RpcError;
 use crate::method::Method;
 use crate::version::ProtocolVersion;
@@ -74,6 +74,6 @@ impl Lifecycle {
 
     /// Whether several messages may come in one frame.
     pub fn has_batches(self) -> bool {
-        self.version() == ProtocolVersion::V2025_03_26
+        handshake::has_batches(self.version())
     }
 }

@@ -51,6 +51,24 @@ pub fn choose(supported: &[String]) -> Verdict {
     }
 }
 
+/// Judges an HTTP answer to a probe that held no message. What is about the caller or the moment (authorization,
+/// overload, a broken proxy) says nothing about the era: `None`.
+///
+/// ```
+/// use toolway_protocol::era::negotiate::{Verdict, judge_status};
+///
+/// assert_eq!(judge_status(405), Some(Verdict::Handshake));
+/// assert_eq!(judge_status(401), None);
+/// assert_eq!(judge_status(503), None);
+/// ```
+pub fn judge_status(status: u16) -> Option<Verdict> {
+    match status {
+        401 | 403 | 407 | 408 | 425 | 429 => None,
+        400..=499 => Some(Verdict::Handshake),
+        _ => None,
+    }
+}
+
 /// Judges an error that answers a probe. Only the codes of the stateless era prove that era; every other
 /// error is what some older server says to a method that it does not know.
 pub fn judge_error(error: &RpcError) -> Verdict {

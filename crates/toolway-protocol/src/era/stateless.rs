@@ -3,7 +3,7 @@
 use crate::capability::{ServerCapabilities, Settings};
 use crate::era::Envelope;
 use crate::json::{Encode, Encoder, Members, RawJson};
-use crate::jsonrpc::{Id, write_bare_result, write_notification, write_request, write_result};
+use crate::jsonrpc::{Id, RpcError, write_bare_result, write_notification, write_request, write_result};
 use crate::meta::Key;
 use crate::method::Method;
 use crate::notification::Notification;
@@ -33,6 +33,11 @@ impl Stamp {
         server.encode(&mut Encoder::new(&mut out, VERSION));
         Self(RawJson::scanned(out.into()))
     }
+}
+
+/// The error for a resource that does not exist; the URI tells it from parameters that are wrong.
+pub fn resource_not_found(uri: &str) -> RpcError {
+    RpcError::invalid_params("no such resource").with_data(serde_json::json!({"uri": uri}))
 }
 
 /// Appends the reply to a request; the hints go into those results that have them.

@@ -6,7 +6,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde_json::{Value, json};
 
+use crate::capability::ClientCapabilities;
 use crate::json::{Encode, Encoder, RawJson};
+use crate::version::ProtocolVersion;
 
 /// An error code. Peers may send any integer; the named ones are those the protocol defines.
 ///
@@ -125,6 +127,23 @@ impl RpcError {
     /// A mirrored header is missing, malformed or differs from the body.
     pub fn header_mismatch(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::HEADER_MISMATCH, message)
+    }
+
+    /// The request needs something that the client did not declare on it; the data says what.
+    ///
+    /// ```
+    /// use toolway_protocol::RpcError;
+    /// use toolway_protocol::capability::{ClientCapabilities, Settings};
+    ///
+    /// let error = RpcError::missing_capability(&ClientCapabilities::new().with_sampling(Settings::new()));
+    /// assert_eq!(error.data.unwrap().as_str(), r#"{"requiredCapabilities":{"sampling":{}}}"#);
+    /// ```
+    pub fn missing_capability(required: &ClientCapabilities) -> Self {
+        let mut data = Vec::new();
+        Encoder::new(&mut data, ProtocolVersion::LATEST)
+            .object(|members| members.put("requiredCapabilities", required));
+        let message = "the client did not declare a capability that this needs";
+        Self { data: Some(RawJson::scanned(data.into())), ..Self::new(Code::MISSING_CAPABILITY, message) }
     }
 
     /// The revision is not served; the data lists those that are.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use toolway_protocol::capability::{ClientCapabilities, Settings};
-use toolway_protocol::era::negotiate::{Verdict, choose, judge_error};
+use toolway_protocol::era::negotiate::{Verdict, choose, judge_error, judge_status};
 use toolway_protocol::types::Implementation;
 use toolway_protocol::{Era, Id, Method, ProtocolVersion};
 
@@ -115,7 +115,7 @@ impl Opening<'_> {
                         verdict => (verdict, None),
                     }
                 }
-                Err(error) => match error.rpc().map(judge_error) {
+                Err(error) => match verdict(&error) {
                     Some(verdict) => (verdict, Some(error)),
                     None => return Err(error),
                 },
@@ -130,6 +130,11 @@ impl Opening<'_> {
         }
         Err(incompatible())
     }
+}
+
+/// What a failed probe says about the server; nothing, when the fault may lie elsewhere.
+fn verdict(error: &Error) -> Option<Verdict> {
+    error.rpc().map(judge_error).or_else(|| error.http_status().and_then(judge_status))
 }
 
 fn incompatible() -> Error {

@@ -166,6 +166,51 @@ async fn what_is_no_reply_is_said_to_be_none() {
     }
 }
 
+/// An old HTTP server: knows only `initialize`, and says so without a message.
+async fn old_http(status: &'static str) -> Result<Client, Error> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"}") || !String::from_utf8_lossy(&request).contains("\r\n\r\n{") {
+                let mut chunk = [0; 4096];
+                let count = socket.read(&mut chunk).await.unwrap();
+                request.extend_from_slice(&chunk[..count]);
+            }
+            let request = String::from_utf8_lossy(&request).into_owned();
+            let body: Value = serde_json::from_str(&request[request.find("\r\n\r\n").unwrap()..]).unwrap();
+            let answer = match body["method"].as_str().unwrap() {
+                "initialize" => format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{}",
+                    INITIALIZED.replace("ID", &body["id"].to_string())
+                ),
+                "notifications/initialized" => {
+                    "HTTP/1.1 202 Accepted\r\nconnection: close\r\n\r\n".to_owned()
+                }
+                _ => format!("HTTP/1.1 {status}\r\nconnection: close\r\n\r\nwhat?"),
+            };
+            socket.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    let client = Client::connect_http(&format!("http://{address}/mcp")).await;
+    server.abort();
+    client
+}
+
+#[tokio::test]
+async fn an_old_http_server_is_found_and_an_outage_is_not_taken_for_one() {
+    for status in ["400 Bad Request", "404 Not Found", "405 Method Not Allowed", "406 Not Acceptable"] {
+        let client = old_http(status).await.unwrap_or_else(|error| panic!("{status}: {error}"));
+        assert_eq!(client.protocol_version().era(), Era::Handshake, "{status}");
+    }
+    for status in ["401 Unauthorized", "403 Forbidden", "429 Too Many Requests", "500 Oops", "503 Busy"] {
+        let error = old_http(status).await.unwrap_err();
+        assert_eq!(error.http_status().map(|code| code.to_string()).as_deref(), status.split(' ').next());
+    }
+}
+
 #[tokio::test]
 async fn a_result_of_an_unknown_type_is_not_taken_for_complete() {
     let discovered = r#"{"jsonrpc":"2.0","id":ID,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;

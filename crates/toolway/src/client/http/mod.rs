@@ -143,6 +143,7 @@ impl Endpoint {
 
     fn unexpected(&self, status: StatusCode) -> Error {
         Error::new(ErrorKind::PeerMisbehaved, format!("{} answered {status} without a message", self.uri))
+            .with_http_status(status.as_u16())
     }
 }
 
