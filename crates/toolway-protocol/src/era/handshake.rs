@@ -93,11 +93,35 @@ pub fn resource_not_found(uri: &str) -> RpcError {
 }
 
 /// Appends the reply to `initialize`, in the shape of the revision that it names.
+///
+/// ```
+/// use toolway_protocol::capability::ServerCapabilities;
+/// use toolway_protocol::era::handshake::{Initialized, write_initialized};
+/// use toolway_protocol::types::Implementation;
+/// use toolway_protocol::ProtocolVersion;
+///
+/// let version = ProtocolVersion::LATEST_HANDSHAKE;
+/// let answer = Initialized::new(version.as_str(), ServerCapabilities::new(), Implementation::new("me", "1"));
+/// let mut frame = Vec::new();
+/// write_initialized(&mut frame, version, &0.into(), &answer);
+/// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25""#));
+/// ```
 pub fn write_initialized(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, answer: &Initialized) {
     write_result(out, version, id, |members| answer.put(members));
 }
 
 /// Appends the reply to a request.
+///
+/// ```
+/// use toolway_protocol::era::handshake::write_reply;
+/// use toolway_protocol::types::CallToolResult;
+/// use toolway_protocol::{ProtocolVersion, Reply};
+///
+/// let mut frame = Vec::new();
+/// let reply = Reply::ToolCalled(CallToolResult::text("5"));
+/// write_reply(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &1.into(), &reply);
+/// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"5"}]}}"#);
+/// ```
 pub fn write_reply(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, reply: &Reply) {
     if let Some(result) = reply.bare() {
         return write_bare_result(out, id, result);
@@ -109,21 +133,64 @@ pub fn write_reply(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, reply: 
 }
 
 /// Appends the empty reply (`ping`).
+///
+/// ```
+/// use toolway_protocol::era::handshake::write_empty;
+/// use toolway_protocol::ProtocolVersion;
+///
+/// let mut frame = Vec::new();
+/// write_empty(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &"a".into());
+/// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":"a","result":{}}"#);
+/// ```
 pub fn write_empty(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id) {
     write_result(out, version, id, |_| {});
 }
 
 /// Appends a notification.
+///
+/// ```
+/// use toolway_protocol::era::handshake::write_told;
+/// use toolway_protocol::types::ResourceUpdated;
+/// use toolway_protocol::{Notification, ProtocolVersion};
+///
+/// let mut frame = Vec::new();
+/// let news = Notification::ResourceUpdated(ResourceUpdated::new("a://b"));
+/// write_told(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &news);
+/// assert!(frame.ends_with(br#""params":{"uri":"a://b"}}"#));
+/// ```
 pub fn write_told(out: &mut Vec<u8>, version: ProtocolVersion, news: &Notification) {
     write_notification(out, version, &news.method(), |params| news.put(params));
 }
 
 /// Appends a request.
+///
+/// ```
+/// use toolway_protocol::era::handshake::write_call;
+/// use toolway_protocol::request::Page;
+/// use toolway_protocol::{ProtocolVersion, Request};
+///
+/// let mut frame = Vec::new();
+/// write_call(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &1.into(), &Request::ListTools(Page::new()));
+/// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#);
+/// ```
 pub fn write_call(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, request: &Request) {
     write_request(out, version, id, &request.method(), |params| request.put(params));
 }
 
 /// Appends the request that opens a conversation.
+///
+/// ```
+/// use toolway_protocol::capability::ClientCapabilities;
+/// use toolway_protocol::era::handshake::{Initialize, write_initialize};
+/// use toolway_protocol::types::Implementation;
+/// use toolway_protocol::ProtocolVersion;
+///
+/// let version = ProtocolVersion::LATEST_HANDSHAKE;
+/// let opening = Initialize::new(version.as_str(), ClientCapabilities::new(), Implementation::new("me", "1"));
+/// let mut frame = Vec::new();
+/// write_initialize(&mut frame, version, &0.into(), &opening);
+/// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":0,"method":"initialize""#));
+/// ```
 pub fn write_initialize(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, opening: &Initialize) {
     write_request(out, version, id, &Method::Initialize, |params| opening.put(params));
 }

@@ -42,6 +42,14 @@ pub enum Verdict {
 }
 
 /// Judges a list of revisions that a server says it supports.
+///
+/// ```
+/// use toolway_protocol::era::negotiate::{Verdict, choose};
+/// use toolway_protocol::ProtocolVersion;
+///
+/// let supported = ["2099-01-01".to_owned(), "2026-07-28".to_owned()];
+/// assert_eq!(choose(&supported), Verdict::Stateless(ProtocolVersion::LATEST));
+/// ```
 pub fn choose(supported: &[String]) -> Verdict {
     let known = supported.iter().filter_map(|name| name.parse::<ProtocolVersion>().ok());
     match known.max() {
@@ -71,6 +79,13 @@ pub fn judge_status(status: u16) -> Option<Verdict> {
 
 /// Judges an error that answers a probe. Only the codes of the stateless era prove that era; every other
 /// error is what some older server says to a method that it does not know.
+///
+/// ```
+/// use toolway_protocol::RpcError;
+/// use toolway_protocol::era::negotiate::{Verdict, judge_error};
+///
+/// assert_eq!(judge_error(&RpcError::method_not_found("server/discover")), Verdict::Handshake);
+/// ```
 pub fn judge_error(error: &RpcError) -> Verdict {
     #[derive(Deserialize)]
     struct Supported {

@@ -36,11 +36,28 @@ impl Stamp {
 }
 
 /// The error for a resource that does not exist; the URI tells it from parameters that are wrong.
+///
+/// ```
+/// let error = toolway_protocol::era::stateless::resource_not_found("a://b");
+/// assert_eq!(error.data.unwrap().as_str(), r#"{"uri":"a://b"}"#);
+/// ```
 pub fn resource_not_found(uri: &str) -> RpcError {
     RpcError::invalid_params("no such resource").with_data(serde_json::json!({"uri": uri}))
 }
 
 /// Appends the reply to a request; the hints go into those results that have them.
+///
+/// ```
+/// use toolway_protocol::era::stateless;
+/// use toolway_protocol::types::{CacheHints, CallToolResult, Implementation};
+/// use toolway_protocol::Reply;
+///
+/// let stamp = stateless::Stamp::new(&Implementation::new("me", "1"));
+/// let mut frame = Vec::new();
+/// let reply = Reply::ToolCalled(CallToolResult::text("5"));
+/// stateless::write_reply(&mut frame, &1.into(), &reply, &CacheHints::default(), &stamp);
+/// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":"#));
+/// ```
 pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, cache: &CacheHints, stamp: &Stamp) {
     if let Some(result) = reply.bare() {
         return write_bare_result(out, id, result);
@@ -66,11 +83,32 @@ fn says_type(result: &RawJson) -> bool {
 }
 
 /// Appends a notification that belongs to a request: its progress, its log.
+///
+/// ```
+/// use toolway_protocol::era::stateless::write_told;
+/// use toolway_protocol::types::{LogLevel, LogMessage};
+/// use toolway_protocol::Notification;
+///
+/// let mut frame = Vec::new();
+/// let message = LogMessage::new(LogLevel::Info, serde_json::json!("started"));
+/// write_told(&mut frame, &Notification::LogMessage(message));
+/// assert!(frame.ends_with(br#""params":{"level":"info","data":"started"}}"#));
+/// ```
 pub fn write_told(out: &mut Vec<u8>, news: &Notification) {
     write_notification(out, VERSION, &news.method(), |params| news.put(params));
 }
 
 /// Appends a notification on the stream that `subscription` opened.
+///
+/// ```
+/// use toolway_protocol::era::stateless::write_change;
+/// use toolway_protocol::types::Told;
+/// use toolway_protocol::Notification;
+///
+/// let mut frame = Vec::new();
+/// write_change(&mut frame, &"L1".into(), &Notification::ToolsChanged(Told::new()));
+/// assert!(frame.ends_with(br#"{"_meta":{"io.modelcontextprotocol/subscriptionId":"L1"}}}"#));
+/// ```
 pub fn write_change(out: &mut Vec<u8>, subscription: &Id, news: &Notification) {
     write_notification(out, VERSION, &news.method(), |params| {
         params.object("_meta", |meta| {
@@ -82,6 +120,16 @@ pub fn write_change(out: &mut Vec<u8>, subscription: &Id, news: &Notification) {
 }
 
 /// Appends the reply that ends the stream that `id` opened.
+///
+/// ```
+/// use toolway_protocol::era::stateless;
+/// use toolway_protocol::types::Implementation;
+///
+/// let stamp = stateless::Stamp::new(&Implementation::new("me", "1"));
+/// let mut frame = Vec::new();
+/// stateless::write_listen_end(&mut frame, &"L1".into(), None, &stamp);
+/// assert!(frame.ends_with(br#""io.modelcontextprotocol/subscriptionId":"L1"}}}"#));
+/// ```
 pub fn write_listen_end(out: &mut Vec<u8>, id: &Id, own: Option<&Settings>, stamp: &Stamp) {
     write_result(out, VERSION, id, |members| {
         complete(members);
@@ -94,6 +142,17 @@ pub fn write_listen_end(out: &mut Vec<u8>, id: &Id, own: Option<&Settings>, stam
 }
 
 /// Appends a round that ended in questions. It is never cached.
+///
+/// ```
+/// use toolway_protocol::era::stateless;
+/// use toolway_protocol::types::{Implementation, InputRequired};
+///
+/// let stamp = stateless::Stamp::new(&Implementation::new("me", "1"));
+/// let mut frame = Vec::new();
+/// let required = InputRequired::new().with_request_state("sealed");
+/// stateless::write_input_required(&mut frame, &1.into(), &required, &stamp);
+/// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required""#));
+/// ```
 pub fn write_input_required(out: &mut Vec<u8>, id: &Id, required: &InputRequired, stamp: &Stamp) {
     write_result(out, VERSION, id, |members| {
         members.put_raw("resultType", b"\"input_required\"");
@@ -131,6 +190,18 @@ wire! {
 }
 
 /// Appends the reply to `server/discover`.
+///
+/// ```
+/// use toolway_protocol::capability::ServerCapabilities;
+/// use toolway_protocol::era::stateless;
+/// use toolway_protocol::types::{CacheHints, Implementation};
+///
+/// let stamp = stateless::Stamp::new(&Implementation::new("me", "1"));
+/// let discovered = stateless::Discovered::new(vec!["2026-07-28".to_owned()], ServerCapabilities::new());
+/// let mut frame = Vec::new();
+/// stateless::write_discovered(&mut frame, &1.into(), &discovered, &CacheHints::default(), &stamp);
+/// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions""#));
+/// ```
 pub fn write_discovered(
     out: &mut Vec<u8>,
     id: &Id,
@@ -147,6 +218,19 @@ pub fn write_discovered(
 }
 
 /// Appends a request that carries `envelope`.
+///
+/// ```
+/// use toolway_protocol::capability::ClientCapabilities;
+/// use toolway_protocol::era::{Envelope, stateless::write_call};
+/// use toolway_protocol::request::CallTool;
+/// use toolway_protocol::types::Implementation;
+/// use toolway_protocol::{ProtocolVersion, Request};
+///
+/// let envelope = Envelope::new(ProtocolVersion::LATEST, ClientCapabilities::new(), Implementation::new("me", "1"));
+/// let mut frame = Vec::new();
+/// write_call(&mut frame, &1.into(), &Request::CallTool(CallTool::new("add", None)), &envelope);
+/// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","_meta":"#));
+/// ```
 pub fn write_call(out: &mut Vec<u8>, id: &Id, request: &Request, envelope: &Envelope) {
     write_request(out, VERSION, id, &request.method(), |params| {
         request.put(params);
@@ -155,6 +239,18 @@ pub fn write_call(out: &mut Vec<u8>, id: &Id, request: &Request, envelope: &Enve
 }
 
 /// Appends a request that has no parameters of its own.
+///
+/// ```
+/// use toolway_protocol::capability::ClientCapabilities;
+/// use toolway_protocol::era::{Envelope, stateless::write_bare};
+/// use toolway_protocol::types::Implementation;
+/// use toolway_protocol::{Method, ProtocolVersion};
+///
+/// let envelope = Envelope::new(ProtocolVersion::LATEST, ClientCapabilities::new(), Implementation::new("me", "1"));
+/// let mut frame = Vec::new();
+/// write_bare(&mut frame, &1.into(), &Method::Discover, &envelope);
+/// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":"#));
+/// ```
 pub fn write_bare(out: &mut Vec<u8>, id: &Id, method: &Method, envelope: &Envelope) {
     write_request(out, VERSION, id, method, |params| params.object("_meta", |meta| envelope.put(meta)));
 }

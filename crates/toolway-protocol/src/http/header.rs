@@ -109,6 +109,13 @@ pub fn encode(value: &str) -> Cow<'_, str> {
 }
 
 /// Reads a header value; `None` when it is marked as Base64 and is not.
+///
+/// ```
+/// use toolway_protocol::http::header::decode;
+///
+/// assert_eq!(decode("=?base64?YWRk?=").as_deref(), Some("add"));
+/// assert_eq!(decode("=?base64?YWR?="), None);
+/// ```
 pub fn decode(value: &str) -> Option<Cow<'_, str>> {
     let Some(inner) = value.strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE)) else {
         return Some(Cow::Borrowed(value));

@@ -6,6 +6,15 @@ use crate::method::Method;
 use crate::version::ProtocolVersion;
 
 /// A request; `params` puts the members of its `params` object.
+///
+/// ```
+/// use toolway_protocol::jsonrpc::write_request;
+/// use toolway_protocol::{Method, ProtocolVersion};
+///
+/// let mut frame = Vec::new();
+/// write_request(&mut frame, ProtocolVersion::LATEST, &1.into(), &Method::ListTools, |params| params.put("cursor", "n"));
+/// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"n"}}"#);
+/// ```
 pub fn write_request(
     out: &mut Vec<u8>,
     version: ProtocolVersion,
@@ -21,6 +30,15 @@ pub fn write_request(
 }
 
 /// A notification; `params` puts the members of its `params` object.
+///
+/// ```
+/// use toolway_protocol::jsonrpc::write_notification;
+/// use toolway_protocol::{Method, ProtocolVersion};
+///
+/// let mut frame = Vec::new();
+/// write_notification(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &Method::Initialized, |_| {});
+/// assert_eq!(frame, br#"{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}"#);
+/// ```
 pub fn write_notification(
     out: &mut Vec<u8>,
     version: ProtocolVersion,
@@ -34,6 +52,15 @@ pub fn write_notification(
 }
 
 /// A successful reply; `result` puts the members of its `result` object.
+///
+/// ```
+/// use toolway_protocol::jsonrpc::write_result;
+/// use toolway_protocol::ProtocolVersion;
+///
+/// let mut frame = Vec::new();
+/// write_result(&mut frame, ProtocolVersion::LATEST, &"a".into(), |result| result.put("ok", &true));
+/// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":"a","result":{"ok":true}}"#);
+/// ```
 pub fn write_result(
     out: &mut Vec<u8>,
     version: ProtocolVersion,
@@ -47,6 +74,14 @@ pub fn write_result(
 }
 
 /// A successful reply whose result is no object; only methods outside the protocol have such.
+///
+/// ```
+/// use toolway_protocol::jsonrpc::write_bare_result;
+///
+/// let mut frame = Vec::new();
+/// write_bare_result(&mut frame, &1.into(), &serde_json::json!(3).into());
+/// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":1,"result":3}"#);
+/// ```
 pub fn write_bare_result(out: &mut Vec<u8>, id: &Id, result: &RawJson) {
     frame(out, ProtocolVersion::LATEST, |members| {
         members.put("id", id);
@@ -55,6 +90,15 @@ pub fn write_bare_result(out: &mut Vec<u8>, id: &Id, result: &RawJson) {
 }
 
 /// A failed reply. The id is left out when it could not be read: no revision's schema allows `null`.
+///
+/// ```
+/// use toolway_protocol::jsonrpc::write_error;
+/// use toolway_protocol::RpcError;
+///
+/// let mut frame = Vec::new();
+/// write_error(&mut frame, None, &RpcError::parse_error("not JSON"));
+/// assert_eq!(frame, br#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"not JSON"}}"#);
+/// ```
 pub fn write_error(out: &mut Vec<u8>, id: Option<&Id>, error: &RpcError) {
     frame(out, ProtocolVersion::LATEST, |members| {
         members.maybe("id", id.as_ref());
