@@ -15,9 +15,11 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
 use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::era::{Claim, Door, classify};
 use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
+use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
 use super::handshake::{self, Session};
@@ -70,6 +72,8 @@ struct Pipe<R, W> {
     /// The running requests by id, to cancel them.
     handles: HashMap<Id, AbortHandle>,
     open: bool,
+    /// When the pipe is given up, once the input has ended.
+    deadline: Instant,
 }
 
 /// Bytes on their way to the peer.
@@ -91,6 +95,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             running: JoinSet::new(),
             handles: HashMap::new(),
             open: true,
+            deadline: Instant::now(),
         }
     }
 
@@ -131,8 +136,13 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                     push_line(&mut self.out.waiting, &frame);
                 }
             }
-            more = self.lines.fill(&mut self.reader), if self.open && has_room => self.open = more?,
-            () = tokio::time::sleep(GRACE), if !self.open => return Ok(Step::End),
+            more = self.lines.fill(&mut self.reader), if self.open && has_room => {
+                self.open = more?;
+                if !self.open {
+                    self.deadline = Instant::now() + GRACE;
+                }
+            }
+            () = tokio::time::sleep_until(self.deadline), if !self.open => return Ok(Step::End),
         }
         Ok(Step::Go)
     }
@@ -186,14 +196,8 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
 
     /// An id that is not running, or a malformed cancel, is nothing to talk about.
     fn cancel(&mut self, params: &Params) {
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Cancelled {
-            request_id: Id,
-        }
-        if let Ok(Cancelled { request_id }) = params.decode()
-            && let Some(handle) = self.handles.remove(&request_id)
-        {
+        let cancelled = params.decode::<Cancelled>().ok().and_then(|cancelled| cancelled.request_id);
+        if let Some(handle) = cancelled.and_then(|id| self.handles.remove(&id)) {
             handle.abort();
         }
     }
