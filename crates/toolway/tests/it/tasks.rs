@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::json;
-use tokio::net::TcpListener;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use toolway::prelude::*;
@@ -52,15 +53,42 @@ async fn serve(server: &Server) -> String {
     url
 }
 
+/// One exchange on an open connection, by hand: a client library has tasks of its own, which would be counted too.
+async fn exchange(socket: &mut TcpStream, method: &str, params: &str) -> Value {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{meta}}}}}"#);
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\nmcp-name: alive\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut response = Vec::new();
+    loop {
+        let count = socket.read_buf(&mut response).await.unwrap();
+        assert!(count > 0, "the connection ended: {}", String::from_utf8_lossy(&response));
+        let text = String::from_utf8_lossy(&response);
+        if let Some((_, body)) = text.split_once("\r\n\r\n")
+            && let Ok(message) = serde_json::from_str(body)
+        {
+            return message;
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_stateless_call_spawns_no_task() {
     let server = Server::new("tasks", "1.0.0").tools(tools![alive]).build().unwrap();
     let url = serve(&server).await;
-    let client = Client::builder().protocol(ProtocolVersion::LATEST).connect_http(&url).await.unwrap();
-    // The connection is open and will be used again; what is alive now is the listener and both its ends.
+    let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+    let mut socket = TcpStream::connect(address).await.unwrap();
+    // After one exchange everything that a connection needs is there: the listener and the connection.
+    exchange(&mut socket, "tools/list", "").await;
     let before = Handle::current().metrics().num_alive_tasks();
-    let during = client.call("alive", json!({})).await.unwrap();
-    assert_eq!(during.first_text().unwrap(), before.to_string());
+    assert_eq!(before, 2);
+    let during = exchange(&mut socket, "tools/call", r#""name":"alive","#).await;
+    assert_eq!(during["result"]["content"][0]["text"], before.to_string(), "{during}");
 }
 
 #[tokio::test]
