@@ -36,7 +36,7 @@ impl Default for Limits {
     }
 }
 
-/// The bit stack below has 128 places, and `serde_json` stops decoding at the same depth.
+/// The bit stack below has 128 places; `serde_json` stops decoding one level earlier.
 const MAX_DEPTH: u32 = 128;
 
 /// Why a text was not accepted.
