@@ -1,8 +1,8 @@
 //! What the client does in each scenario of the suite.
 
 use serde_json::json;
-use toolway::RawJson;
 use toolway::prelude::*;
+use toolway::{Chain, RawJson};
 
 /// Plays a scenario against the server at `url`.
 ///
@@ -16,7 +16,7 @@ pub async fn play(scenario: &str, version: ProtocolVersion, url: &str) -> Result
         "json-schema-2020-12-preservation" => echo_schema(version, url).await,
         _ => return Err(format!("this client does not know the scenario {scenario:?} yet")),
     }
-    .map_err(|error| format!("{scenario}: {}", chain(&error)))
+    .map_err(|error| format!("{scenario}: {}", Chain(&error)))
 }
 
 async fn connect(version: ProtocolVersion, url: &str) -> toolway::Result<Client> {
@@ -48,14 +48,4 @@ async fn echo_schema(version: ProtocolVersion, url: &str) -> toolway::Result<()>
         }
     }
     Ok(())
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

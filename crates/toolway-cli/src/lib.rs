@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
+use toolway::Chain;
 
 use args::{Arguments, Command};
 
@@ -39,19 +40,8 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("toolway: {}", chain(&*error));
+            eprintln!("toolway: {}", Chain(&*error));
             ExitCode::from(1)
         }
     }
-}
-
-/// An error and everything underneath it, on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

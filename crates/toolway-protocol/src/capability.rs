@@ -37,7 +37,7 @@ wire! {
             /// Anything outside the standard.
             experimental (with_experimental): BTreeMap<String, Value> = "experimental";
             /// Extensions and their settings.
-            extensions (with_extensions): BTreeMap<String, Value> = "extensions", since EXTENSIONS;
+            extensions (with_extensions): BTreeMap<String, Value> = "extensions";
         }
     }
 }
@@ -70,7 +70,7 @@ wire! {
             /// Anything outside the standard.
             experimental (with_experimental): BTreeMap<String, Value> = "experimental";
             /// Extensions and their settings.
-            extensions (with_extensions): BTreeMap<String, Value> = "extensions", since EXTENSIONS;
+            extensions (with_extensions): BTreeMap<String, Value> = "extensions";
         }
     }
 }

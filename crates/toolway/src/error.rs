@@ -95,6 +95,30 @@ impl Error {
     }
 }
 
+/// An error and everything underneath it, on one line: for logs and for people.
+///
+/// ```
+/// use toolway::{Chain, Error, ErrorKind};
+///
+/// let cause = std::io::Error::other("no such host");
+/// let error = Error::new(ErrorKind::Transport, "failed to connect").caused_by(cause);
+/// assert_eq!(Chain(&error).to_string(), "failed to connect: no such host");
+/// ```
+#[derive(Debug)]
+pub struct Chain<'a>(pub &'a (dyn std::error::Error + 'static));
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut source = self.0.source();
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}
+
 impl From<RpcError> for Error {
     fn from(error: RpcError) -> Self {
         let mut refused = Self::new(ErrorKind::PeerRefused, error.to_string());

@@ -59,7 +59,7 @@ pub mod transport;
 
 #[cfg(feature = "client")]
 pub use client::Client;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Chain, Error, ErrorKind, Result};
 #[cfg(feature = "server")]
 pub use peer::Peer;
 #[cfg(feature = "server")]

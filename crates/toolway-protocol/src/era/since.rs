@@ -76,5 +76,3 @@ pub const CORE_TASKS: Since = Since::only(V2025_11_25);
 pub const ANSWERS_ARE_RESULTS: Since = Since::until(V2025_11_25);
 /// Structured content may be any JSON.
 pub const STRUCTURED_ANYTHING: Since = Since::added(V2026_07_28);
-/// Extensions and their settings. Older revisions have open objects there and are given them too.
-pub const EXTENSIONS: Since = Since::until(ProtocolVersion::LATEST);

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
-use toolway_protocol::capability::{ClientCapabilities, Settings};
+use toolway_protocol::capability::ClientCapabilities;
 use toolway_protocol::era::negotiate::{Verdict, choose, judge_error, judge_status};
 use toolway_protocol::types::Implementation;
 use toolway_protocol::{Era, Id, Method, ProtocolVersion};
@@ -44,12 +44,6 @@ impl ClientBuilder {
     /// older one.
     pub fn protocol(mut self, version: ProtocolVersion) -> Self {
         self.pinned = Some(version);
-        self
-    }
-
-    /// Declares that the client's user can be asked.
-    pub fn elicitation(mut self) -> Self {
-        self.capabilities.elicitation = Some(Settings::new());
         self
     }
 

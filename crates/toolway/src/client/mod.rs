@@ -159,14 +159,18 @@ impl Client {
                 result
             }
         };
-        result.decode().map_err(|error| {
+        let malformed = || {
             let method = request.method();
             Error::new(
                 ErrorKind::PeerMisbehaved,
                 format!("the server's reply to {} is malformed", method.name()),
             )
-            .caused_by(error)
-        })
+        };
+        // Derived decoders also take an array for an object; the protocol does not.
+        if !result.is_object() {
+            return Err(malformed());
+        }
+        result.decode().map_err(|error| malformed().caused_by(error))
     }
 }
 

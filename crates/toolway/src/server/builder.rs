@@ -22,20 +22,12 @@ pub struct ServerBuilder {
     instructions: Option<String>,
     tools: Vec<ToolEntry>,
     states: States,
-    limits: Limits,
     max_frame: usize,
 }
 
 impl ServerBuilder {
     pub(super) fn new(info: Implementation) -> Self {
-        Self {
-            info,
-            instructions: None,
-            tools: Vec::new(),
-            states: States::default(),
-            limits: Limits::default(),
-            max_frame: MAX_LINE,
-        }
+        Self { info, instructions: None, tools: Vec::new(), states: States::default(), max_frame: MAX_LINE }
     }
 
     /// A name for people.
@@ -101,7 +93,7 @@ impl ServerBuilder {
                 capabilities,
                 registry,
                 states: self.states,
-                limits: self.limits,
+                limits: Limits::default(),
                 max_frame: self.max_frame,
             }),
         })

@@ -6,6 +6,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use toolway_protocol::types::CallToolResult;
 
+use crate::error::Chain;
+
 /// The failure of a tool call.
 ///
 /// [`ToolError::new`] makes one whose text the model reads, so that it can correct itself. Any other error
@@ -53,21 +55,6 @@ pub(super) fn hide(tool: &str, cause: &(dyn StdError + 'static)) -> CallToolResu
     CallToolResult::error(format!(
         "the tool `{tool}` failed; its operator finds the cause under reference {reference}"
     ))
-}
-
-/// An error and everything underneath it, on one line.
-struct Chain<'a>(&'a (dyn StdError + 'static));
-
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut source = self.0.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
-    }
 }
 
 /// `ToolError` itself is no `std::error::Error`: that is what lets every other error convert.

@@ -19,7 +19,10 @@ fn scripted(answers: Vec<&'static str>) -> (tokio::io::DuplexStream, JoinHandle<
         while let Ok(Some(line)) = lines.next_line().await {
             let message: Value = serde_json::from_str(&line).unwrap();
             asked.push(message["method"].as_str().unwrap().to_owned());
-            if let (Some(id), Some(answer)) = (message.get("id"), answers.next()) {
+            // Only requests take an answer from the script.
+            if let Some(id) = message.get("id")
+                && let Some(answer) = answers.next()
+            {
                 writer.write_all(answer.replace("ID", &id.to_string()).as_bytes()).await.unwrap();
                 writer.write_all(b"\n").await.unwrap();
             }
@@ -222,6 +225,14 @@ async fn a_result_of_an_unknown_type_is_not_taken_for_complete() {
     assert_eq!(error.kind(), ErrorKind::PeerMisbehaved);
     assert!(error.to_string().contains("postponed"), "{error}");
     client.call("x", json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_result_is_an_object_and_not_an_array_in_the_same_order() {
+    let refusal = r#"{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no"}}"#;
+    let array = r#"{"jsonrpc":"2.0","id":ID,"result":[[],null]}"#;
+    let (client, _server) = connect(vec![refusal, INITIALIZED, array]).await;
+    assert_eq!(client.unwrap().tools().await.unwrap_err().kind(), ErrorKind::PeerMisbehaved);
 }
 
 #[tokio::test]

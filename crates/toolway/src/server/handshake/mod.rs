@@ -67,7 +67,7 @@ async fn answer(
     let scope = Scope::new(server.clone(), session.peer());
     match server.answer(request, scope).await? {
         Outcome::Complete(reply) => codec::write_reply(frame, version, id, &reply),
-        outcome => unreachable!("the router makes no such outcome: {outcome:?}"),
+        _ => return Err(RpcError::internal("this server cannot ask questions")),
     }
     Ok(())
 }

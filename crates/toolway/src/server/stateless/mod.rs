@@ -59,7 +59,7 @@ async fn answer(
         Outcome::Complete(reply) => {
             codec::write_reply(frame, id, &reply, &CacheHints::default(), &inner.stamp);
         }
-        outcome => unreachable!("the router makes no such outcome: {outcome:?}"),
+        _ => return Err(RpcError::internal("this server cannot ask questions")),
     }
     Ok(())
 }
