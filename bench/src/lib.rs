@@ -2,9 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use toolway::RawJson;
 use toolway::prelude::*;
-use toolway::server::{CallFuture, Scope, ToolEntry, ToolHandler};
+use toolway::server::{Arguments, CallFuture, Scope, ToolHandler};
 use toolway::types::{CallToolResult, Tool};
 
 /// The result of `add`.
@@ -31,16 +30,37 @@ async fn blob(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
+/// Three arguments that their types alone check
+#[tool]
+async fn typed(name: String, age: u32, score: f64) -> String {
+    format!("{name} {age} {score}")
+}
+
+/// The same three arguments, with rules
+#[tool]
+async fn ruled(
+    #[arg(min_length = 1, max_length = 80)] name: String,
+    #[arg(minimum = 18, maximum = 120)] age: u32,
+    #[arg(minimum = 0)] score: f64,
+) -> String {
+    format!("{name} {age} {score}")
+}
+
+/// A server with two tools that differ in their rules only.
+pub fn profiles() -> toolway::Result<Server> {
+    Server::new("bench", "0.0.0").tools(tools![typed, ruled]).build()
+}
+
 /// One more tool in the list.
 struct Filler(usize);
 
 impl ToolHandler for Filler {
     fn definition(&self) -> Tool {
-        let schema = ToolEntry::new(echo::default()).definition().input_schema.clone();
+        let schema = ToolEntry::of::<echo>().definition().input_schema.clone();
         Tool::new(format!("filler_{}", self.0), schema).with_description("Echo the text")
     }
 
-    fn call(&self, _: Option<RawJson>, _: Scope) -> CallFuture {
+    fn call(&self, _: Arguments, _: Scope) -> CallFuture {
         Box::pin(async { Ok(CallToolResult::default()) })
     }
 }

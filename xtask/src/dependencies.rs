@@ -110,7 +110,8 @@ const BUDGETS: [Budget; 2] = [
     },
 ];
 /// Crates that may come in two versions, each with the reason.
-const TWO_VERSIONS: [(&str, &str); 0] = [];
+const TWO_VERSIONS: [(&str, &str); 1] =
+    [("syn", "`full-schema` brings jsonschema, whose strum still asks for syn 2; nothing else does")];
 
 #[cfg(test)]
 mod tests {

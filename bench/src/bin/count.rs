@@ -10,6 +10,7 @@ use http::Request as HttpRequest;
 use http_body_util::{BodyExt, Full};
 use tokio::io::AsyncWriteExt;
 use tokio::runtime::Runtime;
+use toolway::Extensions;
 use toolway_protocol::era::{Door, classify};
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
@@ -21,7 +22,7 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params"
 /// A case runs this often.
 type Run = fn(&Runtime, usize);
 
-const CASES: [(&str, Run); 11] = [
+const CASES: [(&str, Run); 13] = [
     ("parse-and-classify", parse_and_classify),
     ("parse-to-arguments", parse_to_arguments),
     ("nesting-32k", |_, times| hostile(times, &nesting(32 << 10))),
@@ -33,6 +34,8 @@ const CASES: [(&str, Run); 11] = [
     ("stateless-http-call", stateless_http_call),
     ("stdio-call", stdio_call),
     ("tools-list-100", tools_list),
+    ("call-three-typed", |runtime, times| in_process(runtime, times, "typed")),
+    ("call-three-ruled", |runtime, times| in_process(runtime, times, "ruled")),
 ];
 
 #[expect(clippy::print_stdout, reason = "the list is what was asked for")]
@@ -127,6 +130,21 @@ fn stateless_http_call(runtime: &Runtime, times: usize) {
             let response = service.handle(request("tools/call", Some("add"), CALL)).await;
             assert_eq!(response.status(), 200);
             black_box(response.into_body().collect().await).expect("a body");
+        }
+    });
+}
+
+/// From text to text in one process: dispatch, decode, check, encode, and no transport.
+fn in_process(runtime: &Runtime, times: usize, tool: &str) {
+    let server = bench::profiles().expect("a server");
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{{"name":"{tool}","arguments":{{"name":"Ada","age":36,"score":9.5}}}}}}"#
+    );
+    runtime.block_on(async {
+        for _ in 0..times {
+            let reply = server.handle_json(call.as_str(), Extensions::new()).await.expect("a reply");
+            assert!(reply.contains("Ada 36 9.5"), "{reply}");
+            black_box(reply);
         }
     });
 }

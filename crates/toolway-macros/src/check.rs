@@ -1,39 +1,81 @@
-//! What is wrong with a function that is to be a tool?
+//! What is wrong with a function that is to be a tool, a resource or a prompt? All that can be seen without knowing types.
 
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
-use syn::{ItemFn, Safety, Type, TypeImplTrait};
+use syn::{Generics, Safety, Signature, Type, TypeImplTrait};
 
-use crate::input::Parameter;
+use crate::input::{Element, Kind, Parameter, Receiver};
 
-/// Finds every mistake that can be seen without knowing types.
-pub(crate) fn check(function: &ItemFn, parameters: &[Parameter], mistakes: &mut Vec<syn::Error>) {
-    let signature = &function.sig;
-    if !signature.generics.params.is_empty() {
-        let message = "a tool cannot be generic: its schema is made from concrete types";
-        mistakes.push(syn::Error::new(signature.generics.span(), message));
+/// Where a function stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Module,
+    Service,
+}
+
+/// Finds every mistake of a signature.
+pub(crate) fn signature(
+    element: &Element,
+    signature: &Signature,
+    place: Place,
+    mistakes: &mut Vec<syn::Error>,
+) {
+    let kind = element.kind.name();
+    let mut tell = |span: Span, message: String| mistakes.push(syn::Error::new(span, message));
+    match (element.function.receiver, place) {
+        (Receiver::Shared(span) | Receiver::Owned(span), Place::Module) => tell(
+            span,
+            format!("a method is a {kind} only inside an `impl` block that is marked `#[service]`"),
+        ),
+        (Receiver::Owned(span), Place::Service) => {
+            tell(span, "a service is shared by all calls; take `&self`".to_owned());
+        }
+        (Receiver::Shared(_), Place::Service) | (Receiver::Nobody, _) => {}
+    }
+    if has_types(&signature.generics) {
+        let message = format!("a {kind} cannot be generic: its types are known when the server is built");
+        tell(signature.generics.params.span(), message);
     }
     if let Some(variadic) = &signature.variadic {
-        mistakes.push(syn::Error::new(variadic.span(), "a tool has a fixed number of parameters"));
+        tell(variadic.span(), format!("a {kind} has a fixed number of parameters"));
     }
     if let Safety::Unsafe(unsafety) = &signature.safety {
-        mistakes
-            .push(syn::Error::new(unsafety.span(), "a tool is called by strangers; it cannot be `unsafe`"));
+        tell(unsafety.span(), format!("a {kind} is called by strangers; it cannot be `unsafe`"));
     }
-    for parameter in parameters {
-        let mut finder = FindImplTrait(false);
-        finder.visit_type_mut(&mut parameter.ty.clone());
-        if finder.0 {
-            let message = "a tool cannot be generic: write the type instead of `impl …`";
-            mistakes.push(syn::Error::new(parameter.span(), message));
+    if let (Some(blocking), true) = (element.options.blocking, element.function.is_async) {
+        let message = "an `async` function must not block; remove `async`, or `blocking` if it only awaits";
+        tell(blocking, message.to_owned());
+    }
+    for parameter in &element.function.parameters {
+        if has_impl_trait(&parameter.written) {
+            let message = format!("a {kind} cannot be generic: write the type instead of `impl …`");
+            tell(parameter.type_span(), message);
         }
-        if let Type::Reference(reference) = &parameter.ty
+        if let Type::Reference(reference) = &parameter.written
             && reference.mutability.is_some()
         {
             let message = "arguments are made for this call; take the value itself instead of `&mut`";
-            mistakes.push(syn::Error::new(parameter.span(), message));
+            tell(parameter.type_span(), message.to_owned());
         }
     }
+    if let syn::ReturnType::Type(_, ty) = &signature.output
+        && has_impl_trait(ty)
+    {
+        tell(ty.span(), format!("what a {kind} returns has a name: write the type instead of `impl …`"));
+    }
+}
+
+/// Lifetimes are fine: callers do not choose them.
+pub(crate) fn has_types(generics: &Generics) -> bool {
+    generics.params.iter().any(|parameter| !matches!(parameter, syn::GenericParam::Lifetime(_)))
+}
+
+fn has_impl_trait(ty: &Type) -> bool {
+    let mut finder = FindImplTrait(false);
+    finder.visit_type_mut(&mut ty.clone());
+    finder.0
 }
 
 struct FindImplTrait(bool);
@@ -44,11 +86,76 @@ impl VisitMut for FindImplTrait {
     }
 }
 
-/// Several mistakes as one error.
-pub(crate) fn all(mistakes: Vec<syn::Error>) -> syn::Result<()> {
+/// Several mistakes as one error; nothing, if there are none.
+pub(crate) fn all(mistakes: Vec<syn::Error>) -> Option<TokenStream> {
     let combined = mistakes.into_iter().reduce(|mut all, mistake| {
         all.combine(mistake);
         all
-    });
-    combined.map_or(Ok(()), Err)
+    })?;
+    Some(combined.into_compile_error())
+}
+
+/// What only rustc can tell, because it knows the types.
+pub(crate) struct Assertions {
+    /// A constant cannot see the type parameters of an `impl` block, an inline one can.
+    pub(crate) is_generic: bool,
+    pub(crate) tokens: TokenStream,
+}
+
+impl Assertions {
+    pub(crate) fn new(is_generic: bool) -> Self {
+        Self { is_generic, tokens: TokenStream::new() }
+    }
+
+    pub(crate) fn add(&mut self, span: Span, condition: &TokenStream, message: &str) {
+        // It is a format string.
+        let message = message.replace('{', "{{").replace('}', "}}");
+        self.tokens.extend(if self.is_generic {
+            quote_spanned! { span=> const { ::core::assert!(#condition, #message) }; }
+        } else {
+            quote_spanned! { span=> const _: () = ::core::assert!(#condition, #message); }
+        });
+    }
+
+    /// Whether a parameter is an argument.
+    pub(crate) fn argument(&mut self, span: Span, parameter: &Parameter, expected: bool, message: &str) {
+        let ty = &parameter.kept;
+        let is_argument =
+            quote_spanned! { parameter.type_span()=> <#ty as ::toolway::__private::Parameter>::IS_ARGUMENT };
+        self.add(span, &quote! { #is_argument == #expected }, message);
+    }
+
+    /// Whether a parameter is an `Option`, whatever name it goes by: its own constant comes before that of the trait.
+    pub(crate) fn option(&mut self, span: Span, ty: &TokenStream, expected: bool, message: &str) {
+        let condition = quote_spanned! { span=> {
+            struct __Type<T>(::core::marker::PhantomData<T>);
+            #[allow(dead_code)]
+            impl<T> __Type<::core::option::Option<T>> {
+                const IS_OPTION: bool = true;
+            }
+            #[allow(dead_code)]
+            trait __Other {
+                const IS_OPTION: bool = false;
+            }
+            impl<T> __Other for __Type<T> {}
+            __Type::<#ty>::IS_OPTION == #expected
+        }};
+        self.add(span, &condition, message);
+    }
+}
+
+/// What can be told about the parameters of any kind.
+pub(crate) fn parameters(element: &Element, assertions: &mut Assertions) {
+    for parameter in &element.function.parameters {
+        if !parameter.has_name() {
+            let message = "a parameter without a name cannot be an argument: write `name: Type`";
+            assertions.argument(parameter.span, parameter, false, message);
+        } else if let (Some(arg), true) = (&parameter.arg, element.kind != Kind::Resource) {
+            let message = format!(
+                "`{}` is no argument: the server provides it, so there is nothing to say in `#[arg(…)]`",
+                parameter.name
+            );
+            assertions.argument(arg.span, parameter, true, &message);
+        }
+    }
 }

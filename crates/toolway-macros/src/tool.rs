@@ -1,194 +1,194 @@
-//! Which code is written for a tool? The function as it was, a type of its name, and how to call it.
+//! Which code is written for a tool?
 
-use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
-use syn::ext::IdentExt;
-use syn::spanned::Spanned;
-use syn::{ItemFn, ReturnType, Type, TypeReference};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
 
+use crate::call::{self, Sent};
 use crate::check;
-use crate::input::{self, Options, Parameter};
+use crate::host::Host;
+use crate::input::{Element, Options, Parameter};
+use crate::listed::listed;
 
-pub(crate) fn expand(options: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
-    let mut function: ItemFn = syn::parse2(item)
-        .map_err(|error| syn::Error::new(error.span(), format!("`#[tool]` stands on a function: {error}")))?;
-    let mut mistakes = Vec::new();
-    let options = Options::read(options, &mut mistakes);
-    let parameters = input::parameters(&mut function, &mut mistakes);
-    check::check(&function, &parameters, &mut mistakes);
-    if let Err(error) = check::all(mistakes) {
-        // The function stays, so that its callers do not add errors of their own.
-        let error = error.into_compile_error();
-        return Ok(quote! { #function #error });
-    }
-    let handler = handler(&function, &options, &parameters);
-    Ok(quote! { #function #handler })
+/// Makes a function a tool.
+pub(crate) fn of_function(element: &Element, host: &Host) -> TokenStream {
+    let mut assertions = host.assertions();
+    check::parameters(element, &mut assertions);
+    let assertions = assertions.tokens;
+    let described = element.function.parameters.iter().map(parameter);
+    let known = call::known(&element.function);
+    let schema = quote! { #known #assertions ::toolway::__private::InputSchema::default() #(#described)* };
+    let output = Output { ty: &element.function.output, span: element.function.output_span };
+    let call = call::of_function(element, host, &Sent::Json, &output.respond());
+    let checks = call::checks(&element.function);
+    implement(host, &element.options, &element.name(), &element.description, &schema, &output, &call, &checks)
 }
 
-fn handler(function: &ItemFn, options: &Options, parameters: &[Parameter]) -> TokenStream {
-    let ident = &function.sig.ident;
-    let visibility = &function.vis;
-    let type_doc = format!("The function [`{}`](fn@{ident}) as a tool.", ident.unraw());
-    let definition = definition(function, options, parameters);
-    let call = call(function, parameters);
-    let checks = parameters.iter().map(|parameter| {
-        let ty = owned(&parameter.ty);
-        quote_spanned! { parameter.span()=> mistakes.extend(<#ty as ::toolway::__private::Parameter>::check(states)); }
-    });
+/// Makes a struct a tool.
+pub(crate) fn of_struct(
+    ident: &Ident,
+    host: &Host,
+    options: &Options,
+    name: &str,
+    description: &TokenStream,
+) -> TokenStream {
+    let schema = quote_spanned! { ident.span()=> ::toolway::__private::input_schema_of::<#ident>() };
+    let output = call::output_of(ident);
+    let output = Output { ty: &output, span: ident.span() };
+    let call = call::of_struct(ident, &Sent::Json, &output.respond());
+    implement(host, options, name, description, &schema, &output, &call, &TokenStream::new())
+}
+
+/// What a call returns.
+struct Output<'a> {
+    ty: &'a TokenStream,
+    span: Span,
+}
+
+impl Output<'_> {
+    /// Five references for the ranks that a type can have as a result: see `anything.rs` of the server.
+    fn probe(&self) -> TokenStream {
+        let ty = self.ty;
+        quote_spanned! { self.span=> (&&&&&::toolway::__private::Probe::<#ty>::new()) }
+    }
+
+    fn respond(&self) -> TokenStream {
+        let (probe, ranks) = (self.probe(), ranks());
+        let (value, lend) = call::lend("__value", self.span);
+        let respond = quote_spanned! { self.span=> #probe.respond(#value) };
+        quote! {{
+            #ranks
+            #lend
+            #respond
+        }}
+    }
+
+    fn schema(&self) -> TokenStream {
+        let (probe, ranks) = (self.probe(), ranks());
+        let schema = quote_spanned! { self.span=> #probe.output_schema() };
+        quote! {{
+            #ranks
+            #schema
+        }}
+    }
+}
+
+/// The traits that the probe's methods come from, without their names: the author may use the same ones.
+fn ranks() -> TokenStream {
     quote! {
-        #[doc = #type_doc]
-        #[allow(non_camel_case_types)]
-        #[derive(::core::fmt::Debug, ::core::default::Default)]
-        #visibility struct #ident {}
-
-        impl ::toolway::__private::ToolHandler for #ident {
-            fn definition(&self) -> ::toolway::__private::Tool {
-                #definition
-            }
-
-            fn call(
-                &self,
-                arguments: ::core::option::Option<::toolway::__private::RawJson>,
-                scope: ::toolway::__private::Scope,
-            ) -> ::toolway::__private::CallFuture {
-                #call
-            }
-
-            fn check(&self, states: &::toolway::__private::States) -> ::std::vec::Vec<::std::string::String> {
-                let _ = states;
-                #[allow(unused_mut)]
-                let mut mistakes = ::std::vec::Vec::new();
-                #(#checks)*
-                mistakes
-            }
-        }
+        #[allow(unused_imports)]
+        use ::toolway::__private::anything::{
+            Checked as _, Fallible as _, Optional as _, Own as _, Plain as _, Unfit as _,
+        };
     }
 }
 
-fn definition(function: &ItemFn, options: &Options, parameters: &[Parameter]) -> TokenStream {
-    let own_name = function.sig.ident.unraw().to_string();
-    let name = options.name.as_ref().map_or_else(|| own_name.clone(), syn::LitStr::value);
-    let description = options.description.as_ref().map(syn::LitStr::value);
-    let description = description.unwrap_or_else(|| input::doc(&function.attrs));
-    // Nothing said: the name is all there is.
-    let description = if description.is_empty() { own_name } else { description };
-    let title = options.title.iter();
-    let (returned, span) = returned(function);
-    let output_schema =
-        quote_spanned! { span=> <#returned as ::toolway::__private::IntoToolResult>::output_schema() };
-    let described = parameters.iter().map(|parameter| {
-        let Parameter { name, ty, description } = parameter;
-        let ty = owned(ty);
-        let name = name.unraw().to_string();
-        quote_spanned! { parameter.span()=> .parameter::<#ty>(#name, #description) }
-    });
-    let hints = (!options.hints.is_empty()).then(|| {
-        let hints = options
-            .hints
-            .iter()
-            .map(|(field, value)| quote! { annotations.#field = ::core::option::Option::Some(#value); });
-        quote! {
-            let mut annotations = ::toolway::__private::ToolAnnotations::new();
-            #(#hints)*
-            let tool = tool.with_annotations(annotations);
-        }
-    });
-    quote! {
-        let schema = ::toolway::__private::InputSchema::default() #(#described)*;
-        let tool = ::toolway::__private::Tool::new(#name, schema.finish()).with_description(#description);
-        #(let tool = tool.with_title(#title);)*
-        #hints
-        match #output_schema {
-            ::core::option::Option::Some(schema) => tool.with_output_schema(schema),
-            ::core::option::Option::None => tool,
-        }
-    }
-}
-
-fn call(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
-    let ident = &function.sig.ident;
-    let slots: Vec<_> = (0..parameters.len()).map(|index| format_ident!("slot_{index}")).collect();
-    let types: Vec<_> = parameters.iter().map(|parameter| owned(&parameter.ty)).collect();
-    let names: Vec<_> = parameters.iter().map(|parameter| parameter.name.unraw().to_string()).collect();
+fn parameter(parameter: &Parameter) -> TokenStream {
+    let Parameter { name, kept: ty, arg, .. } = parameter;
+    let title = parameter.titled();
+    let description = parameter.described();
+    let default = match parameter.default() {
+        Some(default) => quote! { ::core::option::Option::Some(#default) },
+        None => quote! { ::core::option::Option::None },
+    };
+    let rules = arg.iter().flat_map(|arg| &arg.rules).map(|(keyword, value)| quote! { #keyword: #value });
+    let rules: Vec<_> = rules.collect();
+    let rules = if rules.is_empty() {
+        quote! { ::core::option::Option::None }
+    } else {
+        quote! { ::core::option::Option::Some(::toolway::__private::json!({ #(#rules),* })) }
+    };
     // Every use of a type stands where the author wrote it: what it lacks is shown there.
-    let fills = parameters.iter().zip(&slots).zip(&types).map(|((parameter, slot), ty)| {
-        quote_spanned! { parameter.span()=> ::toolway::__private::fill::<#ty, __Map>(&mut self.#slot, map) }
-    });
-    let pushes = parameters.iter().zip(&names).zip(&types).map(|((parameter, name), ty)| {
-        quote_spanned! { parameter.span()=>
-            if <#ty as ::toolway::__private::Parameter>::IS_ARGUMENT { names.push(#name); }
-        }
-    });
-    let takes = parameters.iter().zip(&names).zip(&types).map(|((parameter, name), ty)| {
-        quote_spanned! { parameter.span()=> collected.take::<#ty>(#name, sent, &scope) }
-    });
-    let lent = parameters.iter().zip(&slots).map(|(parameter, slot)| match &parameter.ty {
-        Type::Reference(_) => quote! { ::core::borrow::Borrow::borrow(&#slot) },
-        _ => quote! { #slot },
-    });
-    let (returned, span) = returned(function);
-    let respond = quote_spanned! { span=> ::toolway::__private::respond::<#returned> };
-    let wait = function.sig.asyncness.map(|_| quote! { .await });
+    let add = quote_spanned! { parameter.type_span()=> .parameter::<#ty> };
     quote! {
-        #[derive(::core::default::Default)]
-        struct __Arguments {
-            #(#slots: ::core::option::Option<#types>,)*
-        }
-
-        impl ::toolway::__private::Slots for __Arguments {
-            fn read<'de, __Map: ::toolway::__private::serde::de::MapAccess<'de>>(
-                &mut self,
-                name: &str,
-                map: &mut __Map,
-            ) -> ::core::result::Result<bool, __Map::Error> {
-                let _ = &map;
-                match name {
-                    #(#names => #fills,)*
-                    _ => ::core::result::Result::Ok(false),
-                }
-            }
-
-            fn names() -> ::std::vec::Vec<&'static str> {
-                #[allow(unused_mut)]
-                let mut names = ::std::vec::Vec::new();
-                #(#pushes)*
-                names
-            }
-        }
-
-        ::std::boxed::Box::pin(async move {
-            #[allow(unused_mut)]
-            let mut collected = ::toolway::__private::read::<__Arguments>(arguments.as_ref())?;
-            #(
-                let sent = collected.slots.#slots.take();
-                let #slots = #takes;
-            )*
-            if collected.is_wrong() {
-                return ::core::result::Result::Err(collected.error());
-            }
-            let (#(::core::option::Option::Some(#slots),)*) = (#(#slots,)*) else {
-                return ::core::result::Result::Err(collected.error());
-            };
-            let result = #respond(#ident(#(#lent),*) #wait);
-            // The scope lives as long as the call; dropping it is what tells others that the call has ended.
-            ::core::mem::drop(scope);
-            result
+        #add(#name, ::toolway::__private::Arg {
+            title: #title,
+            description: #description,
+            default: #default,
+            rules: #rules,
         })
     }
 }
 
-/// The type of the value that is kept for a parameter: `&str` is lent from a `String`.
-fn owned(ty: &Type) -> TokenStream {
-    match ty {
-        Type::Reference(TypeReference { elem, .. }) => quote! { <#elem as ::std::borrow::ToOwned>::Owned },
-        _ => quote! { #ty },
-    }
+#[expect(clippy::too_many_arguments, reason = "a struct for them would be taken apart in the next line")]
+fn implement(
+    host: &Host,
+    options: &Options,
+    name: &str,
+    description: &TokenStream,
+    schema: &TokenStream,
+    output: &Output<'_>,
+    call: &TokenStream,
+    checks: &TokenStream,
+) -> TokenStream {
+    let merged = options.schema.iter();
+    let replaced = options.input_schema.iter();
+    let input = host.implement(
+        None,
+        &quote! {
+            fn __input() -> ::toolway::__private::Input {
+                let schema = { #schema };
+                #(let schema = schema.merged(#merged);)*
+                #(let schema = schema.replaced(#replaced);)*
+                schema.finish()
+            }
+        },
+    );
+    let listed = listed(options, description);
+    let hints = hints(options);
+    let output_schema = match &options.output_schema {
+        Some(schema) => quote! { tool.with_output_schema(#schema) },
+        None => {
+            let schema = output.schema();
+            quote! {
+                match #schema {
+                    ::core::option::Option::Some(schema) => tool.with_output_schema(schema),
+                    ::core::option::Option::None => tool,
+                }
+            }
+        }
+    };
+    let check = call::check(&quote! {
+        __mistakes.extend(Self::__input().mistakes);
+        #checks
+    });
+    let handler = host.implement(
+        Some("ToolHandler"),
+        &quote! {
+            fn definition(&self) -> ::toolway::__private::Tool {
+                let tool = ::toolway::__private::Tool::new(#name, Self::__input().schema) #listed #hints;
+                #output_schema
+            }
+
+            fn call(
+                &self,
+                __arguments: ::toolway::__private::Arguments,
+                __scope: ::toolway::__private::Scope,
+            ) -> ::toolway::__private::CallFuture {
+                #call
+            }
+
+            #check
+
+            fn is_typed(&self) -> bool {
+                Self::__input().is_typed
+            }
+        },
+    );
+    quote! { #input #handler }
 }
 
-/// What the function returns, and where it says so.
-fn returned(function: &ItemFn) -> (TokenStream, Span) {
-    match &function.sig.output {
-        ReturnType::Default => (quote! { () }, Span::call_site()),
-        ReturnType::Type(_, ty) => (quote! { #ty }, ty.span()),
+fn hints(options: &Options) -> TokenStream {
+    if options.hints.is_empty() {
+        return TokenStream::new();
+    }
+    let hints = options.hints.iter().map(|(field, value)| {
+        quote! { annotations.#field = ::core::option::Option::Some(#value); }
+    });
+    quote! {
+        .with_annotations({
+            let mut annotations = ::toolway::__private::ToolAnnotations::new();
+            #(#hints)*
+            annotations
+        })
     }
 }

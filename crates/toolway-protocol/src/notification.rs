@@ -2,11 +2,12 @@
 
 use crate::capability::Settings;
 use crate::json::Members;
-use crate::jsonrpc::{Params, RpcError};
+use crate::jsonrpc::{Params, RpcError, write_notification};
 use crate::method::Method;
 use crate::types::{
     Cancelled, ElicitationComplete, LogMessage, Progress, ResourceUpdated, SubscriptionAcknowledged, Told,
 };
+use crate::version::ProtocolVersion;
 
 /// A notification of either side, one variant a method.
 ///
@@ -78,6 +79,20 @@ impl Notification {
             Self::ElicitationComplete(_) => Method::ElicitationComplete,
             Self::SubscriptionAcknowledged(_) => Method::SubscriptionAcknowledged,
         }
+    }
+
+    /// Appends the frame. Notifications that belong to a request look alike in every era.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Told;
+    /// use toolway_protocol::{Notification, ProtocolVersion};
+    ///
+    /// let mut frame = Vec::new();
+    /// Notification::ToolsChanged(Told::new()).write(&mut frame, ProtocolVersion::LATEST_HANDSHAKE);
+    /// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed""#));
+    /// ```
+    pub fn write(&self, out: &mut Vec<u8>, version: ProtocolVersion) {
+        write_notification(out, version, &self.method(), |params| self.put(params));
     }
 
     /// Writes the members of `params`.

@@ -3,15 +3,39 @@
 use std::fmt;
 
 use toolway_protocol::RpcError;
+use toolway_protocol::jsonrpc::Code;
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Any failure of a server or a client.
 ///
-/// It prints one level, in lower case; what lies underneath is its `source()`. Ask it with [`kind`](Error::kind)
-/// or the predicates rather than by its text.
-#[derive(Debug)]
+/// `{}` prints one level, in lower case; what lies underneath is its `source()`. `{:?}` is what a program shows whose
+/// `main` returns it: the same text, and each cause on a line of its own. Ask it with [`kind`](Error::kind) or the
+/// predicates rather than by its text.
+///
+/// ```
+/// use toolway::{Error, ErrorKind};
+///
+/// let cause = std::io::Error::other("no such host");
+/// let error = Error::new(ErrorKind::Transport, "failed to connect").caused_by(cause);
+/// assert_eq!(format!("{error}"), "failed to connect");
+/// assert_eq!(format!("{error:?}"), "failed to connect\ncaused by: no such host");
+/// assert_eq!(error.kind(), ErrorKind::Transport);
+/// ```
+///
+/// Errors of input and output become one with `?`:
+///
+/// ```no_run
+/// use toolway::prelude::*;
+///
+/// #[tokio::main]
+/// async fn main() -> toolway::Result<()> {
+///     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+///     eprintln!("http://{}/mcp", listener.local_addr()?);
+///     Server::new("calculator", "1.0.0").build()?.http().serve(listener).await
+/// }
+/// ```
 pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
@@ -63,6 +87,19 @@ impl Error {
     /// The peer's own error, when it answered with one.
     pub fn rpc(&self) -> Option<&RpcError> {
         self.0.rpc.as_ref()
+    }
+
+    /// The code of the peer's own error, when it answered with one.
+    ///
+    /// ```
+    /// use toolway::{Code, Error, RpcError};
+    ///
+    /// let error = Error::from(RpcError::invalid_params("no such tool: `ad`, did you mean `add`?"));
+    /// assert_eq!(error.code(), Some(Code::INVALID_PARAMS));
+    /// assert_eq!(error.code(), Some(Code(-32602)));
+    /// ```
+    pub fn code(&self) -> Option<Code> {
+        self.rpc().map(|error| error.code)
     }
 
     /// The HTTP status of an answer that held no message.
@@ -124,6 +161,29 @@ impl From<RpcError> for Error {
         let mut refused = Self::new(ErrorKind::PeerRefused, error.to_string());
         refused.0.rpc = Some(error);
         refused
+    }
+}
+
+/// A file, a socket or a pipe failed: [`ErrorKind::Transport`].
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(ErrorKind::Transport, "input or output failed").caused_by(error)
+    }
+}
+
+/// For people, as `main` and `unwrap` show it; `{:#?}` tells how it is built.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return f.debug_tuple("Error").field(&self.0).finish();
+        }
+        write!(f, "{self}")?;
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            write!(f, "\ncaused by: {error}")?;
+            source = error.source();
+        }
+        Ok(())
     }
 }
 

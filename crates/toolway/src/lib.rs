@@ -27,11 +27,33 @@
 //!
 //! # Where next
 //!
-//! - [`Server`]: what it offers, and the doors it opens: stdio, HTTP, any pair of streams.
-//! - [`server::Parameter`] and [`server::IntoToolResult`]: what a tool may take and give back.
+//! What a server offers:
+//!
+//! - [`tool`](macro@tool), [`resource`](macro@resource), [`prompt`](macro@prompt): functions and structs become what their names say.
+//! - [`service`](macro@service): methods of one value do, and share it.
+//! - [`server::Parameter`]: what they may take; [`Ctx`] is the call they are in, [`State`] a value of yours.
+//! - [`server::IntoToolResult`], [`server::IntoResource`], [`server::IntoPrompt`]: what they may give back.
+//! - [`ToolError`], [`ResourceError`], [`PromptError`]: how they fail, and who may know why ([`ErrorPolicy`]).
+//! - [`Completer`], [`Completing`]: how arguments go on while somebody types them.
+//! - [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]: the same without macros, for what is known only at run time.
+//!
+//! The server itself:
+//!
+//! - [`server::ServerBuilder`]: everything that can be said about one;
+//!   [`discover`](server::ServerBuilder::discover) finds what is marked,
+//!   [`nest`](server::ServerBuilder::nest) and [`merge`](server::ServerBuilder::merge) put several together.
+//! - [`Server`]: the doors it opens: [`serve_stdio`](Server::serve_stdio), [`http`](Server::http), which is also a `tower` service,
+//!   [`serve_io`](Server::serve_io) for any pair of streams, [`handle_json`](Server::handle_json) for one message at a time.
+//! - [`Server::add_tool`] and its kin: changes while it runs, which clients hear of.
+//!
+//! The rest:
+//!
 //! - [`Client`]: the other end.
-//! - [`testing`]: both ends joined in memory, over a pipe and over HTTP.
-//! - [`types`]: the protocol's vocabulary; the protocol itself is the crate `toolway_protocol`.
+//! - [`testing`]: both ends joined in memory, over a pipe and over HTTP; calls of nobody for unit tests.
+//! - [`Error`]: what went wrong and whose fault it was.
+//! - [`types`], [`capability`]: the protocol's vocabulary; the protocol itself is the crate `toolway_protocol`.
+//!
+//! The [guides](https://github.com/toolway/toolway/tree/main/docs/guide) tell the same as stories.
 //!
 //! # Features
 //!
@@ -39,7 +61,8 @@
 //! |---|---|---|
 //! | `server` | yes | [`Server`] |
 //! | `stdio` | yes | `Server::serve_stdio` |
-//! | `macros` | yes | `#[tool]` |
+//! | `macros` | yes | `#[tool]`, `#[resource]`, `#[prompt]`, `#[service]` |
+//! | `full-schema` | | arguments and results are checked by every keyword of JSON Schema: `if`, `contains`, `dependentRequired`, … |
 //! | `client` | | [`Client`] |
 //! | `http` | | Streamable HTTP, for whichever of server and client is on |
 //! | `testing` | | [`testing`], with server, client and HTTP |
@@ -48,9 +71,15 @@
 pub mod client;
 mod error;
 #[cfg(feature = "server")]
+mod extensions;
+#[cfg(feature = "server")]
+mod outbound;
+#[cfg(feature = "server")]
 mod panic;
 #[cfg(feature = "server")]
 mod peer;
+#[cfg(feature = "server")]
+pub(crate) mod schema;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "testing")]
@@ -61,37 +90,85 @@ pub mod transport;
 pub use client::Client;
 pub use error::{Chain, Error, ErrorKind, Result};
 #[cfg(feature = "server")]
+pub use extensions::Extensions;
+#[cfg(feature = "server")]
 pub use peer::Peer;
 #[cfg(feature = "server")]
-pub use server::{Ctx, Json, Server, State, ToolError};
+pub use server::{
+    Audio, Complete, Completer, Completing, Ctx, Cursor, Embedded, ErrorPolicy, Extension, File, Filled,
+    Headers, Image, IntoContent, Json, Message, Prompt, PromptEntry, PromptError, Reader, Reading,
+    ResourceEntry, ResourceError, ResourcePage, Run, Server, State, Text, ToolEntry, ToolError, assistant,
+    user,
+};
 #[cfg(feature = "macros")]
-pub use toolway_macros::tool;
-pub use toolway_protocol::{Era, ProtocolVersion, RawJson, RpcError, types};
+pub use toolway_macros::{prompt, resource, service, tool};
+pub use toolway_protocol::jsonrpc::Code;
+pub use toolway_protocol::{Era, Notification, ProtocolVersion, RawJson, RpcError, capability, types};
 
 /// What most programs need: `use toolway::prelude::*`.
 pub mod prelude {
     #[cfg(feature = "client")]
     pub use crate::Client;
-    #[cfg(feature = "macros")]
-    pub use crate::tool;
     #[cfg(feature = "server")]
-    pub use crate::{Ctx, Json, Server, State, ToolError, tools};
+    pub use crate::types::Completion;
+    #[cfg(feature = "server")]
+    pub use crate::{
+        Audio, Complete, Completer, Completing, Ctx, Cursor, Embedded, ErrorPolicy, Extension, Extensions,
+        File, Filled, Headers, Image, Json, Message, Prompt, PromptEntry, PromptError, Reading,
+        ResourceEntry, ResourceError, ResourcePage, Run, Server, State, Text, ToolEntry, ToolError,
+        assistant, prompts, resources, tools, user,
+    };
     pub use crate::{Error, ProtocolVersion};
+    #[cfg(feature = "macros")]
+    pub use crate::{prompt, resource, service, tool};
 }
 
 /// What the macros write refers to; nothing here is for people.
 #[doc(hidden)]
 #[cfg(feature = "server")]
 pub mod __private {
-    pub use crate::server::arguments::{Collected, Slots, fill, read};
-    pub use crate::server::schema::InputSchema;
-    pub use crate::server::{CallFuture, IntoToolResult, Parameter, Scope, States, ToolHandler, respond};
-    pub use crate::types::{Tool, ToolAnnotations};
+    pub use crate::schema::{Arg, Input, InputSchema, input_schema_of};
+    pub use crate::server::arguments::{Arguments, Collected, Slots, fill};
+    pub use crate::server::generated::{
+        bad_arguments, blocking, completers_of, expand, misfit, prompt_argument, prompt_arguments_of,
+    };
+    pub use crate::server::respond::anything::{self, Probe};
+    pub use crate::server::texts::{read_struct, read_texts};
+    pub use crate::server::{
+        About, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Element, Elements,
+        IntoCompletion, IntoPrompt, IntoResource, IntoToolResult, Marked, Offer, Parameter, PromptEntry,
+        PromptFuture, PromptHandler, Provide, ReadFuture, Reading, ResourceDefinition, ResourceEntry,
+        ResourceHandler, Run, Running, Scope, States, ToolEntry, ToolHandler,
+    };
+    pub use crate::types::{
+        Annotations, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, Role, Theme, Tool,
+        ToolAnnotations,
+    };
+    pub use inventory;
     pub use serde;
+    pub use serde_json::{self, json};
     pub use toolway_protocol::RawJson;
+    pub use toolway_protocol::uri_template as values;
 }
 
 /// The programs of the README compile.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// And so do those of the guides.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../../docs/guide/first-server.md")]
+    struct FirstServer;
+    #[doc = include_str!("../../../docs/guide/arguments-and-schemas.md")]
+    struct ArgumentsAndSchemas;
+    #[doc = include_str!("../../../docs/guide/results-and-errors.md")]
+    struct ResultsAndErrors;
+    #[doc = include_str!("../../../docs/guide/resources-and-templates.md")]
+    struct ResourcesAndTemplates;
+    #[doc = include_str!("../../../docs/guide/prompts-and-completions.md")]
+    struct PromptsAndCompletions;
+    #[doc = include_str!("../../../docs/guide/testing.md")]
+    struct Testing;
+}

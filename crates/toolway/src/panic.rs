@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-/// Runs a future and turns a panic inside it into an error.
-pub(crate) async fn catch<F: Future>(future: F) -> Result<F::Output, Panic> {
+/// Starts and runs a future, and turns a panic on the way into an error. Starting it may run somebody else's code too.
+pub(crate) async fn catch<F: Future>(start: impl FnOnce() -> F) -> Result<F::Output, Panic> {
+    let future = catch_unwind(AssertUnwindSafe(start)).map_err(|payload| Panic::new(&*payload))?;
     let mut future = pin!(future);
     // Unwind safety: after a panic the future is never polled again, only dropped.
     std::future::poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {

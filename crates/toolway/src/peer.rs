@@ -6,6 +6,18 @@ use toolway_protocol::types::Implementation;
 use toolway_protocol::{Era, ProtocolVersion};
 
 /// The client that a request came from.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Say who calls.
+/// #[tool]
+/// fn whoami(ctx: &Ctx) -> String {
+///     let peer = ctx.peer();
+///     let name = peer.info.as_ref().map_or("somebody", |info| &info.name);
+///     format!("{name}, who speaks {}", peer.version)
+/// }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Peer {

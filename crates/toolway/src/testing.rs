@@ -1,25 +1,87 @@
 //! Servers and clients joined for tests.
 //!
 //! [`connect`] joins a client to a server with nothing in between. [`each_wire`] runs a test over every way a
-//! message can take: each era, each transport.
+//! message can take: each era, each transport. [`ctx`] is for functions that are called without any of that.
 
 use std::fmt;
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
 
 use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
-use toolway_protocol::{Message, ProtocolVersion};
+use toolway_protocol::{Era, Message, ProtocolVersion};
 
-use crate::client::{Carried, Client, Outgoing, Transport};
+use crate::client::{Carried, Client, Inbox, Outgoing, Transport};
+use crate::outbound::Outbound;
 use crate::panic::catch;
-use crate::server::{Conversation, Server};
+use crate::peer::Peer;
+use crate::server::{Arrival, Conversation, Ctx, Facts, Parameter, Scope, Server, Threshold};
 
 /// Joins a client to a server in this process, in the newest revision.
 ///
 /// # Panics
 ///
 /// When the server refuses the client.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::testing::connect;
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: f64, b: f64) -> f64 {
+///     a + b
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> toolway::Result<()> {
+/// let server = Server::new("calculator", "1.0.0").tools(tools![add]).build()?;
+/// let client = connect(&server).await;
+/// let sum = client.call("add", serde_json::json!({"a": 2, "b": 3})).await?;
+/// assert_eq!(sum.first_text(), Some("5"));
+/// # Ok(())
+/// # }
+/// ```
 pub async fn connect(server: &Server) -> Client {
     join(server, Wire { version: ProtocolVersion::LATEST, link: Link::Direct }).await.0
+}
+
+/// A call of nobody, for a unit test of a function that takes [`Ctx`]: progress and log messages go nowhere, resources of
+/// the server can be read, and the call does not end.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::testing::ctx;
+///
+/// /// The rules of the house.
+/// #[resource("house://rules")]
+/// fn rules() -> &'static str {
+///     "be kind"
+/// }
+///
+/// /// Say the rules, loudly.
+/// #[tool]
+/// async fn shout(ctx: Ctx) -> Result<String, ToolError> {
+///     ctx.progress(1, 2, "reading").await;
+///     let rules = ctx.read_resource("house://rules").await?;
+///     Ok(rules.text().unwrap_or_default().to_uppercase())
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let server = Server::new("house", "1.0.0").resources(resources![rules]).build()?;
+/// assert_eq!(shout(ctx(&server)).await.unwrap(), "BE KIND");
+/// # Ok::<(), toolway::Error>(()) }).unwrap();
+/// ```
+pub fn ctx(server: &Server) -> Ctx {
+    let facts = Facts {
+        peer: Arc::new(Peer::unknown(ProtocolVersion::LATEST)),
+        progress_token: None,
+        threshold: Threshold::Nothing,
+    };
+    // The outer scope would end the call when it goes, the inner one does not.
+    let scope = Scope::new(server.clone(), facts, Arrival::default()).inner();
+    Ctx::absent(&scope).expect("every call has a context")
 }
 
 /// Runs `test` on every wire: the newest revision of each era, called directly, over a pipe and over HTTP,
@@ -51,10 +113,36 @@ pub async fn connect(server: &Server) -> Client {
 ///
 /// When the test does, on the first wire where it does.
 pub async fn each_wire(server: &Server, test: impl AsyncFn(Client)) {
-    for wire in Wire::all() {
+    on(server, Wire::all(), test).await;
+}
+
+/// Runs a test over every wire on which a server can speak unasked and remembers its peer: those of the handshake
+/// era in memory and over a pipe.
+///
+/// # Panics
+///
+/// As [`each_wire`] does.
+pub async fn each_session(server: &Server, test: impl AsyncFn(Client)) {
+    let wires = Wire::all().filter(|wire| wire.link != Link::Http && wire.version.era() == Era::Handshake);
+    on(server, wires, test).await;
+}
+
+/// Runs a test over every wire on which a later request feels what an earlier one has said: all but HTTP in the
+/// handshake era, where requests stand alone.
+///
+/// # Panics
+///
+/// As [`each_wire`] does.
+pub async fn each_memory(server: &Server, test: impl AsyncFn(Client)) {
+    let forgets = |wire: &Wire| wire.link == Link::Http && wire.version.era() == Era::Handshake;
+    on(server, Wire::all().filter(|wire| !forgets(wire)), test).await;
+}
+
+async fn on(server: &Server, wires: impl Iterator<Item = Wire>, test: impl AsyncFn(Client)) {
+    for wire in wires {
         let (client, _guard) = join(server, wire).await;
         assert_eq!(client.protocol_version(), wire.version, "on {wire}");
-        if let Err(panic) = catch(test(client)).await {
+        if let Err(panic) = catch(|| test(client)).await {
             panic!("on {wire}: {panic}");
         }
     }
@@ -111,7 +199,7 @@ impl Drop for Guard {
 async fn join(server: &Server, wire: Wire) -> (Client, Guard) {
     let builder = Client::builder().protocol(wire.version);
     let (client, guard) = match wire.link {
-        Link::Direct => (builder.connect(Direct(Conversation::new(server.clone()))).await, Guard(None)),
+        Link::Direct => (builder.connect(Direct::new(server)).await, Guard(None)),
         Link::Pipe => {
             let (near, far) = tokio::io::duplex(64 << 10);
             let server = server.clone();
@@ -133,22 +221,76 @@ async fn join(server: &Server, wire: Wire) -> (Client, Guard) {
     (client.unwrap_or_else(|error| panic!("on {wire}: the client could not connect: {error}")), guard)
 }
 
-/// Calls the server without any bytes moving.
-struct Direct(Conversation);
+/// A client and a server with nothing in between: a request is a call of a function.
+struct Direct {
+    conversation: Arc<Conversation>,
+    inbox: Arc<OnceLock<Inbox>>,
+    /// Tells of changes.
+    telling: AbortHandle,
+}
 
 impl Direct {
+    fn new(server: &Server) -> Self {
+        let conversation = Arc::new(Conversation::new(server.clone()));
+        let inbox = Arc::new(OnceLock::<Inbox>::new());
+        let (talk, news) = (conversation.clone(), inbox.clone());
+        let telling = tokio::spawn(async move {
+            loop {
+                talk.changed().await;
+                let mut lines = Vec::new();
+                talk.tell(&mut lines);
+                for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                    deliver(&talk, &news, line.to_vec());
+                }
+            }
+        });
+        Self { conversation, inbox, telling: telling.abort_handle() }
+    }
+
     async fn answer(&self, outgoing: Outgoing) -> crate::Result<Option<Message>> {
-        let message = self.0.read(&outgoing.frame).map_err(|rejected| rejected.error)?;
-        if outgoing.id.is_none() {
-            return Ok(None);
+        let message = self.conversation.read(&outgoing.frame).map_err(|rejected| rejected.error)?;
+        let (sender, mut said) = mpsc::channel(16);
+        let listens = Some(Arc::new(Semaphore::new(1)));
+        let arrival = Arrival { outbound: Outbound::to(sender), listens, ..Arrival::default() };
+        let mut work = pin!(self.conversation.serve(message, arrival));
+        let reply = loop {
+            tokio::select! {
+                biased;
+                Some(frame) = said.recv() => deliver(&self.conversation, &self.inbox, frame),
+                reply = &mut work => break reply,
+            }
+        };
+        // What a request has said comes before its answer.
+        while let Ok(frame) = said.try_recv() {
+            deliver(&self.conversation, &self.inbox, frame);
         }
-        let reply = self.0.serve(message).await;
-        Ok(Some(self.0.read(&reply.into()).map_err(|rejected| rejected.error)?))
+        match reply {
+            Some(frame) => {
+                Ok(Some(self.conversation.read(&frame.into()).map_err(|rejected| rejected.error)?))
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+fn deliver(conversation: &Conversation, inbox: &OnceLock<Inbox>, frame: Vec<u8>) {
+    if let (Some(inbox), Ok(message)) = (inbox.get(), conversation.read(&frame.into())) {
+        inbox.take(&message);
     }
 }
 
 impl Transport for Direct {
     fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
         Box::pin(self.answer(outgoing))
+    }
+
+    fn deliver_to(&self, inbox: Inbox) {
+        let _ = self.inbox.set(inbox);
+    }
+}
+
+impl Drop for Direct {
+    fn drop(&mut self) {
+        self.telling.abort();
     }
 }

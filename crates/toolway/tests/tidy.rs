@@ -110,6 +110,7 @@ fn row(path: &str) -> u8 {
         _ if inside.starts_with("server/http/") || inside.starts_with("client/http/") => 4,
         _ if inside.starts_with("server/stdio/")
             || inside.ends_with("/duplex.rs")
+            || inside.ends_with("server/embed.rs")
             || inside == "client/connect.rs" =>
         {
             4

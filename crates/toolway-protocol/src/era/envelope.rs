@@ -3,9 +3,9 @@
 use crate::capability::ClientCapabilities;
 use crate::era::Era;
 use crate::json::{Encode, Members, RawJson, reason};
-use crate::jsonrpc::{Params, RpcError};
+use crate::jsonrpc::{Id, Params, RpcError};
 use crate::meta::Key;
-use crate::types::Implementation;
+use crate::types::{Implementation, LogLevel};
 use crate::version::ProtocolVersion;
 
 /// The per-request `_meta` of the stateless era.
@@ -29,7 +29,9 @@ pub struct Envelope {
     /// Who asks, for display only.
     pub client_info: Option<Implementation>,
     /// Which log messages the request wants.
-    pub log_level: Option<String>,
+    pub log_level: Option<LogLevel>,
+    /// What progress notifications of a request that is sent are to carry.
+    pub progress_token: Option<Id>,
 }
 
 impl Envelope {
@@ -44,6 +46,7 @@ impl Envelope {
             capabilities,
             client_info: Some(client_info),
             log_level: None,
+            progress_token: None,
         }
     }
 
@@ -59,6 +62,8 @@ impl Envelope {
             capabilities: decode_object(Key::ClientCapabilities, Some(&capabilities))?.unwrap_or_default(),
             client_info: decode_object(Key::ClientInfo, params.reserved(Key::ClientInfo).as_ref())?,
             log_level: decode(Key::LogLevel, params.reserved(Key::LogLevel).as_ref())?,
+            // The text of it is enough until somebody has progress to tell.
+            progress_token: None,
         })
     }
 
@@ -80,6 +85,7 @@ impl Envelope {
         members.put(Key::ClientCapabilities.name(), &self.capabilities);
         put_some(members, Key::ClientInfo, self.client_info.as_ref());
         put_some(members, Key::LogLevel, self.log_level.as_ref());
+        put_some(members, Key::ProgressToken, self.progress_token.as_ref());
     }
 }
 

@@ -1,9 +1,8 @@
 //! The codec of the handshake era: how are requests read and replies written in the four older revisions?
 
 use crate::capability::{ClientCapabilities, ServerCapabilities, Settings};
-use crate::jsonrpc::{
-    Code, Id, RpcError, write_bare_result, write_notification, write_request, write_result,
-};
+use crate::jsonrpc::{Code, Id, RpcError, write_bare_result, write_request, write_result};
+use crate::meta::Key;
 use crate::method::Method;
 use crate::notification::Notification;
 use crate::request::{Reply, Request};
@@ -159,10 +158,10 @@ pub fn write_empty(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id) {
 /// assert!(frame.ends_with(br#""params":{"uri":"a://b"}}"#));
 /// ```
 pub fn write_told(out: &mut Vec<u8>, version: ProtocolVersion, news: &Notification) {
-    write_notification(out, version, &news.method(), |params| news.put(params));
+    news.write(out, version);
 }
 
-/// Appends a request.
+/// Appends a request, with the token that its progress is to carry if anybody wants to hear of it.
 ///
 /// ```
 /// use toolway_protocol::era::handshake::write_call;
@@ -170,11 +169,22 @@ pub fn write_told(out: &mut Vec<u8>, version: ProtocolVersion, news: &Notificati
 /// use toolway_protocol::{ProtocolVersion, Request};
 ///
 /// let mut frame = Vec::new();
-/// write_call(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &1.into(), &Request::ListTools(Page::new()));
+/// write_call(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &1.into(), &Request::ListTools(Page::new()), None);
 /// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#);
 /// ```
-pub fn write_call(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, request: &Request) {
-    write_request(out, version, id, &request.method(), |params| request.put(params));
+pub fn write_call(
+    out: &mut Vec<u8>,
+    version: ProtocolVersion,
+    id: &Id,
+    request: &Request,
+    progress_token: Option<&Id>,
+) {
+    write_request(out, version, id, &request.method(), |params| {
+        request.put(params);
+        if let Some(token) = progress_token {
+            params.object("_meta", |meta| meta.put(Key::ProgressToken.name(), token));
+        }
+    });
 }
 
 /// Appends the request that opens a conversation.

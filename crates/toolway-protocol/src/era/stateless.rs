@@ -95,7 +95,7 @@ fn says_type(result: &RawJson) -> bool {
 /// assert!(frame.ends_with(br#""params":{"level":"info","data":"started"}}"#));
 /// ```
 pub fn write_told(out: &mut Vec<u8>, news: &Notification) {
-    write_notification(out, VERSION, &news.method(), |params| news.put(params));
+    news.write(out, VERSION);
 }
 
 /// Appends a notification on the stream that `subscription` opened.

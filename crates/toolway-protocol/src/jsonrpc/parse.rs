@@ -36,10 +36,29 @@ pub enum Incoming {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Rejected {
-    /// The request's id, whenever it could be read.
+    /// The request's id, whenever it could be read; a broken reply has none to give back.
     pub id: Option<Id>,
     /// What to tell the sender.
     pub error: RpcError,
+}
+
+impl Rejected {
+    /// Whether the error is to be sent. A notification has no answer, also when its `params` are wrong
+    /// (JSON-RPC 2.0, 4.1); over HTTP, where every POST has one, the error may be its body.
+    ///
+    /// ```
+    /// use toolway_protocol::json::Limits;
+    /// use toolway_protocol::jsonrpc::parse;
+    ///
+    /// let rejected = |frame: &'static str| parse(&frame.into(), Limits::default()).unwrap_err();
+    /// assert!(!rejected(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":7}"#).wants_answer());
+    /// assert!(rejected(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":7}"#).wants_answer());
+    /// assert!(rejected(r#"{"jsonrpc":"2.0","method":7}"#).wants_answer(), "that is no notification");
+    /// ```
+    pub fn wants_answer(&self) -> bool {
+        // `params` are judged last: whatever has come so far without an id is a notification.
+        self.id.is_some() || self.error.code != Code::INVALID_PARAMS
+    }
 }
 
 /// Most messages that a batch may hold.
@@ -154,8 +173,11 @@ impl Envelope {
 
     fn judge(self, frame: &Bytes) -> Result<Message, Rejected> {
         let id = self.id.map(|span| read_id(span.of(frame)));
+        // A reply has the id of a request of ours; with that in it, the sender would take our error for the
+        // answer to a request of its own.
+        let is_reply = self.method.is_none() && (self.result.is_some() || self.error.is_some());
         let readable = match &id {
-            Some(Ok(id)) => Some(id.clone()),
+            Some(Ok(id)) if !is_reply => Some(id.clone()),
             _ => None,
         };
         let message = self.message(frame, id);

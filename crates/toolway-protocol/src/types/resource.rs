@@ -131,3 +131,10 @@ wire! {
         frame { "resultType", "ttlMs", "cacheScope" }
     }
 }
+
+impl ReadResourceResult {
+    /// The text of the first contents that are text.
+    pub fn text(&self) -> Option<&str> {
+        self.contents.iter().find_map(|contents| contents.text.as_deref())
+    }
+}

@@ -100,6 +100,36 @@ wire! {
     }
 }
 
+/// What the hints mean, said or not.
+impl ToolAnnotations {
+    /// Whether the tool changes nothing; no, unless it says so.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only_hint.unwrap_or(false)
+    }
+
+    /// Whether the tool may destroy something; yes, unless it says otherwise or changes nothing at all.
+    ///
+    /// ```
+    /// use toolway_protocol::types::ToolAnnotations;
+    ///
+    /// assert!(ToolAnnotations::new().is_destructive());
+    /// assert!(!ToolAnnotations::new().with_read_only_hint(true).is_destructive());
+    /// ```
+    pub fn is_destructive(&self) -> bool {
+        !self.is_read_only() && self.destructive_hint.unwrap_or(true)
+    }
+
+    /// Whether calling the tool twice is like calling it once; no, unless it says so.
+    pub fn is_idempotent(&self) -> bool {
+        self.idempotent_hint.unwrap_or(false)
+    }
+
+    /// Whether the tool reaches beyond the server; yes, unless it says otherwise.
+    pub fn is_open_world(&self) -> bool {
+        self.open_world_hint.unwrap_or(true)
+    }
+}
+
 wire! {
     /// How a tool may be run.
     ///

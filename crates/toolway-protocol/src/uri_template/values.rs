@@ -1,5 +1,8 @@
 //! What do variables hold?
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 /// The values of a template's variables, by name, in the order in which they were put in.
 ///
 /// Two of them are equal when the same names hold the same values, in whatever order.
@@ -134,11 +137,21 @@ impl IntoIterator for Values {
 
 impl<N: Into<String>, V: Into<Value>> FromIterator<(N, V)> for Values {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        let mut values = Self::new();
+        // A name may come again, and there may be very many: looking for each among all would take for ever.
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut values: Vec<Value> = Vec::new();
         for (name, value) in pairs {
-            values.insert(name, value);
+            match places.entry(name.into()) {
+                Entry::Occupied(place) => values[*place.get()] = value.into(),
+                Entry::Vacant(place) => {
+                    place.insert(values.len());
+                    values.push(value.into());
+                }
+            }
         }
-        values
+        let mut names: Vec<(String, usize)> = places.into_iter().collect();
+        names.sort_unstable_by_key(|(_, place)| *place);
+        Self(names.into_iter().map(|(name, _)| name).zip(values).collect())
     }
 }
 
@@ -183,5 +196,24 @@ impl From<Vec<String>> for Value {
 impl<const LENGTH: usize> From<[&str; LENGTH]> for Value {
     fn from(list: [&str; LENGTH]) -> Self {
         Self::List(list.map(str::to_owned).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_comes_again_keeps_its_place_and_takes_the_last_value() {
+        let values = Values::from([("b", "1"), ("a", "2"), ("b", "3"), ("c", "4")]);
+        let pairs: Vec<_> = values.iter().map(|(name, value)| (name, value.as_text())).collect();
+        assert_eq!(pairs, [("b", Some("3")), ("a", Some("2")), ("c", Some("4"))]);
+    }
+
+    #[test]
+    fn a_hundred_thousand_names_are_no_work() {
+        // Comparing each with each would be ten thousand million steps, which nobody waits for.
+        let values: Values = (0..100_000).map(|number| (format!("{number:08}"), "")).collect();
+        assert_eq!(values.len(), 100_000);
     }
 }

@@ -11,7 +11,7 @@ use toolway_protocol::era::negotiate::{Verdict, choose, judge_error, judge_statu
 use toolway_protocol::types::Implementation;
 use toolway_protocol::{Era, Id, Method, ProtocolVersion};
 
-use super::transport::{Transport, exchange};
+use super::transport::{Inbox, Transport, exchange};
 use super::{Client, Dress, ServerFacts, Shared, handshake, stateless};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -50,6 +50,8 @@ impl ClientBuilder {
     /// Connects through a transport.
     pub async fn connect(self, transport: impl Transport) -> Result<Client> {
         let transport: Box<dyn Transport> = Box::new(transport);
+        let inbox = Inbox::new();
+        transport.deliver_to(inbox.clone());
         let mut opening = Opening { builder: &self, transport: &*transport, next_id: 0 };
         let (era, server) = match self.pinned.map(|version| (version, version.era())) {
             Some((version, Era::Handshake)) => opening.handshake(version).await?,
@@ -57,7 +59,7 @@ impl ClientBuilder {
             None => opening.discover(ProtocolVersion::LATEST, Fallback::Allowed).await?,
         };
         let next_id = AtomicI64::new(opening.next_id);
-        Ok(Client { shared: Arc::new(Shared { transport, era, server, next_id }) })
+        Ok(Client { shared: Arc::new(Shared { transport, era, server, inbox, next_id }) })
     }
 }
 

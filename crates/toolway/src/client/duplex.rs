@@ -1,7 +1,7 @@
 //! The read loop of one pipe, seen from the client's end.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
@@ -10,7 +10,7 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
 use toolway_protocol::{Id, Message};
 
-use super::transport::{Carried, Outgoing, Transport};
+use super::transport::{Carried, Inbox, Outgoing, Transport};
 use super::{Client, ClientBuilder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::{Line, Lines, MAX_LINE, push_line};
@@ -49,6 +49,7 @@ struct Queued {
 struct Pipe {
     outgoing: mpsc::Sender<Queued>,
     pending: Pending,
+    inbox: Arc<OnceLock<Inbox>>,
     tasks: [AbortHandle; 2],
 }
 
@@ -59,9 +60,10 @@ impl Pipe {
     ) -> Self {
         let pending = Pending::default();
         let (outgoing, queue) = mpsc::channel(MAX_WAITING);
-        let reading = tokio::spawn(read(reader, pending.clone()));
+        let inbox = Arc::new(OnceLock::new());
+        let reading = tokio::spawn(read(reader, pending.clone(), inbox.clone()));
         let writing = tokio::spawn(write(writer, queue));
-        Self { outgoing, pending, tasks: [reading.abort_handle(), writing.abort_handle()] }
+        Self { outgoing, pending, inbox, tasks: [reading.abort_handle(), writing.abort_handle()] }
     }
 
     async fn send(&self, outgoing: Outgoing) -> Result<Option<Message>> {
@@ -85,6 +87,10 @@ impl Transport for Pipe {
     fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
         Box::pin(self.send(outgoing))
     }
+
+    fn deliver_to(&self, inbox: Inbox) {
+        let _ = self.inbox.set(inbox);
+    }
 }
 
 impl Drop for Pipe {
@@ -95,7 +101,7 @@ impl Drop for Pipe {
     }
 }
 
-async fn read(mut reader: impl AsyncRead + Unpin, pending: Pending) {
+async fn read(mut reader: impl AsyncRead + Unpin, pending: Pending, inbox: Arc<OnceLock<Inbox>>) {
     let mut lines = Lines::new(MAX_LINE);
     let mut open = true;
     while open {
@@ -110,7 +116,12 @@ async fn read(mut reader: impl AsyncRead + Unpin, pending: Pending) {
             let Line::Text(frame) = line else { continue };
             match parse(&frame, Limits::default()) {
                 Ok(Incoming::One(message @ Message::Response { .. })) => pending.settle(message),
-                // Nothing has been subscribed to and no question is expected; rubbish on a pipe is skipped.
+                Ok(Incoming::One(message @ Message::Notification { .. })) => {
+                    if let Some(inbox) = inbox.get() {
+                        inbox.take(&message);
+                    }
+                }
+                // No question is expected, and rubbish on a pipe is skipped.
                 _ => tracing::debug!("skipped a line of the server that answers nothing"),
             }
         }

@@ -4,10 +4,10 @@ use toolway_protocol::capability::ClientCapabilities;
 use toolway_protocol::era::handshake::{Initialize, Initialized, write_call, write_initialize};
 use toolway_protocol::jsonrpc::{write_notification, write_request};
 use toolway_protocol::types::Implementation;
-use toolway_protocol::{Era, Id, Method, ProtocolVersion, Request};
+use toolway_protocol::{Era, Id, Method, ProtocolVersion, RawJson, Request};
 
 use super::ServerFacts;
-use super::transport::{Outgoing, Transport, exchange};
+use super::transport::{Outgoing, Transport, exchange, put_params};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A conversation that was opened.
@@ -54,9 +54,9 @@ impl Link {
         self.version
     }
 
-    pub(super) fn request(&self, id: Id, request: &Request) -> Outgoing {
+    pub(super) fn request(&self, id: Id, request: &Request, wants_progress: bool) -> Outgoing {
         let mut frame = Vec::new();
-        write_call(&mut frame, self.version, &id, request);
+        write_call(&mut frame, self.version, &id, request, wants_progress.then_some(&id));
         self.outgoing(frame, Some(id), request.method())
     }
 
@@ -67,9 +67,13 @@ impl Link {
     }
 
     fn initialized(&self) -> Outgoing {
+        self.notification(Method::Initialized, None)
+    }
+
+    pub(super) fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
         let mut frame = Vec::new();
-        write_notification(&mut frame, self.version, &Method::Initialized, |_| {});
-        self.outgoing(frame, None, Method::Initialized)
+        write_notification(&mut frame, self.version, &method, |members| put_params(members, params));
+        self.outgoing(frame, None, method)
     }
 
     fn outgoing(&self, frame: Vec<u8>, id: Option<Id>, method: Method) -> Outgoing {

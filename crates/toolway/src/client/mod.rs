@@ -5,12 +5,14 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `mod.rs` | What may be asked of a server? |
+//! | `mod.rs` | What is a client? |
+//! | `calls.rs` | What may be asked of a server? |
 //! | `connect.rs` | How is a conversation opened, and in which era? |
 //! | `handshake.rs`, `stateless.rs` | How does each era dress a request? |
 //! | `transport.rs` | What must something do to carry messages? |
 //! | `duplex.rs`, `http/` | How do messages travel over a pipe and over HTTP? |
 
+mod calls;
 mod connect;
 mod duplex;
 mod handshake;
@@ -23,15 +25,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::broadcast;
 use toolway_protocol::capability::ServerCapabilities;
-use toolway_protocol::request::{CallTool, Page};
-use toolway_protocol::types::{CallToolResult, Implementation, Tool};
-use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
+use toolway_protocol::types::Implementation;
+use toolway_protocol::{Id, Method, Notification, ProtocolVersion, RawJson, Request};
 
 pub use connect::ClientBuilder;
-pub use transport::{Carried, Outgoing, Transport};
+pub use transport::{Carried, Inbox, Outgoing, Transport};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -59,6 +60,7 @@ struct Shared {
     transport: Box<dyn Transport>,
     era: Dress,
     server: ServerFacts,
+    inbox: Inbox,
     next_id: AtomicI64,
 }
 
@@ -105,40 +107,6 @@ impl Client {
         self.shared.server.instructions.as_deref()
     }
 
-    /// Every tool of the server, page by page.
-    pub async fn tools(&self) -> Result<Vec<Tool>> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Listed {
-            tools: Vec<Tool>,
-            next_cursor: Option<String>,
-        }
-        let mut tools = Vec::new();
-        let mut page = Page::new();
-        // A server whose pages never end, or repeat, is not followed for ever.
-        for _ in 0..MAX_PAGES {
-            let listed: Listed = self.ask(Request::ListTools(page.clone())).await?;
-            tools.extend(listed.tools);
-            if listed.next_cursor.is_none() {
-                return Ok(tools);
-            }
-            if listed.next_cursor == page.cursor {
-                break;
-            }
-            page.cursor = listed.next_cursor;
-        }
-        Err(Error::new(ErrorKind::PeerMisbehaved, "the server's list of tools does not end"))
-    }
-
-    /// Calls a tool. A failure that the tool itself reports is a result with `is_error`.
-    pub async fn call(
-        &self,
-        tool: impl Into<String>,
-        arguments: impl Into<RawJson>,
-    ) -> Result<CallToolResult> {
-        self.ask(Request::CallTool(CallTool::new(tool, Some(arguments.into())))).await
-    }
-
     /// Asks whether the server is there. The stateless era has no such question; there, discovery is asked.
     pub async fn ping(&self) -> Result<()> {
         let id = self.shared.next_id();
@@ -149,16 +117,21 @@ impl Client {
         self.shared.send(outgoing).await.map(drop)
     }
 
-    async fn ask<T: DeserializeOwned>(&self, request: Request) -> Result<T> {
-        let id = self.shared.next_id();
-        let result = match &self.shared.era {
-            Dress::Handshake(link) => self.shared.send(link.request(id, &request)).await?,
-            Dress::Stateless(link) => {
-                let result = self.shared.send(link.request(id, &request)).await?;
-                stateless::complete(&result)?;
-                result
-            }
+    /// What the server tells from now on: progress, log messages, changes.
+    pub fn news(&self) -> News {
+        News(self.shared.inbox.listen())
+    }
+
+    async fn tell(&self, method: Method, params: Option<&RawJson>) -> Result<()> {
+        let outgoing = match &self.shared.era {
+            Dress::Handshake(link) => link.notification(method, params),
+            Dress::Stateless(link) => link.notification(method, params),
         };
+        self.shared.transport.carry(outgoing).await.map(drop)
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, request: Request) -> Result<T> {
+        let result = self.ask_raw(&request).await?;
         let malformed = || {
             let method = request.method();
             Error::new(
@@ -172,10 +145,52 @@ impl Client {
         }
         result.decode().map_err(|error| malformed().caused_by(error))
     }
+
+    /// Sends a request and gives back the result as it came.
+    async fn ask_raw(&self, request: &Request) -> Result<RawJson> {
+        let id = self.shared.next_id();
+        // A server that knows of nobody who wants to hear of progress need not tell of any.
+        let wants_progress = self.shared.inbox.has_listeners();
+        match &self.shared.era {
+            Dress::Handshake(link) => self.shared.send(link.request(id, request, wants_progress)).await,
+            Dress::Stateless(link) => {
+                let result = self.shared.send(link.request(id, request, wants_progress)).await?;
+                stateless::complete(&result)?;
+                Ok(result)
+            }
+        }
+    }
 }
 
-/// Most pages of one list that are read.
-const MAX_PAGES: usize = 1000;
+/// What a server tells unasked, in order. Made by [`Client::news`].
+///
+/// Somebody who does not read misses the oldest when there are more than a thousand.
+#[derive(Debug)]
+pub struct News(broadcast::Receiver<Notification>);
+
+impl News {
+    /// Waits for the next one; nothing comes any more once the client is gone.
+    pub async fn next(&mut self) -> Option<Notification> {
+        loop {
+            match self.0.recv().await {
+                Ok(news) => return Some(news),
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// The next one, if it is there already.
+    pub fn try_next(&mut self) -> Option<Notification> {
+        loop {
+            match self.0.try_recv() {
+                Ok(news) => return Some(news),
+                Err(broadcast::error::TryRecvError::Lagged(_)) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
 
 impl Shared {
     fn next_id(&self) -> Id {

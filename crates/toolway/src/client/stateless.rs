@@ -1,15 +1,19 @@
 //! The stateless era: how does a request describe itself, and what does the server say about itself?
 
+use std::sync::{Mutex, PoisonError};
+
 use serde::Deserialize;
-use toolway_protocol::capability::ClientCapabilities;
+use serde_json::Value;
+use toolway_protocol::capability::{ClientCapabilities, Settings};
 use toolway_protocol::era::Envelope;
 use toolway_protocol::era::stateless::{Discovered, write_bare, write_call};
+use toolway_protocol::jsonrpc::write_notification;
 use toolway_protocol::meta::Key;
-use toolway_protocol::types::Implementation;
+use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 
 use super::ServerFacts;
-use super::transport::Outgoing;
+use super::transport::{Outgoing, put_params};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What every request to one server carries.
@@ -17,6 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) struct Link {
     version: ProtocolVersion,
     envelope: Envelope,
+    log_level: Mutex<Option<LogLevel>>,
 }
 
 impl Link {
@@ -25,17 +30,36 @@ impl Link {
         capabilities: ClientCapabilities,
         info: Implementation,
     ) -> Self {
-        Self { version, envelope: Envelope::new(version, capabilities, info) }
+        Self { version, envelope: Envelope::new(version, capabilities, info), log_level: Mutex::new(None) }
+    }
+
+    /// What later requests say they want to hear of the log.
+    pub(super) fn set_log_level(&self, level: LogLevel) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    fn log_level(&self) -> Option<LogLevel> {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn version(&self) -> ProtocolVersion {
         self.version
     }
 
-    pub(super) fn request(&self, id: Id, request: &Request) -> Outgoing {
-        let name = request.name().map(String::from);
+    pub(super) fn request(&self, id: Id, request: &Request, wants_progress: bool) -> Outgoing {
+        let name = request.name().map(String::from).or_else(|| name_of(request));
+        let mut envelope = self.envelope.clone();
+        envelope.progress_token = wants_progress.then(|| id.clone());
+        envelope.log_level = self.log_level();
         let mut frame = Vec::new();
-        write_call(&mut frame, &id, request, &self.envelope);
+        match request {
+            // What the application put into `_meta` itself is its own affair and goes without it: there is one `_meta`.
+            Request::Other(method, params) => {
+                let request = Request::Other(method.clone(), split_meta(params.as_ref()).0);
+                write_call(&mut frame, &id, &request, &envelope);
+            }
+            request => write_call(&mut frame, &id, request, &envelope),
+        }
         self.outgoing(frame, id, request.method(), name)
     }
 
@@ -45,9 +69,56 @@ impl Link {
         self.outgoing(frame, id, method, None)
     }
 
-    fn outgoing(&self, frame: Vec<u8>, id: Id, method: Method, name: Option<String>) -> Outgoing {
-        Outgoing { frame: frame.into(), id: Some(id), method, name, version: Some(self.version) }
+    pub(super) fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
+        let mut frame = Vec::new();
+        write_notification(&mut frame, self.version, &method, |members| {
+            let (params, own) = split_meta(params);
+            put_params(members, params.as_ref());
+            members.object("_meta", |meta| {
+                self.envelope.put(meta);
+                for (name, value) in own.iter().filter(|(name, _)| !is_reserved(name)) {
+                    meta.put_foreign(name, value);
+                }
+            });
+        });
+        self.outgoing(frame, None, method, None)
     }
+
+    fn outgoing(
+        &self,
+        frame: Vec<u8>,
+        id: impl Into<Option<Id>>,
+        method: Method,
+        name: Option<String>,
+    ) -> Outgoing {
+        Outgoing { frame: frame.into(), id: id.into(), method, name, version: Some(self.version) }
+    }
+}
+
+/// Takes what the caller wrote into `_meta` out of the parameters: an object has it once, and ours goes there too.
+fn split_meta(params: Option<&RawJson>) -> (Option<RawJson>, Settings) {
+    match params.and_then(|params| params.decode().ok()) {
+        Some(Value::Object(mut members)) if members.contains_key("_meta") => {
+            let own = match members.remove("_meta") {
+                Some(Value::Object(own)) => own,
+                _ => Settings::new(),
+            };
+            (Some(Value::Object(members).into()), own)
+        }
+        _ => (params.cloned(), Settings::new()),
+    }
+}
+
+/// Whether a key of `_meta` is one that the protocol fills in.
+fn is_reserved(name: &str) -> bool {
+    name.starts_with("io.modelcontextprotocol/") || name == "progressToken"
+}
+
+/// What a request that was put together by hand is about, if its method says where that stands.
+fn name_of(request: &Request) -> Option<String> {
+    let Request::Other(method, Some(params)) = request else { return None };
+    let params: serde_json::Value = params.decode().ok()?;
+    params[method.facts()?.name_member?].as_str().map(str::to_owned)
 }
 
 /// Reads the reply to `server/discover`.

@@ -3,7 +3,9 @@
 use std::pin::Pin;
 
 use bytes::Bytes;
-use toolway_protocol::{Id, Message, Method, ProtocolVersion, RawJson};
+use tokio::sync::broadcast;
+use toolway_protocol::json::Members;
+use toolway_protocol::{Id, Message, Method, Notification, ProtocolVersion, RawJson};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -30,6 +32,49 @@ pub type Carried<'t> = Pin<Box<dyn Future<Output = Result<Option<Message>>> + Se
 pub trait Transport: Send + Sync + 'static {
     /// Sends a message and waits for the reply, if it is one that gets a reply.
     fn carry(&self, outgoing: Outgoing) -> Carried<'_>;
+
+    /// Says where what the server tells unasked is to go. Called once, before anything is carried.
+    fn deliver_to(&self, inbox: Inbox) {
+        let _ = inbox;
+    }
+}
+
+/// Where notifications of the server go.
+#[derive(Debug, Clone)]
+pub struct Inbox(broadcast::Sender<Notification>);
+
+impl Inbox {
+    pub(super) fn new() -> Self {
+        Self(broadcast::Sender::new(MAX_UNREAD))
+    }
+
+    /// Takes a message of the server. One that is no notification, or that makes no sense, is left alone.
+    pub fn take(&self, message: &Message) {
+        let Message::Notification { method, params } = message else { return };
+        if let Ok(Some(news)) = Notification::decode(method, params) {
+            // Nobody listens: that is what most clients do.
+            let _ = self.0.send(news);
+        }
+    }
+
+    pub(super) fn listen(&self) -> broadcast::Receiver<Notification> {
+        self.0.subscribe()
+    }
+
+    pub(super) fn has_listeners(&self) -> bool {
+        self.0.receiver_count() > 0
+    }
+}
+
+/// How many notifications are kept for somebody who does not read them.
+const MAX_UNREAD: usize = 1024;
+
+/// Writes the members of an object of parameters.
+pub(super) fn put_params(members: &mut Members<'_, '_>, params: Option<&RawJson>) {
+    if let Some(text) = params.filter(|params| params.is_object()) {
+        let text = text.as_bytes();
+        members.splice(text[1..text.len() - 1].trim_ascii());
+    }
 }
 
 /// Sends a request and takes the result out of the reply.

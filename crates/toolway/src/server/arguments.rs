@@ -5,14 +5,18 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::{Map, Value};
 use toolway_protocol::RawJson;
 use toolway_protocol::json::reason;
 
 use super::context::Scope;
+use super::failure::ToolError;
 use super::parameter::Parameter;
-use super::tool_error::ToolError;
+use super::placed::Placed;
+use crate::schema::{Checker, MOST_PROBLEMS, Problem, closest, cut};
 
 /// One place for each parameter of a function. `#[tool]` writes it.
 pub trait Slots: Default {
@@ -32,23 +36,250 @@ pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(
         return Ok(false);
     }
     if slot.replace(P::read(map)?).is_some() {
-        return Err(serde::de::Error::custom("it comes twice"));
+        return Err(twice());
     }
     Ok(true)
 }
 
-/// Reads the arguments of a call.
-pub fn read<S: Slots>(arguments: Option<&RawJson>) -> Result<Collected<S>, ToolError> {
-    let mut collected = Collected { slots: S::default(), problems: Vec::new() };
-    let Some(text) = arguments else { return Ok(collected) };
-    let mut walk = Walk { into: &mut collected, current: None };
-    let outcome = serde_json::Deserializer::from_slice(text.as_bytes()).deserialize_map(&mut walk);
-    if let Err(error) = outcome {
-        let place = walk.current.take().map(|name| format!("argument `{name}`: ")).unwrap_or_default();
-        collected.problems.push(format!("{place}{}", reason(&error)));
-        return Err(collected.error());
+/// What the arguments of a tool must be.
+#[derive(Debug)]
+pub(super) struct Rules {
+    pub(super) checker: Checker,
+    /// The types of the parameters enforce everything that the schema says.
+    pub(super) is_typed: bool,
+    /// Whether `"5"` may stand for 5 where the schema leaves no doubt.
+    pub(super) coerces: bool,
+}
+
+/// The arguments of one call, as they were sent, and the rules that they have to obey.
+///
+/// They are read strictly first. Only if that fails, and only where the schema leaves no doubt, a value is taken for
+/// another: `"5"` for 5, `"[1]"` for a list.
+///
+/// A [`ToolHandler`](super::ToolHandler) gets them and reads them as what it wants:
+///
+/// ```
+/// use toolway::server::{Arguments, CallFuture};
+/// use toolway::types::CallToolResult;
+///
+/// fn call(arguments: Arguments) -> CallFuture {
+///     Box::pin(async move {
+///         let numbers: Vec<f64> = arguments.decode::<std::collections::BTreeMap<String, f64>>()?.into_values().collect();
+///         Ok(CallToolResult::text(numbers.iter().sum::<f64>().to_string()))
+///     })
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Arguments {
+    text: Option<RawJson>,
+    rules: Option<Arc<Rules>>,
+}
+
+impl Arguments {
+    pub(super) fn new(text: Option<RawJson>, rules: Option<Arc<Rules>>) -> Self {
+        Self { text, rules }
     }
-    Ok(collected)
+
+    /// The object as it was sent; nothing was sent if there is none.
+    pub fn json(&self) -> Option<&RawJson> {
+        self.text.as_ref()
+    }
+
+    /// Reads the object as a `T`, after it was checked against the schema. Arguments that were not sent, or are null,
+    /// get the defaults that the schema names.
+    ///
+    /// # Errors
+    ///
+    /// One text that names everything that is wrong, for the model.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
+        self.accept().map(|Whole(value)| value)
+    }
+
+    /// Reads each argument into its place. `#[tool]` uses it.
+    #[doc(hidden)]
+    pub fn read<S: Slots>(&self) -> Result<Collected<S>, ToolError> {
+        let mut collected: Collected<S> = self.accept()?;
+        collected.rules.clone_from(&self.rules);
+        Ok(collected)
+    }
+
+    /// Reads the text as it is if it keeps to the rules, else what it was probably meant to be.
+    fn accept<T: Target>(&self) -> Result<T, ToolError> {
+        let Some(rules) = &self.rules else { return self.strictly().map_err(ToolError::new) };
+        let mut told = None;
+        if T::enforces(rules) && !self.may_ask_for_defaults(rules) {
+            match self.strictly() {
+                Ok(target) => return Ok(target),
+                Err(text) => told = Some(text),
+            }
+        } else {
+            let mut value = self.value()?;
+            if rules.checker.check(&value).is_empty() {
+                // The text says more than the value where numbers are long.
+                let target = if fill_in(&mut value, &rules.checker) { T::of(value) } else { self.strictly() };
+                match target {
+                    Ok(target) => return Ok(target),
+                    Err(text) => told = Some(text),
+                }
+            }
+        }
+        self.leniently(rules, told)
+    }
+
+    /// Reads the text as it is.
+    fn strictly<T: Target>(&self) -> Result<T, String> {
+        match &self.text {
+            Some(text) => T::of(&mut serde_json::Deserializer::from_slice(text.as_bytes())),
+            None => T::of(Value::Object(Map::new())),
+        }
+    }
+
+    /// Reads the arguments after what can be taken for something else was, or says everything that is wrong.
+    fn leniently<T: Target>(&self, rules: &Rules, told: Option<String>) -> Result<T, ToolError> {
+        let mut value = self.value()?;
+        let mut is_changed = rules.coerces && rules.checker.coerce(&mut value);
+        let problems = rules.checker.check(&value);
+        if !problems.is_empty() {
+            return Err(ToolError::new(Problem::join(&problems)));
+        }
+        is_changed |= fill_in(&mut value, &rules.checker);
+        // The schema finds nothing wrong: what the type itself says is all there is to say.
+        match told {
+            Some(text) if !is_changed => Err(ToolError::new(text)),
+            _ => T::of(value).map_err(ToolError::new),
+        }
+    }
+
+    /// Whether a null may stand beside a default, and so mean it. Absent arguments are no matter: places are given their
+    /// defaults later.
+    fn may_ask_for_defaults(&self, rules: &Rules) -> bool {
+        rules.checker.defaults().next().is_some()
+            && self.text.as_ref().is_some_and(|text| text.as_str().contains("null"))
+    }
+
+    /// What was sent, as a value. A name that comes twice is refused, since the value could keep only one of the two.
+    fn value(&self) -> Result<Value, ToolError> {
+        let Some(text) = &self.text else { return Ok(Value::Object(Map::new())) };
+        if text.is_object() {
+            Members::of(&mut serde_json::Deserializer::from_slice(text.as_bytes()))
+                .map(|Members(members)| Value::Object(members))
+                .map_err(ToolError::new)
+        } else {
+            text.decode().map_err(|error| ToolError::new(reason(&error)))
+        }
+    }
+}
+
+/// Puts the defaults in for what was not sent; whether there was anything to put in.
+fn fill_in(value: &mut Value, checker: &Checker) -> bool {
+    let Value::Object(members) = value else { return false };
+    let mut is_changed = false;
+    for (name, default) in checker.defaults() {
+        if members.get(name).is_none_or(Value::is_null) {
+            members.insert(name.to_owned(), default.clone());
+            is_changed = true;
+        }
+    }
+    is_changed
+}
+
+/// What arguments are read into.
+trait Target: Sized {
+    /// Reads them; what is wrong comes back as one text.
+    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String>;
+
+    /// Whether reading enforces every word of the schema.
+    fn enforces(rules: &Rules) -> bool;
+}
+
+impl<S: Slots> Target for Collected<S> {
+    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String> {
+        walk(object)
+    }
+
+    fn enforces(rules: &Rules) -> bool {
+        rules.is_typed
+    }
+}
+
+/// One type for all arguments together.
+struct Whole<T>(T);
+
+impl<T: DeserializeOwned> Target for Whole<T> {
+    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String> {
+        let mut current = None;
+        T::deserialize(Placed { inner: object, current: &mut current })
+            .map(Self)
+            .map_err(|error| placed(current.as_deref(), &error))
+    }
+
+    fn enforces(_: &Rules) -> bool {
+        false
+    }
+}
+
+/// Any object.
+struct Members(Map<String, Value>);
+
+impl Members {
+    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String> {
+        struct Unique<'c>(&'c mut Option<String>);
+
+        impl<'de> Visitor<'de> for Unique<'_> {
+            type Value = Map<String, Value>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of arguments")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Map::new();
+                while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                    if members.contains_key(&name) {
+                        *self.0 = Some(name);
+                        return Err(twice());
+                    }
+                    members.insert(name, value);
+                }
+                Ok(members)
+            }
+        }
+
+        let mut current = None;
+        object
+            .deserialize_map(Unique(&mut current))
+            .map(Self)
+            .map_err(|error| placed(current.as_deref(), &error))
+    }
+}
+
+fn twice<E: serde::de::Error>() -> E {
+    E::custom("it comes twice")
+}
+
+/// What a decoder complained about, with the argument that it was at.
+fn placed(argument: Option<&str>, error: &impl fmt::Display) -> String {
+    let text = error.to_string();
+    // Lines and columns count inside one member and mean nothing to whoever sent the whole message.
+    let text = text.rfind(" at line ").map_or(&*text, |end| &text[..end]);
+    match argument {
+        Some(name) => format!("argument `{}`: {text}", cut(name)),
+        None => text.to_owned(),
+    }
+}
+
+/// Reads an object into places.
+pub(super) fn walk<'de, S: Slots, D: Deserializer<'de>>(object: D) -> Result<Collected<S>, String>
+where
+    D::Error: fmt::Display,
+{
+    let mut collected = Collected::default();
+    let mut walk = Walk { into: &mut collected, current: None };
+    if let Err(error) = object.deserialize_map(&mut walk) {
+        let problem = placed(walk.current.take().as_deref(), &error);
+        collected.problems.push(problem);
+    }
+    if collected.problems.is_empty() { Ok(collected) } else { Err(collected.problems.join("; ")) }
 }
 
 /// The places, filled, and what was wrong on the way.
@@ -57,13 +288,34 @@ pub struct Collected<S> {
     /// The places.
     pub slots: S,
     problems: Vec<String>,
+    /// What the server lacks: no caller can send it, and none is told.
+    lacks: Vec<String>,
+    rules: Option<Arc<Rules>>,
+}
+
+impl<S: Slots> Default for Collected<S> {
+    fn default() -> Self {
+        Self { slots: S::default(), problems: Vec::new(), lacks: Vec::new(), rules: None }
+    }
 }
 
 impl<S: Slots> Collected<S> {
-    /// The parameter for `name`: what the caller sent, or what its type has for nobody sent anything.
-    pub fn take<P: Parameter>(&mut self, name: &str, sent: Option<P>, scope: &Scope) -> Option<P> {
-        match sent.map_or_else(|| P::absent(scope), Ok) {
+    /// The parameter for `name`: what the caller sent, or the default that the schema names, or the one that the
+    /// author wrote, or what its type has for nobody sent anything.
+    pub fn take<P: Parameter>(
+        &mut self,
+        name: &str,
+        sent: Option<P>,
+        default: Option<fn() -> Value>,
+        scope: &Scope,
+    ) -> Option<P> {
+        let value = sent.or_else(|| self.of_schema(name)).or_else(|| P::of_default(&default?()));
+        match value.map_or_else(|| P::absent(scope), Ok) {
             Ok(value) => Some(value),
+            Err(_) if !P::IS_ARGUMENT => {
+                self.lacks.push(format!("`{name}` ({})", std::any::type_name::<P>()));
+                None
+            }
             Err(_) => {
                 self.problems.push(format!("argument `{name}` is missing"));
                 None
@@ -71,16 +323,45 @@ impl<S: Slots> Collected<S> {
         }
     }
 
+    fn of_schema<P: Parameter>(&self, name: &str) -> Option<P> {
+        let (_, default) = self.rules.as_ref()?.checker.defaults().find(|(known, _)| *known == name)?;
+        P::of_default(default)
+    }
+
     /// Whether anything was wrong.
     pub fn is_wrong(&self) -> bool {
-        !self.problems.is_empty()
+        !self.problems.is_empty() || !self.lacks.is_empty()
     }
 
     /// Everything that was wrong.
     pub fn error(&self) -> ToolError {
-        ToolError::new(self.problems.join("; "))
+        match self.lacking() {
+            Some(text) => ToolError::hidden(text),
+            None => ToolError::new(self.problems.join("; ")),
+        }
+    }
+
+    /// Everything that was wrong, as one text for the peer.
+    pub fn text(&self) -> String {
+        match self.lacking() {
+            Some(text) => {
+                tracing::error!(error = text, "a handler failed");
+                UNAVAILABLE.to_owned()
+            }
+            None => self.problems.join("; "),
+        }
+    }
+
+    /// What the server lacks, for its log. Better arguments would not help, so nothing is said about them then.
+    fn lacking(&self) -> Option<String> {
+        let lacks = self.lacks.join(", ");
+        (!lacks.is_empty()).then(|| format!("the call came without what its handler takes: {lacks}"))
     }
 }
+
+/// What a peer is told of a call that the server had not all for.
+pub(super) const UNAVAILABLE: &str =
+    "the server has not all that this needs; its operator finds the cause in the log";
 
 struct Walk<'w, S> {
     into: &'w mut Collected<S>,
@@ -101,6 +382,10 @@ impl<'de, S: Slots> Visitor<'de> for &mut Walk<'_, S> {
                 Ok(false) => {
                     map.next_value::<IgnoredAny>()?;
                     self.into.problems.push(unknown::<S>(&name));
+                    if self.into.problems.len() >= MOST_PROBLEMS {
+                        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                        return Ok(());
+                    }
                 }
                 Err(error) => {
                     self.current = Some(name.into_owned());
@@ -114,8 +399,10 @@ impl<'de, S: Slots> Visitor<'de> for &mut Walk<'_, S> {
 
 fn unknown<S: Slots>(name: &str) -> String {
     let names = S::names();
-    if let Some(name_meant) = closest(name, names.iter().copied()) {
-        return format!("unknown argument `{name}`, did you mean `{name_meant}`?");
+    let meant = closest(name, names.iter().copied());
+    let name = cut(name);
+    if let Some(meant) = meant {
+        return format!("unknown argument `{name}`, did you mean `{meant}`?");
     }
     match names.as_slice() {
         [] => format!("unknown argument `{name}`: this tool takes none"),
@@ -147,49 +434,5 @@ impl<'de> Visitor<'de> for Name {
 
     fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
         Ok(Cow::Owned(name.to_owned()))
-    }
-}
-
-/// The known name that somebody who wrote `name` probably meant.
-pub(super) fn closest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // A peer may send megabytes as a name; nobody misspells that much.
-    if name.len() > 64 {
-        return None;
-    }
-    known
-        .map(|candidate| (distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().min(name.len()) / 4)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
-/// Edits between two names, letter case for free.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.to_lowercase().chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(left != *right);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slip_of_the_pen_is_recognised_and_another_word_is_not() {
-        let known = || ["add", "subtract", "city"].into_iter();
-        assert_eq!(closest("ad", known()), Some("add"));
-        assert_eq!(closest("Add", known()), Some("add"));
-        assert_eq!(closest("substract", known()), Some("subtract"));
-        assert_eq!(closest("weather", known()), None);
-        assert_eq!(closest(&"a".repeat(1 << 20), known()), None);
     }
 }

@@ -1,38 +1,116 @@
-//! What does the author say about the server, and what is wrong with it?
+//! What does the author say about the server?
 
-use std::fmt::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
-use toolway_protocol::capability::{ServerCapabilities, Settings};
-use toolway_protocol::era::stateless::Stamp;
-use toolway_protocol::json::Limits;
-use toolway_protocol::types::Implementation;
+use toolway_protocol::capability::ServerCapabilities;
+use toolway_protocol::types::{CacheHints, CacheScope, Icon, Implementation};
 
-use super::registry::Registry;
+use super::cache::{CachePolicy, Cacheable};
+use super::context::millis;
+use super::cursor::CursorKey;
+use super::discover::{self, Marked};
+use super::elements::{Elements, Provide};
+use super::failure::ErrorPolicy;
+use super::handler::Handler;
+use super::listing::{IntoResourcePage, Lister, lister};
+use super::method::{CustomMethod, IntoReply, custom};
+use super::prompt::PromptEntry;
+use super::resource::{Reader, ResourceEntry, reader};
+use super::respond::IntoResource;
 use super::state::States;
 use super::tool::ToolEntry;
-use super::{Inner, Server};
-use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::MAX_LINE;
 
-/// A server that is being described. Made by [`Server::new`].
+/// A server that is being described. Made by [`Server::new`](super::Server::new).
+///
+/// What it needs is added in any order; [`build`](Self::build) checks it all at once, and so do the doors that build it
+/// themselves: `serve_stdio`, `serve_http`, [`serve_io`](Self::serve_io).
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: f64, b: f64) -> f64 {
+///     a + b
+/// }
+///
+/// let server = Server::new("calculator", "1.0.0")
+///     .title("Calculator")
+///     .instructions("Use `add` for sums.")
+///     .tools(tools![add])
+///     .build()?;
+/// assert_eq!(server.instructions(), Some("Use `add` for sums."));
+/// # Ok::<(), toolway::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct ServerBuilder {
-    info: Implementation,
-    instructions: Option<String>,
-    tools: Vec<ToolEntry>,
-    states: States,
-    max_frame: usize,
+    pub(super) info: Implementation,
+    pub(super) instructions: Option<String>,
+    /// What was added explicitly; it wins over what was found.
+    pub(super) elements: Elements,
+    pub(super) found: Vec<&'static Marked>,
+    pub(super) states: States,
+    /// The values of servers that were merged into this one.
+    pub(super) merged: Vec<Arc<States>>,
+    pub(super) readers: Vec<Reader>,
+    pub(super) listers: Vec<Lister>,
+    pub(super) methods: Vec<(String, CustomMethod)>,
+    pub(super) notifications: Vec<(String, CustomMethod)>,
+    pub(super) errors: ErrorPolicy,
+    pub(super) cache: CachePolicy,
+    pub(super) declared: ServerCapabilities,
+    pub(super) page_size: Option<usize>,
+    pub(super) cursors: Option<CursorKey>,
+    pub(super) strict: bool,
+    pub(super) max_frame: usize,
 }
 
 impl ServerBuilder {
     pub(super) fn new(info: Implementation) -> Self {
-        Self { info, instructions: None, tools: Vec::new(), states: States::default(), max_frame: MAX_LINE }
+        Self {
+            info,
+            instructions: None,
+            elements: Elements::new(),
+            found: Vec::new(),
+            states: States::default(),
+            merged: Vec::new(),
+            readers: Vec::new(),
+            listers: Vec::new(),
+            methods: Vec::new(),
+            notifications: Vec::new(),
+            errors: ErrorPolicy::default(),
+            cache: CachePolicy::default(),
+            declared: ServerCapabilities::default(),
+            page_size: None,
+            cursors: None,
+            strict: false,
+            max_frame: MAX_LINE,
+        }
     }
 
     /// A name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
+        self
+    }
+
+    /// What the server is, for people.
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.info.description = Some(text.into());
+        self
+    }
+
+    /// Where to read more.
+    pub fn website(mut self, url: impl Into<String>) -> Self {
+        self.info.website_url = Some(url.into());
+        self
+    }
+
+    /// Adds a picture.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.info.icons.get_or_insert_default().push(icon);
         self
     }
 
@@ -44,13 +122,414 @@ impl ServerBuilder {
 
     /// Adds tools, usually `tools![add, subtract]`. They are listed in this order.
     pub fn tools(mut self, tools: impl IntoIterator<Item = ToolEntry>) -> Self {
-        self.tools.extend(tools);
+        self.elements.tools.extend(tools);
         self
     }
 
-    /// Adds a value that tools get as a parameter of type [`State<T>`](super::State).
+    /// Adds a tool.
+    pub fn tool(self, tool: ToolEntry) -> Self {
+        self.tools([tool])
+    }
+
+    /// Adds resources and families of them, usually `resources![index, note]`. They are listed in this order.
+    pub fn resources(mut self, resources: impl IntoIterator<Item = ResourceEntry>) -> Self {
+        self.elements.resources.extend(resources);
+        self
+    }
+
+    /// Adds a resource or a family of them.
+    pub fn resource(self, resource: ResourceEntry) -> Self {
+        self.resources([resource])
+    }
+
+    /// Adds prompts, usually `prompts![review]`. They are listed in this order.
+    pub fn prompts(mut self, prompts: impl IntoIterator<Item = PromptEntry>) -> Self {
+        self.elements.prompts.extend(prompts);
+        self
+    }
+
+    /// Adds a prompt.
+    pub fn prompt(self, prompt: PromptEntry) -> Self {
+        self.prompts([prompt])
+    }
+
+    /// Adds every tool, resource and prompt of a value whose `impl` block is marked `#[service]`.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// struct Notes(Vec<&'static str>);
+    ///
+    /// #[service]
+    /// impl Notes {
+    ///     /// How many notes there are.
+    ///     #[tool]
+    ///     fn count(&self) -> usize {
+    ///         self.0.len()
+    ///     }
+    ///
+    ///     /// One note.
+    ///     #[resource("notes://{index}")]
+    ///     fn note(&self, index: usize) -> Option<&'static str> {
+    ///         self.0.get(index).copied()
+    ///     }
+    /// }
+    ///
+    /// let server = Server::new("notes", "1.0.0").service(Notes(vec!["buy milk"])).build()?;
+    /// assert!(server.tool("count").is_some());
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn service(mut self, service: impl Provide) -> Self {
+        self.elements.extend(Arc::new(service).elements());
+        self
+    }
+
+    /// Goes on only under a condition.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Delete everything.
+    /// #[tool(destructive)]
+    /// fn wipe() {}
+    ///
+    /// let is_admin = false;
+    /// let server = Server::new("app", "1.0.0").when(is_admin, |server| server.tools(tools![wipe])).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn when(self, condition: bool, more: impl FnOnce(Self) -> Self) -> Self {
+        if condition { more(self) } else { self }
+    }
+
+    /// Adds everything that another server has, under the same names. Its handlers keep the values it was given with
+    /// [`state`](Self::state) and see those of this server where it has none; [`strict`](Self::strict) stays with its tools.
+    ///
+    /// Two of the same name are a mistake that [`build`](Self::build) reports. Of what the other server says about itself,
+    /// such as its title, its policies and its limits, nothing is taken over.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// struct Unit(&'static str);
+    ///
+    /// /// Say a length.
+    /// #[tool]
+    /// fn length(of: f64, unit: State<Unit>) -> String {
+    ///     format!("{of} {}", unit.0)
+    /// }
+    ///
+    /// fn lengths() -> toolway::server::ServerBuilder {
+    ///     Server::new("lengths", "1.0.0").state(Unit("m")).tools(tools![length])
+    /// }
+    ///
+    /// let server = Server::new("app", "1.0.0").merge(lengths()).build()?;
+    /// assert!(server.tool("length").is_some());
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn merge(self, other: Self) -> Self {
+        self.join(other, |_| {})
+    }
+
+    /// Adds everything that another server has, with `prefix_` before the names of its tools and prompts. URIs stay as they
+    /// are.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Search.
+    /// #[tool]
+    /// fn search(query: &str) -> String {
+    ///     format!("nothing about {query}")
+    /// }
+    ///
+    /// let [files, mails] = ["files", "mails"].map(|name| Server::new(name, "1.0.0").tools(tools![search]));
+    /// let server = Server::new("office", "1.0.0").nest("files", files).nest("mails", mails).build()?;
+    /// assert!(server.tool("files_search").is_some() && server.tool("mails_search").is_some());
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn nest(self, prefix: &str, other: Self) -> Self {
+        self.join(other, |elements| elements.prefix(prefix))
+    }
+
+    fn join(mut self, other: Self, rename: impl Fn(&mut Elements)) -> Self {
+        let Self {
+            mut elements,
+            found,
+            states,
+            merged,
+            mut readers,
+            mut listers,
+            mut methods,
+            mut notifications,
+            strict,
+            ..
+        } = other;
+        let mut found = discover::make(found);
+        let states = Arc::new(states);
+        for elements in [&mut elements, &mut found] {
+            elements.bind(&states);
+            rename(elements);
+        }
+        for reader in &mut readers {
+            reader.bind(&states);
+        }
+        for lister in &mut listers {
+            lister.bind(&states);
+        }
+        for (_, method) in methods.iter_mut().chain(&mut notifications) {
+            method.bind(&states);
+        }
+        elements.extend_missing(found);
+        if strict {
+            elements.tools.iter_mut().for_each(ToolEntry::strict);
+        }
+        self.elements.extend(elements);
+        // What a merged server has none of, the one it was merged into may have.
+        for inner in merged {
+            inner.fall_back_to(&states);
+        }
+        self.merged.push(states);
+        self.readers.extend(readers);
+        self.listers.extend(listers);
+        self.methods.extend(methods);
+        self.notifications.extend(notifications);
+        self
+    }
+
+    /// Adds a value that handlers get as a parameter of type [`State<T>`](super::State).
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.states.insert(value);
+        self
+    }
+
+    /// Reads every resource that is listed but has no handler of its own, and any other URI. The handler takes
+    /// [`Reading`](super::Reading) and whatever else handlers take, and returns what resources return; `None` means that
+    /// there is no such resource.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::types::Resource;
+    ///
+    /// let server = Server::new("motd", "1.0.0")
+    ///     .resource(ResourceEntry::described_only(Resource::new("motd://today", "motd")))
+    ///     .read_resource(|reading: Reading| async move {
+    ///         (reading.uri == "motd://today").then_some("be kind")
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn read_resource<P: 'static, H: Handler<P>>(mut self, handler: H) -> Self
+    where
+        H::Output: IntoResource,
+    {
+        self.readers.push(reader(handler));
+        self
+    }
+
+    /// Lists resources that are not registered, after those that are. The handler takes [`Cursor`](super::Cursor) and
+    /// returns a [`ResourcePage`](super::ResourcePage), or a list if one page is all; what it gives as the next cursor
+    /// comes back to it, signed on the way.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    /// use toolway::types::Resource;
+    ///
+    /// async fn days(Cursor(cursor): Cursor) -> ResourcePage {
+    ///     let first: u32 = cursor.and_then(|cursor| cursor.parse().ok()).unwrap_or(1);
+    ///     let resources = (first..=31).take(10).map(|day| Resource::new(format!("days://{day}"), format!("day {day}")));
+    ///     ResourcePage { resources: resources.collect(), next: (first <= 21).then(|| (first + 10).to_string()) }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("calendar", "1.0.0")
+    ///     .list_resources(days)
+    ///     .read_resource(|reading: Reading| async move { reading.uri.strip_prefix("days://").map(str::to_owned) })
+    ///     .build()?;
+    /// let client = connect(&server).await;
+    /// assert_eq!(client.resources().await?.len(), 31);
+    /// assert_eq!(client.read_resource("days://7").await?.text(), Some("7"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn list_resources<P: 'static, H: Handler<P>>(mut self, handler: H) -> Self
+    where
+        H::Output: IntoResourcePage,
+    {
+        self.listers.push(lister(handler));
+        self
+    }
+
+    /// Adds a JSON-RPC method of your own. The handler's argument is the whole of `params`.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Sum {
+    ///     a: i64,
+    ///     b: i64,
+    /// }
+    ///
+    /// let server =
+    ///     Server::new("app", "1.0.0").method("acme/sum", |sum: Sum| async move { sum.a + sum.b }).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn method<P: 'static, H: Handler<P>>(mut self, name: impl Into<String>, handler: H) -> Self
+    where
+        H::Output: IntoReply,
+    {
+        self.methods.push((name.into(), custom(handler)));
+        self
+    }
+
+    /// Hears a notification of your own. Nothing is answered.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Seen {
+    ///     pages: u32,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("app", "1.0.0")
+    ///     .state(AtomicU32::new(0))
+    ///     .notification("acme/seen", |seen: Seen, pages: State<AtomicU32>| async move {
+    ///         pages.fetch_add(seen.pages, Ordering::Relaxed);
+    ///     })
+    ///     .build()?;
+    /// connect(&server).await.notify("acme/seen", serde_json::json!({"pages": 3})).await?;
+    /// assert_eq!(server.state::<AtomicU32>().unwrap().load(Ordering::Relaxed), 3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn notification<P: 'static, H: Handler<P, Output = ()>>(
+        mut self,
+        name: impl Into<String>,
+        handler: H,
+    ) -> Self {
+        self.notifications.push((name.into(), custom(handler)));
+        self
+    }
+
+    /// What peers are told of errors that were not meant for them.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// let policy = if cfg!(debug_assertions) { ErrorPolicy::Verbose } else { ErrorPolicy::Hidden };
+    /// let server = Server::new("app", "1.0.0").errors(policy).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn errors(mut self, policy: ErrorPolicy) -> Self {
+        self.errors = policy;
+        self
+    }
+
+    /// Takes no `"5"` for 5: arguments are what the schema says, to the letter.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    ///
+    /// /// Double a number.
+    /// #[tool]
+    /// fn double(n: i64) -> i64 {
+    ///     2 * n
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let lenient = connect(&Server::new("app", "1.0.0").tools(tools![double]).build()?).await;
+    /// let strict = connect(&Server::new("app", "1.0.0").tools(tools![double]).strict().build()?).await;
+    /// let sent = serde_json::json!({"n": "5"});
+    /// assert_eq!(lenient.call("double", sent.clone()).await?.first_text(), Some("10"));
+    /// assert!(strict.call("double", sent).await?.is_error());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// How many entries a page of a list has at most. Without it each list is one page: many clients read only the first.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let tools = (0..25).map(|number| ToolEntry::from_fn(format!("tool-{number}"), || async { "done" }));
+    /// let server = Server::new("many", "1.0.0").tools(tools).page_size(10).build()?;
+    /// // Our client reads on to the last page.
+    /// assert_eq!(connect(&server).await.tools().await?.len(), 25);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn page_size(mut self, entries: usize) -> Self {
+        self.page_size = Some(entries);
+        self
+    }
+
+    /// Makes cursors good on every server that has the same secret, and after a restart. Without it each server has a
+    /// random key of its own.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// let secret = std::env::var("CURSOR_SECRET").unwrap_or_else(|_| "only for tests".to_owned());
+    /// let server = Server::new("many", "1.0.0").page_size(100).cursor_secret(secret).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn cursor_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
+        self.cursors = Some(CursorKey::from_secret(secret.as_ref()));
+        self
+    }
+
+    /// How long answers of one kind may be kept, and by whom.
+    ///
+    /// One answer can say otherwise with [`Ctx::cache`](super::Ctx::cache).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolway::prelude::*;
+    /// use toolway::server::Cacheable;
+    /// use toolway::types::CacheScope;
+    ///
+    /// let server = Server::new("app", "1.0.0")
+    ///     .cache(Cacheable::Tools, Duration::from_secs(3600), CacheScope::Public)
+    ///     .cache(Cacheable::Contents, Duration::from_secs(60), CacheScope::Private)
+    ///     .build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn cache(mut self, kind: Cacheable, ttl: Duration, scope: CacheScope) -> Self {
+        self.cache.set(kind, CacheHints::new(millis(ttl), scope));
+        self
+    }
+
+    /// Says what the server can do, whatever it has. What it has is added by itself; this is for capabilities that will
+    /// only be used later, such as tools that are added to a running server, and for experimental ones.
+    ///
+    /// ```
+    /// use toolway::capability::{ServerCapabilities, Settings};
+    /// use toolway::prelude::*;
+    ///
+    /// let later = ServerCapabilities::new().with_tools(Settings::new());
+    /// let server = Server::new("plugins", "1.0.0").capabilities(later).build()?;
+    /// assert!(server.capabilities().tools.is_some());
+    /// server.add_tool(ToolEntry::from_fn("plugin", || async { "here I am" }))?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn capabilities(mut self, declared: ServerCapabilities) -> Self {
+        self.declared = declared;
         self
     }
 
@@ -58,44 +537,5 @@ impl ServerBuilder {
     pub fn max_message(mut self, bytes: usize) -> Self {
         self.max_frame = bytes;
         self
-    }
-
-    /// Checks everything and makes the server.
-    ///
-    /// # Errors
-    ///
-    /// One error that lists every mistake found.
-    pub fn build(self) -> Result<Server> {
-        let mut mistakes = Vec::new();
-        if self.info.name.is_empty() {
-            mistakes.push("the server's name is empty".to_owned());
-        }
-        for tool in &self.tools {
-            tool.check(&self.states, &mut mistakes);
-        }
-        let registry = Registry::new(self.tools, &mut mistakes);
-        if !mistakes.is_empty() {
-            let mut message = format!("the server {:?} cannot be built", self.info.name);
-            for mistake in &mistakes {
-                write!(message, "\n  - {mistake}").expect("writing to a string cannot fail");
-            }
-            return Err(Error::new(ErrorKind::Misuse, message));
-        }
-        let mut capabilities = ServerCapabilities::default();
-        if !registry.is_empty() {
-            capabilities.tools = Some(Settings::new());
-        }
-        Ok(Server {
-            inner: Arc::new(Inner {
-                stamp: Stamp::new(&self.info),
-                info: self.info,
-                instructions: self.instructions,
-                capabilities,
-                registry,
-                states: self.states,
-                limits: Limits::default(),
-                max_frame: self.max_frame,
-            }),
-        })
     }
 }

@@ -1,8 +1,8 @@
 //! One two-way pipe: lines come in, lines go out, both eras at once.
 //!
 //! Everything happens in one task. A request is polled once in place, and most are done then; only one that
-//! has to wait becomes a task of its own. Nothing is sent through channels: a finished task hands its frame
-//! back by returning it. Output is written while input is read, and when a peer does not read its answers,
+//! has to wait becomes a task of its own. A finished task hands its frame back by returning it; only what a handler says
+//! while it runs goes through a queue. Output is written while input is read, and when a peer does not read its answers,
 //! reading stops too, so memory is bounded by configuration and not by the peer.
 
 use std::collections::HashMap;
@@ -14,23 +14,33 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::era::{Claim, Door, classify};
 use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
+use super::changes::Listener;
+use super::context::Arrival;
+use super::failure::busy;
 use super::handshake::{self, Session};
 use super::{Server, ServerBuilder, stateless};
 use crate::error::{Error, ErrorKind, Result};
+use crate::outbound::Outbound;
 use crate::transport::frame::{Line, Lines, push_line};
 
 /// How much output may wait before input is left alone.
 const MAX_WAITING: usize = 1 << 20;
 /// How many requests of one pipe may run at the same time.
 const MAX_RUNNING: usize = 256;
+/// How many streams of changes one pipe may have.
+const MAX_LISTENS: usize = 32;
+/// How many notifications of running requests may wait.
+const MAX_SAID: usize = 64;
 /// How long running requests may take after the input has ended.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -68,9 +78,16 @@ struct Pipe<R, W> {
     lines: Lines,
     out: Out,
     conversation: Arc<Conversation>,
-    running: JoinSet<(Id, Vec<u8>)>,
+    running: JoinSet<Option<Vec<u8>>>,
     /// The running requests by id, to cancel them.
     handles: HashMap<Id, AbortHandle>,
+    /// The ids of the requests that are tasks.
+    ids: HashMap<task::Id, Id>,
+    listens: Arc<Semaphore>,
+    /// What handlers say while they run. Bounded: one that says more than the peer reads has to wait.
+    said: mpsc::Receiver<Vec<u8>>,
+    outbound: Outbound,
+    closing: Arc<CancellationToken>,
     open: bool,
     /// When the pipe is given up, once the input has ended.
     deadline: Instant,
@@ -86,7 +103,11 @@ struct Out {
 
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     fn new(server: Server, reader: R, writer: W) -> Self {
+        let (sender, said) = mpsc::channel(MAX_SAID);
         Self {
+            said,
+            outbound: Outbound::to(sender),
+            closing: Arc::default(),
             reader,
             writer,
             lines: Lines::new(server.inner.max_frame),
@@ -94,6 +115,8 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             conversation: Arc::new(Conversation::new(server)),
             running: JoinSet::new(),
             handles: HashMap::new(),
+            ids: HashMap::new(),
+            listens: Arc::new(Semaphore::new(MAX_LISTENS)),
             open: true,
             deadline: Instant::now(),
         }
@@ -119,8 +142,9 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
+    /// Whether more may be read and said. What runs does not count: cancels, pings and answers must always come through.
     fn has_room(&self) -> bool {
-        self.out.waiting.len() < MAX_WAITING && self.running.len() < MAX_RUNNING
+        self.out.waiting.len() < MAX_WAITING
     }
 
     /// Waits for whichever comes first: room to write, a finished request, more input.
@@ -129,17 +153,18 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         tokio::select! {
             biased;
             written = self.out.write(&mut self.writer), if !self.out.is_done() => written?,
-            Some(done) = self.running.join_next(), if !self.running.is_empty() => {
+            Some(done) = self.running.join_next_with_id(), if !self.running.is_empty() => match done {
+                Ok((task, frame)) => self.finish(Some(task), frame),
                 // A cancelled request has no answer. A panic outside of user code is ours; it costs this answer.
-                if let Ok((id, frame)) = done {
-                    self.handles.remove(&id);
-                    push_line(&mut self.out.waiting, &frame);
-                }
-            }
+                Err(error) => self.finish(Some(error.id()), None),
+            },
+            Some(frame) = self.said.recv(), if has_room => push_line(&mut self.out.waiting, &frame),
+            () = self.conversation.changed(), if has_room => self.conversation.tell(&mut self.out.waiting),
             more = self.lines.fill(&mut self.reader), if self.open && has_room => {
                 self.open = more?;
                 if !self.open {
                     self.deadline = Instant::now() + GRACE;
+                    self.closing.cancel();
                 }
             }
             () = tokio::time::sleep_until(self.deadline), if !self.open => return Ok(Step::End),
@@ -157,34 +182,69 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         };
         let message = match self.conversation.read(&frame) {
             Ok(message) => message,
-            Err(rejected) => return self.refuse(&rejected),
+            Err(rejected) if rejected.wants_answer() => return self.refuse(&rejected),
+            Err(_) => return,
         };
         match &message {
-            Message::Request { id, .. } => self.start(id.clone(), message).await,
+            Message::Request { id, .. } => self.start(Some(id.clone()), message).await,
             Message::Notification { method: Method::Cancelled, params } => self.cancel(params),
-            Message::Notification { method, .. } => self.conversation.hear(method),
+            Message::Notification { .. } => self.start(None, message).await,
             // We have asked nothing that could be answered.
             Message::Response { .. } => {}
         }
     }
 
     /// Runs a request, in place if it is quick.
-    async fn start(&mut self, id: Id, request: Message) {
-        if self.handles.contains_key(&id) {
+    async fn start(&mut self, id: Option<Id>, message: Message) {
+        if let Some(id) = &id
+            && self.handles.contains_key(id)
+        {
             let error = RpcError::invalid_request("a request with this id is still running");
-            return self.refuse(&Rejected { id: Some(id), error });
+            return self.refuse(&Rejected { id: Some(id.clone()), error });
+        }
+        if self.running.len() >= MAX_RUNNING && !is_quick(&message) {
+            // A notification has no answer that could say so.
+            if let Some(id) = id {
+                let error = busy("too many requests of this connection are running");
+                self.refuse(&Rejected { id: Some(id), error });
+            }
+            return;
         }
         let conversation = self.conversation.clone();
-        let mut work: Pin<Box<dyn Future<Output = Vec<u8>> + Send>> =
-            Box::pin(async move { conversation.serve(request).await });
+        let arrival = Arrival {
+            outbound: self.outbound.clone(),
+            closing: Some(self.closing.clone()),
+            listens: Some(self.listens.clone()),
+            ..Arrival::default()
+        };
+        let mut work: Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>> =
+            Box::pin(async move { conversation.serve(message, arrival).await });
         let first = std::future::poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
         match first {
-            Poll::Ready(frame) => push_line(&mut self.out.waiting, &frame),
+            Poll::Ready(frame) => self.finish(None, frame),
             Poll::Pending => {
-                let task_id = id.clone();
-                let handle = self.running.spawn(async move { (task_id, work.await) });
-                self.handles.insert(id, handle);
+                let handle = self.running.spawn(work);
+                if let Some(id) = id {
+                    self.ids.insert(handle.id(), id.clone());
+                    self.handles.insert(id, handle);
+                }
             }
+        }
+    }
+
+    /// What a request has said comes before its answer.
+    fn finish(&mut self, task: Option<task::Id>, frame: Option<Vec<u8>>) {
+        while let Ok(said) = self.said.try_recv() {
+            push_line(&mut self.out.waiting, &said);
+        }
+        // The id may be in use again by another request, if this one was cancelled.
+        if let Some(id) = task.and_then(|task| self.ids.remove(&task))
+            && self.handles.get(&id).map(AbortHandle::id) == task
+        {
+            self.handles.remove(&id);
+        }
+        if let Some(frame) = frame {
+            push_line(&mut self.out.waiting, &frame);
         }
     }
 
@@ -200,6 +260,17 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         if let Some(handle) = cancelled.and_then(|id| self.handles.remove(&id)) {
             handle.abort();
         }
+    }
+}
+
+/// Whether a message is answered at once whatever else runs.
+fn is_quick(message: &Message) -> bool {
+    match message {
+        Message::Request { method, .. } => {
+            matches!(method, Method::Ping | Method::Initialize | Method::Discover)
+        }
+        Message::Notification { method, .. } => *method == Method::Initialized,
+        Message::Response { .. } => true,
     }
 }
 
@@ -249,15 +320,29 @@ pub(crate) struct Conversation {
     opened: OnceLock<Session>,
     unopened: Session,
     lifecycle: Mutex<Lifecycle>,
+    listener: Option<Arc<Listener>>,
 }
 
 impl Conversation {
+    /// A conversation that hears of changes.
     pub(crate) fn new(server: Server) -> Self {
+        let listener = server.inner.changes.listen();
+        Self::with(server, Some(listener))
+    }
+
+    /// A conversation with somebody who cannot be told anything.
+    pub(crate) fn deaf(server: Server) -> Self {
+        Self::with(server, None)
+    }
+
+    fn with(server: Server, listener: Option<Arc<Listener>>) -> Self {
         Self {
             server,
             opened: OnceLock::new(),
-            unopened: Session::unopened(Lifecycle::default().version()),
+            // Nobody who has not opened a conversation is told anything.
+            unopened: Session::unopened(Lifecycle::default().version(), None),
             lifecycle: Mutex::default(),
+            listener,
         }
     }
 
@@ -265,10 +350,25 @@ impl Conversation {
         self.lifecycle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a notification.
-    pub(crate) fn hear(&self, method: &Method) {
-        if *method == Method::Initialized {
-            self.lifecycle().initialized();
+    /// Waits until there may be something to tell.
+    pub(crate) async fn changed(&self) {
+        match &self.listener {
+            Some(listener) => listener.changed().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Appends a line for each change. Only a conversation that was opened by a handshake hears of them unasked, and only
+    /// once the client has said that it is ready; until then they are kept.
+    pub(crate) fn tell(&self, out: &mut Vec<u8>) {
+        let (Some(session), Some(listener)) = (self.opened.get(), &self.listener) else { return };
+        if !self.lifecycle().may_tell(&Method::ToolsChanged) {
+            return;
+        }
+        for news in listener.take() {
+            let mut frame = Vec::new();
+            news.write(&mut frame, session.version());
+            push_line(out, &frame);
         }
     }
 
@@ -282,26 +382,50 @@ impl Conversation {
         }
     }
 
-    /// Answers one request; other messages have no answer.
-    pub(crate) async fn serve(&self, message: Message) -> Vec<u8> {
+    /// Takes one message; only requests have an answer.
+    pub(crate) async fn serve(&self, message: Message, arrival: Arrival) -> Option<Vec<u8>> {
         let claim = classify(&message, Door::Pipe);
-        let Message::Request { id, method, params } = message else { return Vec::new() };
-        match claim {
-            Ok(Claim::Stateless(Some(envelope))) => {
-                stateless::serve(&self.server, &id, &method, &params, envelope).await.0
+        match message {
+            Message::Request { id, method, params } => Some(match claim {
+                Ok(Claim::Stateless(Some(envelope))) => {
+                    stateless::serve(&self.server, &id, &method, &params, envelope, arrival).await.0
+                }
+                Ok(Claim::Handshake(_)) if method == Method::Initialize => self.open(&id, &params),
+                Ok(Claim::Handshake(_) | Claim::Stateless(None)) => {
+                    handshake::serve(&self.server, self.session(), &id, &method, &params, arrival).await
+                }
+                Err(error) => failed(&id, &error),
+            }),
+            Message::Notification { method: Method::Initialized, .. } => {
+                self.lifecycle().initialized();
+                if let Some(listener) = &self.listener {
+                    listener.rouse();
+                }
+                None
             }
-            Ok(Claim::Handshake(_)) if method == Method::Initialize => self.open(&id, &params),
-            Ok(Claim::Handshake(_) | Claim::Stateless(None)) => {
-                let session = self.opened.get().unwrap_or(&self.unopened);
-                handshake::serve(&self.server, session, &id, &method, &params).await
+            Message::Notification { method, params } if self.server.hears(&method) => {
+                match claim {
+                    Ok(Claim::Stateless(envelope)) => {
+                        stateless::hear(&self.server, &method, &params, envelope, arrival).await;
+                    }
+                    Ok(Claim::Handshake(_)) => {
+                        handshake::hear(&self.server, self.session(), &method, &params, arrival).await;
+                    }
+                    Err(_) => {}
+                }
+                None
             }
-            Err(error) => failed(&id, &error),
+            Message::Notification { .. } | Message::Response { .. } => None,
         }
+    }
+
+    fn session(&self) -> &Session {
+        self.opened.get().unwrap_or(&self.unopened)
     }
 
     fn open(&self, id: &Id, params: &Params) -> Vec<u8> {
         let mut lifecycle = self.lifecycle();
-        match handshake::initialize(&self.server, &mut lifecycle, id, params) {
+        match handshake::initialize(&self.server, &mut lifecycle, id, params, self.listener.clone()) {
             Ok((frame, session)) => {
                 self.opened.get_or_init(|| session);
                 frame

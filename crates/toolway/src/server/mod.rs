@@ -1,58 +1,122 @@
 //! Servers: from functions to answers.
 //!
-//! A [`Server`] is a set of tools and a few facts about itself. It knows no wire: the doors
-//! ([`serve_stdio`](Server::serve_stdio), [`serve_io`](Server::serve_io), [`http`](Server::http)) turn bytes
-//! into calls, and every call takes the same way through the router to the function.
+//! A [`Server`] is a set of tools, resources and prompts and a few facts about itself. It knows no wire: the doors
+//! ([`serve_stdio`](Server::serve_stdio), [`serve_io`](Server::serve_io), [`http`](Server::http),
+//! [`handle_json`](Server::handle_json)) turn bytes into calls, and every call takes the same way through the router to
+//! the function.
+//!
+//! | to | see |
+//! |---|---|
+//! | describe a server | [`ServerBuilder`], made by [`Server::new`] |
+//! | give it something | [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]; [`Provide`] for all three at once |
+//! | write a handler without a macro | [`Handler`], [`ToolHandler`], [`ResourceHandler`], [`PromptHandler`] |
+//! | know what a handler may take | [`Parameter`]: [`Ctx`], [`State`], [`Extension`], [`Headers`], and whatever can be deserialized |
+//! | know what it may return | [`IntoToolResult`], [`IntoResource`], [`IntoPrompt`], [`IntoCompletion`], [`IntoResourcePage`], [`IntoReply`] |
+//! | fail | [`ToolError`], [`ResourceError`], [`PromptError`]; [`ErrorPolicy`] says what peers learn of the rest |
+//! | speak while it runs | [`Ctx::progress`], [`Ctx::log`] |
+//! | change what the server has | [`Server::add_tool`] and its kin, [`Server::resource_updated`] |
+//! | let answers be kept | [`Cacheable`], [`Ctx::cache`] |
+//!
+//! Names that only what the macros write needs ([`Offer`], [`Marked`], [`Element`]) are public because that code stands in
+//! other crates.
+//!
+//! # Inside
 //!
 //! | file | question |
 //! |---|---|
-//! | `builder.rs` | What does the author say about the server, and what is wrong with it? |
+//! | `builder.rs`, `elements.rs`, `discover.rs`, `build.rs` | What does the author give to the server? |
+//! | `registry.rs`, `cursor.rs`, `listing.rs` | What is there, and how is it listed? |
+//! | `live.rs`, `changes.rs` | What may change while it runs, and who hears of it? |
 //! | `router.rs` | Which part of the server answers a request? |
-//! | `registry.rs` | Which tools are there? |
-//! | `tool.rs` | What is a tool to the server? |
-//! | `arguments.rs`, `parameter.rs`, `schema.rs` | How does JSON become the parameters of a function? |
-//! | `respond.rs`, `tool_error.rs` | How does what it returns become a result? |
-//! | `context.rs`, `state.rs` | What may a function ask for besides its arguments? |
+//! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
+//! | `handler.rs`, `parameter.rs`, `arguments.rs`, `placed.rs`, `texts.rs` | How does what was sent become the parameters of a function? |
+//! | `respond/`, `failure.rs` | How does what it returns become a result? |
+//! | `context.rs`, `log.rs`, `extract.rs`, `state.rs`, `cache.rs` | What may it ask for and say meanwhile? |
 //! | `handshake/`, `stateless/` | What does each era add? |
-//! | `duplex.rs`, `stdio/`, `http/` | How do messages come in and go out? |
+//! | `duplex.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
 
 pub(crate) mod arguments;
+mod build;
 mod builder;
+mod cache;
+mod changes;
+mod completion;
 mod context;
+mod cursor;
+mod discover;
 mod duplex;
+mod elements;
+mod embed;
+mod extract;
+mod failure;
+pub(crate) mod generated;
+mod handler;
 mod handshake;
 #[cfg(feature = "http")]
 pub mod http;
+mod listing;
+mod live;
+mod log;
+mod method;
 mod parameter;
+mod placed;
+mod prompt;
 mod registry;
-mod respond;
+mod resource;
+pub(crate) mod respond;
 mod router;
-pub(crate) mod schema;
 mod state;
 mod stateless;
 #[cfg(feature = "stdio")]
 mod stdio;
+pub(crate) mod texts;
 mod tool;
-mod tool_error;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::era::stateless::Stamp;
 use toolway_protocol::json::Limits;
 use toolway_protocol::types::Implementation;
 
+pub use crate::schema::Generator;
+pub use arguments::Arguments;
 pub use builder::ServerBuilder;
-pub use context::{Ctx, Scope};
-#[cfg(feature = "testing")]
-pub(crate) use duplex::Conversation;
+pub use cache::Cacheable;
+pub use completion::{Complete, Completer, Completers, Completing, IntoCompletion};
+pub use context::{Amount, Ctx, Scope};
+pub use discover::{Element, Marked};
+pub use elements::{Elements, Provide};
+pub use extract::{Extension, Headers};
+pub use failure::{BoxError, ErrorPolicy, PromptError, ResourceError, ToolError};
+pub use handler::{Handler, Running};
+pub use listing::{Cursor, IntoResourcePage, ResourcePage};
+pub use log::Log;
+pub use method::IntoReply;
 pub use parameter::{Missing, Parameter};
-pub use respond::{IntoToolResult, Json, respond};
-pub use schema::Generator;
+pub use prompt::{Filled, PromptEntry, PromptFuture, PromptHandler};
+pub use resource::{ReadFuture, Reading, ResourceDefinition, ResourceEntry, ResourceHandler};
+pub use respond::{
+    About, Audio, Embedded, File, Image, IntoBlocks, IntoContent, IntoPrompt, IntoResource, IntoToolResult,
+    Json, Message, Prompt, Reader, Text, assistant, respond, user,
+};
 pub use state::{State, States};
-pub use tool::{CallFuture, ToolEntry, ToolHandler};
-pub use tool_error::ToolError;
+pub use tool::{CallFuture, Offer, Run, ToolEntry, ToolHandler};
+pub use toolway_protocol::uri_template::Values;
+#[cfg(feature = "testing")]
+pub(crate) use {
+    context::{Arrival, Facts},
+    duplex::Conversation,
+    log::Threshold,
+};
 
+use cache::CachePolicy;
+use changes::Changes;
+use cursor::CursorKey;
+use listing::Lister;
+use method::CustomMethod;
 use registry::Registry;
 
 /// A built server. Cloning it is cheap; all clones are the same server.
@@ -78,9 +142,19 @@ pub struct Server {
 struct Inner {
     info: Implementation,
     instructions: Option<String>,
-    capabilities: ServerCapabilities,
     registry: Registry,
-    states: States,
+    states: Arc<States>,
+    readers: Vec<resource::Reader>,
+    listers: Vec<Lister>,
+    methods: HashMap<String, CustomMethod>,
+    notifications: HashMap<String, CustomMethod>,
+    errors: ErrorPolicy,
+    cache: CachePolicy,
+    cursors: CursorKey,
+    changes: Changes,
+    /// Room for streams of changes over HTTP.
+    listens: Arc<Semaphore>,
+    strict: bool,
     stamp: Stamp,
     limits: Limits,
     max_frame: usize,
@@ -101,9 +175,19 @@ impl Server {
         &self.inner.info
     }
 
-    /// What it can do, derived from what it has.
-    pub fn capabilities(&self) -> &ServerCapabilities {
-        &self.inner.capabilities
+    /// What it can do, derived from what it has now.
+    pub fn capabilities(&self) -> ServerCapabilities {
+        self.inner.registry.load().capabilities.clone()
+    }
+
+    /// How to use it.
+    pub fn instructions(&self) -> Option<&str> {
+        self.inner.instructions.as_deref()
+    }
+
+    /// The tool of this name.
+    pub fn tool(&self, name: &str) -> Option<ToolEntry> {
+        self.inner.registry.load().tool(name).cloned()
     }
 
     /// A value that the server was given with [`state`](ServerBuilder::state).
@@ -118,10 +202,74 @@ impl std::fmt::Debug for Server {
     }
 }
 
-/// A list of tools, for [`ServerBuilder::tools`]: `tools![add, files::read]` names functions marked `#[tool]`.
+/// A list of tools, for [`ServerBuilder::tools`]: `tools![add, files::read]` names functions marked `#[tool]`, and
+/// `tools![add as "sum"]` gives one another name.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// mod files {
+///     use toolway::prelude::*;
+///
+///     /// Read a file.
+///     #[tool]
+///     pub fn read(path: &str) -> Result<String, ToolError> {
+///         Ok(std::fs::read_to_string(path)?)
+///     }
+/// }
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: f64, b: f64) -> f64 {
+///     a + b
+/// }
+///
+/// let names: Vec<_> = tools![add as "sum", files::read].iter().map(|tool| tool.definition().name.clone()).collect();
+/// assert_eq!(names, ["sum", "read"]);
+/// ```
 #[macro_export]
 macro_rules! tools {
-    ($($tool:ty),* $(,)?) => {
-        ::std::vec![$($crate::server::ToolEntry::new(<$tool as ::core::default::Default>::default())),*]
+    ($($tool:ty $(as $name:literal)?),* $(,)?) => {
+        ::std::vec![$($crate::server::ToolEntry::of::<$tool>() $(.named($name))?),*]
+    };
+}
+
+/// A list of resources, for [`ServerBuilder::resources`]: `resources![index, note]` names functions marked `#[resource]`.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// The message of the day.
+/// #[resource("motd://today")]
+/// fn motd() -> &'static str {
+///     "be kind"
+/// }
+///
+/// assert_eq!(resources![motd][0].definition().uri(), "motd://today");
+/// ```
+#[macro_export]
+macro_rules! resources {
+    ($($resource:ty $(as $name:literal)?),* $(,)?) => {
+        ::std::vec![$($crate::server::ResourceEntry::of::<$resource>() $(.named($name))?),*]
+    };
+}
+
+/// A list of prompts, for [`ServerBuilder::prompts`]: `prompts![review]` names functions marked `#[prompt]`.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Review code.
+/// #[prompt]
+/// fn review(code: &str) -> String {
+///     format!("Review this: {code}")
+/// }
+///
+/// assert_eq!(prompts![review][0].definition().name, "review");
+/// ```
+#[macro_export]
+macro_rules! prompts {
+    ($($prompt:ty $(as $name:literal)?),* $(,)?) => {
+        ::std::vec![$($crate::server::PromptEntry::of::<$prompt>() $(.named($name))?),*]
     };
 }

@@ -1,15 +1,17 @@
-//! What may a tool take? The type of each parameter answers, never its name.
+//! What may a handler take? The type of each parameter answers, never its name.
 
 use schemars::JsonSchema;
 use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::arguments::Arguments;
 use super::context::Scope;
-use super::schema::Generator;
+use super::failure::ToolError;
 use super::state::States;
+use crate::schema::{Arg, Generator, InputSchema, input_schema_of};
 
-/// A type that may be a parameter of a tool.
+/// A type that may be a parameter of a tool, a prompt, a resource, or any other handler.
 ///
 /// There are two kinds. Types that can be read from JSON and describe themselves (`Deserialize` and
 /// `JsonSchema`) are *arguments*: they appear in the tool's schema and the caller sends them. Types that
@@ -75,6 +77,38 @@ pub trait Parameter: Sized + Send {
         let _ = map;
         Err(A::Error::custom("this parameter is not an argument"))
     }
+
+    /// The value that a default stands for.
+    #[doc(hidden)]
+    fn of_default(default: &serde_json::Value) -> Option<Self> {
+        let _ = default;
+        None
+    }
+
+    /// The schema of an argument that is all that is sent.
+    #[doc(hidden)]
+    fn whole_schema() -> InputSchema {
+        InputSchema::default()
+    }
+
+    /// The parameter of a handler that has at most one argument, which is then all that was sent.
+    #[doc(hidden)]
+    fn whole(arguments: &Arguments, scope: &Scope) -> Result<Self, ToolError> {
+        let _ = arguments;
+        Self::absent(scope).map_err(|Missing| unavailable(std::any::type_name::<Self>()))
+    }
+}
+
+impl InputSchema {
+    /// Adds a parameter, if its type is one that callers send.
+    pub fn parameter<P: Parameter>(self, name: &'static str, arg: Arg) -> Self {
+        if P::IS_ARGUMENT { self.argument(name, arg, P::is_optional(), P::describe) } else { self }
+    }
+}
+
+/// A call came without something that its handler needs, and that no caller can send.
+pub(super) fn unavailable(what: &str) -> ToolError {
+    ToolError::hidden(format!("the call came without the {what} that its handler takes"))
 }
 
 /// There is nothing to make a parameter from.
@@ -99,6 +133,18 @@ impl<T: DeserializeOwned + JsonSchema + Send> Parameter for T {
 
     fn read<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Self, A::Error> {
         map.next_value()
+    }
+
+    fn of_default(default: &serde_json::Value) -> Option<Self> {
+        serde_json::from_value(default.clone()).ok()
+    }
+
+    fn whole_schema() -> InputSchema {
+        input_schema_of::<T>()
+    }
+
+    fn whole(arguments: &Arguments, _: &Scope) -> Result<Self, ToolError> {
+        arguments.decode()
     }
 }
 

@@ -1,46 +1,291 @@
-//! Which tools are there? An immutable snapshot: found by name, listed as bytes that are already written.
+//! Which tools, resources and prompts are there? An immutable snapshot: found by name or URI, listed as bytes that are
+//! already written. A change makes the next snapshot; whoever looks at the old one is not disturbed.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use toolway_protocol::types::{Listing, Tool};
+use arc_swap::{ArcSwap, Guard};
+use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::json::Encode;
+use toolway_protocol::types::{Listing, Prompt, Resource, ResourceTemplate, Tool};
+use toolway_protocol::uri_template::{UriTemplate, Values};
 
+use super::cursor::CursorKey;
+use super::elements::Elements;
+use super::prompt::PromptEntry;
+use super::resource::{ResourceDefinition, ResourceEntry};
+use super::state::States;
 use super::tool::ToolEntry;
 
-/// The tools of a server.
+/// The current snapshot.
 #[derive(Debug)]
 pub(super) struct Registry {
-    tools: HashMap<String, ToolEntry>,
-    page: Arc<Listing<Tool>>,
+    current: ArcSwap<Snapshot>,
+    /// Held while the next snapshot is made, so that no change is lost.
+    changing: Mutex<()>,
+    layout: Layout,
+}
+
+/// What every snapshot of a server has in common.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    pub(super) page_size: Option<usize>,
+    pub(super) cursors: CursorKey,
+    /// What the server says it can do, whatever there is.
+    pub(super) declared: ServerCapabilities,
+    /// There is a handler that lists resources, or one that reads them.
+    pub(super) has_resource_handlers: bool,
+    pub(super) has_read_handler: bool,
 }
 
 impl Registry {
-    pub(super) fn new(entries: Vec<ToolEntry>, mistakes: &mut Vec<String>) -> Self {
-        let page =
-            Arc::new(Listing::new(entries.iter().map(|entry| entry.definition().clone()).collect(), None));
-        let mut tools = HashMap::with_capacity(entries.len());
-        for entry in entries {
-            let name = entry.definition().name.clone();
-            if tools.insert(name.clone(), entry).is_some() {
-                mistakes.push(format!("two tools have the name `{name}`"));
-            }
-        }
-        Self { tools, page }
+    pub(super) fn new(elements: Elements, layout: Layout, states: &States) -> Result<Self, Vec<String>> {
+        let first = Snapshot::new(elements, &layout, states)?;
+        Ok(Self { current: ArcSwap::from_pointee(first), changing: Mutex::new(()), layout })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.tools.is_empty()
+    pub(super) fn load(&self) -> Guard<Arc<Snapshot>> {
+        self.current.load()
+    }
+
+    /// The snapshot, to keep across a wait.
+    pub(super) fn load_full(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// Makes the next snapshot, or says what would be wrong with it and changes nothing.
+    pub(super) fn change<T>(
+        &self,
+        states: &States,
+        edit: impl FnOnce(&mut Elements) -> T,
+    ) -> Result<T, Vec<String>> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current.load_full();
+        let mut elements = current.elements.clone();
+        let outcome = edit(&mut elements);
+        // What the server could do once it still can: clients have been told so, and a list may well be empty.
+        let layout = Layout { declared: current.capabilities.clone(), ..self.layout.clone() };
+        self.current.store(Arc::new(Snapshot::new(elements, &layout, states)?));
+        Ok(outcome)
+    }
+}
+
+/// Everything that a server has at one moment.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    elements: Elements,
+    tools: HashMap<String, usize>,
+    prompts: HashMap<String, usize>,
+    /// Plain resources by their URI.
+    resources: HashMap<String, usize>,
+    /// Families, the one to ask first coming first.
+    templates: Vec<usize>,
+    pub(super) tool_pages: Pages<Tool>,
+    pub(super) prompt_pages: Pages<Prompt>,
+    pub(super) resource_pages: Pages<Resource>,
+    pub(super) template_pages: Pages<ResourceTemplate>,
+    pub(super) capabilities: ServerCapabilities,
+}
+
+impl Snapshot {
+    fn new(elements: Elements, layout: &Layout, states: &States) -> Result<Self, Vec<String>> {
+        let mut mistakes = Vec::new();
+        elements.tools.iter().for_each(|tool| tool.check(states, &mut mistakes));
+        elements.resources.iter().for_each(|resource| resource.check(states, &mut mistakes));
+        elements.prompts.iter().for_each(|prompt| prompt.check(states, &mut mistakes));
+        let tools =
+            by_name("tool", elements.tools.iter().map(|tool| &*tool.definition().name), &mut mistakes);
+        let prompts = by_name(
+            "prompt",
+            elements.prompts.iter().map(|prompt| &*prompt.definition().name),
+            &mut mistakes,
+        );
+        let (resources, templates) = routes(&elements.resources, &mut mistakes);
+        for resource in &elements.resources {
+            if resource.is_metadata_only() && !layout.has_read_handler {
+                let uri = resource.definition().uri();
+                mistakes.push(format!(
+                    "resource `{uri}`: nobody reads it; give the server a `.read_resource(…)`"
+                ));
+            }
+        }
+        if !mistakes.is_empty() {
+            return Err(mistakes);
+        }
+        let capabilities = capabilities(&elements, layout);
+        let (mut plain, mut families) = (Vec::new(), Vec::new());
+        for resource in &elements.resources {
+            match resource.definition() {
+                ResourceDefinition::One(definition) => plain.push(definition.clone()),
+                ResourceDefinition::Family(definition) => families.push(definition.clone()),
+            }
+        }
+        Ok(Self {
+            tool_pages: Pages::new(
+                "tools",
+                elements.tools.iter().map(|tool| tool.definition().clone()).collect(),
+                layout,
+            ),
+            prompt_pages: Pages::new(
+                "prompts",
+                elements.prompts.iter().map(|prompt| prompt.definition().clone()).collect(),
+                layout,
+            ),
+            resource_pages: Pages::new("resources", plain, layout),
+            template_pages: Pages::new("templates", families, layout),
+            elements,
+            tools,
+            prompts,
+            resources,
+            templates,
+            capabilities,
+        })
     }
 
     pub(super) fn tool(&self, name: &str) -> Option<&ToolEntry> {
-        self.tools.get(name)
+        self.tools.get(name).map(|place| &self.elements.tools[*place])
     }
 
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.page.items().iter().map(|tool| tool.name.as_str())
+    pub(super) fn prompt(&self, name: &str) -> Option<&PromptEntry> {
+        self.prompts.get(name).map(|place| &self.elements.prompts[*place])
     }
 
-    pub(super) fn page(&self) -> Arc<Listing<Tool>> {
-        self.page.clone()
+    pub(super) fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.elements.tools.iter().map(|tool| tool.definition().name.as_str())
+    }
+
+    pub(super) fn prompt_names(&self) -> impl Iterator<Item = &str> {
+        self.elements.prompts.iter().map(|prompt| prompt.definition().name.as_str())
+    }
+
+    /// Who answers for a URI, and what the variables of its template are in it.
+    pub(super) fn find(&self, uri: &str) -> Option<(&ResourceEntry, Values)> {
+        if let Some(place) = self.resources.get(uri) {
+            return Some((&self.elements.resources[*place], Values::new()));
+        }
+        self.templates.iter().find_map(|place| {
+            let entry = &self.elements.resources[*place];
+            Some((entry, entry.template()?.matches(uri)?))
+        })
+    }
+
+    /// The resource or family with this name.
+    pub(super) fn resource_named(&self, name: &str) -> Option<&ResourceEntry> {
+        self.elements.resources.iter().find(|resource| resource.definition().name() == name)
+    }
+
+    /// The resource or family with exactly this URI or template.
+    pub(super) fn resource_at(&self, uri: &str) -> Option<&ResourceEntry> {
+        self.elements.resources.iter().find(|resource| resource.definition().uri() == uri)
+    }
+}
+
+fn by_name<'n>(
+    kind: &str,
+    names: impl Iterator<Item = &'n str>,
+    mistakes: &mut Vec<String>,
+) -> HashMap<String, usize> {
+    let mut places = HashMap::new();
+    for (place, name) in names.enumerate() {
+        if name.is_empty() {
+            mistakes.push(format!("a {kind} has no name"));
+        }
+        if places.insert(name.to_owned(), place).is_some() {
+            mistakes.push(format!("two {kind}s have the name `{name}`"));
+        }
+    }
+    places
+}
+
+/// Sorts resources into those with a URI and those with a template. Of two templates that take the same URI the more
+/// literal one is asked first, then the one with fewer `{+…}`, then the one that was registered first.
+fn routes(resources: &[ResourceEntry], mistakes: &mut Vec<String>) -> (HashMap<String, usize>, Vec<usize>) {
+    let mut plain = HashMap::new();
+    let mut families: Vec<(usize, &UriTemplate)> = Vec::new();
+    for (place, resource) in resources.iter().enumerate() {
+        let uri = resource.definition().uri();
+        match resource.template() {
+            Some(template) => {
+                if let Some((_, twin)) = families.iter().find(|(_, known)| known.same_shape(template)) {
+                    mistakes.push(format!("the templates `{twin}` and `{uri}` take the same URIs"));
+                }
+                families.push((place, template));
+            }
+            None => {
+                if plain.insert(uri.to_owned(), place).is_some() {
+                    mistakes.push(format!("two resources have the URI `{uri}`"));
+                }
+            }
+        }
+    }
+    families.sort_by_key(|(place, template)| (std::cmp::Reverse(template.specificity()), *place));
+    (plain, families.into_iter().map(|(place, _)| place).collect())
+}
+
+/// What the server can do follows from what it has.
+fn capabilities(elements: &Elements, layout: &Layout) -> ServerCapabilities {
+    let changing = || Settings::from_iter([("listChanged".to_owned(), true.into())]);
+    let mut capabilities = layout.declared.clone();
+    if !elements.tools.is_empty() {
+        capabilities.tools.get_or_insert_with(changing);
+    }
+    if !elements.prompts.is_empty() {
+        capabilities.prompts.get_or_insert_with(changing);
+    }
+    if !elements.resources.is_empty() || layout.has_resource_handlers {
+        capabilities.resources.get_or_insert_with(|| {
+            let mut settings = changing();
+            settings.insert("subscribe".to_owned(), true.into());
+            settings
+        });
+    }
+    let completes = elements.prompts.iter().any(|prompt| !prompt.completers().is_empty())
+        || elements.resources.iter().any(|resource| !resource.completers().is_empty());
+    if completes {
+        capabilities.completions.get_or_insert_default();
+    }
+    capabilities.logging.get_or_insert_default();
+    capabilities
+}
+
+/// A list, cut into pages.
+#[derive(Debug)]
+pub(super) struct Pages<T> {
+    list: &'static str,
+    pages: Vec<Arc<Listing<T>>>,
+}
+
+impl<T: Encode> Pages<T> {
+    fn new(list: &'static str, items: Vec<T>, layout: &Layout) -> Self {
+        let size = layout.page_size.unwrap_or(usize::MAX).max(1);
+        let count = items.len().div_ceil(size).max(1);
+        let mut items = items.into_iter();
+        let pages = (0..count).map(|place| {
+            let next = (place + 1 < count).then(|| layout.cursors.sign(list, &(place + 1).to_string()));
+            Arc::new(Listing::new(items.by_ref().take(size).collect(), next))
+        });
+        Self { list, pages: pages.collect() }
+    }
+
+    /// The page that a verified place stands for. A place that the list has no more is its end.
+    pub(super) fn at(&self, place: usize) -> Option<&Arc<Listing<T>>> {
+        self.pages.get(place)
+    }
+
+    /// The page behind a cursor.
+    pub(super) fn page(
+        &self,
+        cursor: Option<&str>,
+        cursors: &CursorKey,
+    ) -> Result<Arc<Listing<T>>, toolway_protocol::RpcError> {
+        let Some(cursor) = cursor else { return Ok(self.pages[0].clone()) };
+        let place = cursors.verify(self.list, cursor)?;
+        let page = place.parse().ok().and_then(|place: usize| self.pages.get(place));
+        // The list has become shorter since: there is nothing after what the client has.
+        Ok(page.cloned().unwrap_or_else(|| Arc::new(Listing::new(Vec::new(), None))))
+    }
+
+    pub(super) fn is_last(&self, place: usize) -> bool {
+        place + 1 >= self.pages.len()
     }
 }

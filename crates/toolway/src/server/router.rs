@@ -1,47 +1,192 @@
 //! Which part of the server answers a request? The one match, the same for every era and every door.
 
-use toolway_protocol::request::{CallTool, Outcome, Page, Reply, Request};
+use toolway_protocol::request::{CallTool, GetPrompt, Outcome, ReadResource, Reply, Request};
+use toolway_protocol::types::{
+    CacheHints, Complete, CompleteResult, Completion, ReadResourceResult, Reference,
+};
+use toolway_protocol::uri_template::UriTemplate;
 use toolway_protocol::{Method, RpcError};
 
 use super::Server;
-use super::arguments::closest;
+use super::cache::Cacheable;
+use super::completion::Completing;
 use super::context::Scope;
+use super::failure::{Face, ResourceError, Subject, ToolError, Trouble};
+use super::resource::Reading;
+use crate::panic::catch;
+use crate::schema::closest;
+
+/// How a request ended, and how long that may be kept if the handler said so.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub(super) outcome: Outcome,
+    pub(super) cache: Option<CacheHints>,
+}
 
 impl Server {
     /// Whether this server has anything behind a method. A method that is not offered does not exist.
     pub(super) fn offers(&self, method: &Method) -> bool {
+        let snapshot = self.inner.registry.load();
+        let capabilities = &snapshot.capabilities;
         match method {
-            Method::ListTools | Method::CallTool => !self.inner.registry.is_empty(),
+            Method::ListTools | Method::CallTool => capabilities.tools.is_some(),
+            Method::ListResources
+            | Method::ListResourceTemplates
+            | Method::ReadResource
+            | Method::Subscribe
+            | Method::Unsubscribe => capabilities.resources.is_some(),
+            Method::ListPrompts | Method::GetPrompt => capabilities.prompts.is_some(),
+            Method::Complete => capabilities.completions.is_some(),
+            Method::SetLogLevel => capabilities.logging.is_some(),
+            Method::Listen => {
+                capabilities.tools.is_some()
+                    || capabilities.prompts.is_some()
+                    || capabilities.resources.is_some()
+            }
+            Method::Other(name) => self.inner.methods.contains_key(&**name),
             _ => false,
         }
     }
 
     /// Answers a request.
-    pub(super) async fn answer(&self, request: Request, scope: Scope) -> Result<Outcome, RpcError> {
+    pub(super) async fn answer(&self, request: Request, scope: Scope) -> Result<Answered, Trouble> {
+        let mut cache = None;
+        let cursors = &self.inner.cursors;
         let reply = match request {
-            Request::ListTools(page) => self.list_tools(&page)?,
             Request::CallTool(call) => self.call_tool(call, scope).await?,
-            request => return Err(RpcError::method_not_found(request.method().name())),
+            Request::ListTools(page) => {
+                Reply::Tools(self.inner.registry.load().tool_pages.page(page.cursor.as_deref(), cursors)?)
+            }
+            Request::ListPrompts(page) => {
+                Reply::Prompts(self.inner.registry.load().prompt_pages.page(page.cursor.as_deref(), cursors)?)
+            }
+            Request::ListResourceTemplates(page) => Reply::ResourceTemplates(
+                self.inner.registry.load().template_pages.page(page.cursor.as_deref(), cursors)?,
+            ),
+            Request::ListResources(page) => {
+                let call = scope.call();
+                let reply = self.list_resources(&page, scope).await?;
+                // All pages of a list must be for the same readers: a handler says how long, the server for whom.
+                let scope = &self.inner.cache.get(Cacheable::Resources).cache_scope;
+                cache = call.cache_hints().map(|hints| CacheHints::new(hints.ttl_ms, scope.clone()));
+                reply
+            }
+            Request::ReadResource(ReadResource { uri, .. }) => {
+                let call = scope.call();
+                let result = self.read_resource(uri, scope).await?;
+                cache = call.cache_hints();
+                Reply::ResourceRead(result)
+            }
+            Request::GetPrompt(get) => self.get_prompt(get, scope).await?,
+            Request::Complete(asked) => {
+                Reply::Completed(CompleteResult::new(self.complete(*asked, scope).await?))
+            }
+            Request::Other(method, params) => self.call_method(&method, params.as_ref(), scope).await?,
+            request => return Err(RpcError::method_not_found(request.method().name()).into()),
         };
-        Ok(Outcome::Complete(reply))
+        Ok(Answered { outcome: Outcome::Complete(reply), cache })
     }
 
-    fn list_tools(&self, page: &Page) -> Result<Reply, RpcError> {
-        // Everything fits one page, so no cursor was ever given out.
-        match page.cursor {
-            None => Ok(Reply::Tools(self.inner.registry.page())),
-            Some(_) => Err(RpcError::invalid_params("`params.cursor` is not one that this server gave out")),
+    async fn call_tool(&self, call: CallTool, scope: Scope) -> Result<Reply, Trouble> {
+        // A clone of the entry would cost more than a count on the snapshot that holds it.
+        let snapshot = self.inner.registry.load_full();
+        match snapshot.tool(&call.name) {
+            Some(tool) => Ok(Reply::ToolCalled(tool.call(self, call.arguments, scope).await?)),
+            None => Err(unknown("tool", &call.name, snapshot.tool_names()).into()),
         }
     }
 
-    async fn call_tool(&self, call: CallTool, scope: Scope) -> Result<Reply, RpcError> {
-        let Some(tool) = self.inner.registry.tool(&call.name) else {
-            let hint = match closest(&call.name, self.inner.registry.names()) {
-                Some(name) => format!(", did you mean `{name}`?"),
-                None => String::new(),
-            };
-            return Err(RpcError::invalid_params(format!("no such tool: `{}`{hint}", call.name)));
-        };
-        Ok(Reply::ToolCalled(tool.call(call.arguments, scope).await))
+    async fn get_prompt(&self, get: GetPrompt, scope: Scope) -> Result<Reply, Trouble> {
+        let snapshot = self.inner.registry.load_full();
+        let arguments = get.arguments.unwrap_or_default();
+        match snapshot.prompt(&get.name) {
+            Some(prompt) => Ok(Reply::PromptFilled(prompt.get(self, arguments, scope).await?)),
+            None => Err(unknown("prompt", &get.name, snapshot.prompt_names()).into()),
+        }
     }
+
+    async fn read_resource(&self, uri: String, scope: Scope) -> Result<ReadResourceResult, Trouble> {
+        let name = uri.clone();
+        let face = match self.read_any(uri, scope).await {
+            Ok(result) => return Ok(result),
+            Err(Face::NotFound) => return Err(Trouble::NoSuchResource(name)),
+            Err(face) => face,
+        };
+        Err(self.inner.errors.rpc(Subject { kind: "resource", name: &name }, face))
+    }
+
+    /// Reads a resource on behalf of a handler.
+    pub(super) async fn read_in_process(
+        &self,
+        uri: String,
+        scope: Scope,
+    ) -> Result<ReadResourceResult, ResourceError> {
+        self.read_any(uri, scope).await.map_err(ResourceError)
+    }
+
+    /// Reads a resource: the one with this URI, else one of a family, else whatever the server's own readers know.
+    async fn read_any(&self, uri: String, scope: Scope) -> Result<ReadResourceResult, Face> {
+        let snapshot = self.inner.registry.load_full();
+        let mut reading = Reading::new(uri);
+        if let Some((entry, variables)) = snapshot.find(&reading.uri) {
+            reading.mime_type = entry.definition().mime_type().cloned();
+            reading.variables = variables;
+            if !entry.is_metadata_only() {
+                return entry.read(reading, scope).await;
+            }
+        }
+        for reader in &self.inner.readers {
+            match catch(|| reader.call(reading.clone(), scope.inner())).await {
+                Ok(Ok(result)) => return Ok(result),
+                Ok(Err(error)) => match ResourceError::hidden(error).0 {
+                    Face::NotFound => {}
+                    face => return Err(face),
+                },
+                Err(panic) => return Err(Face::Hidden(Box::new(panic))),
+            }
+        }
+        Err(Face::NotFound)
+    }
+
+    async fn complete(&self, asked: Complete, scope: Scope) -> Result<Completion, Trouble> {
+        let snapshot = self.inner.registry.load_full();
+        let (completers, known, states): (_, Vec<&str>, _) = match &asked.reference {
+            Reference::Prompt(reference) => {
+                let Some(prompt) = snapshot.prompt(&reference.name) else {
+                    return Err(unknown("prompt", &reference.name, snapshot.prompt_names()).into());
+                };
+                (prompt.completers(), prompt.arguments().collect(), prompt.states())
+            }
+            Reference::Resource(reference) => {
+                let Some(resource) = snapshot.resource_at(&reference.uri) else {
+                    let text = format!("no such resource or template: `{}`", reference.uri);
+                    return Err(RpcError::invalid_params(text).into());
+                };
+                let known = resource.template().into_iter().flat_map(UriTemplate::variables);
+                (resource.completers(), known.collect(), resource.states())
+            }
+            _ => return Err(RpcError::invalid_params("`params.ref` is of an unknown type").into()),
+        };
+        let name = &asked.argument.name;
+        if !known.contains(&name.as_str()) {
+            return Err(unknown("argument", name, known.into_iter()).into());
+        }
+        let Some(completer) = completers.get(name) else { return Ok(Completion::new(Vec::new())) };
+        let mut typed = Completing::new(name, asked.argument.value);
+        typed.arguments = asked.context.and_then(|context| context.arguments).unwrap_or_default();
+        let face = match catch(|| completer.complete(typed, scope.with_states(states))).await {
+            Ok(Ok(completion)) => return Ok(completion),
+            Ok(Err(error)) => ToolError::hidden(error).0,
+            Err(panic) => Face::Hidden(Box::new(panic)),
+        };
+        Err(self.inner.errors.rpc(Subject { kind: "completion of", name }, face))
+    }
+}
+
+fn unknown<'n>(kind: &str, name: &str, known: impl Iterator<Item = &'n str>) -> RpcError {
+    let hint = match closest(name, known) {
+        Some(meant) => format!(", did you mean `{meant}`?"),
+        None => String::new(),
+    };
+    RpcError::invalid_params(format!("no such {kind}: `{name}`{hint}"))
 }

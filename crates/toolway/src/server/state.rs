@@ -4,7 +4,7 @@ use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::context::Scope;
 use super::parameter::{Missing, Parameter};
@@ -26,6 +26,27 @@ use super::parameter::{Missing, Parameter};
 /// # Ok::<(), toolway::Error>(())
 /// ```
 pub struct State<T>(pub(super) Arc<T>);
+
+impl<T> State<T> {
+    /// A value without a server, to call a tool as the function that it is:
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// struct Greeting(&'static str);
+    ///
+    /// /// Greet somebody.
+    /// #[tool]
+    /// fn greet(name: &str, greeting: State<Greeting>) -> String {
+    ///     format!("{}, {name}!", greeting.0)
+    /// }
+    ///
+    /// assert_eq!(greet("Ann", State::new(Greeting("Hello"))), "Hello, Ann!");
+    /// ```
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+}
 
 impl<T> Deref for State<T> {
     type Target = T;
@@ -62,21 +83,34 @@ impl<T: Send + Sync + 'static> Parameter for State<T> {
 
 /// The values that a server was given, by their type.
 #[derive(Default)]
-pub struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+pub struct States {
+    own: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    /// The values of the server that this one was merged into.
+    outer: OnceLock<Arc<States>>,
+}
 
 impl States {
     pub(super) fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
-        self.0.insert(TypeId::of::<T>(), Arc::new(value));
+        self.own.insert(TypeId::of::<T>(), Arc::new(value));
+    }
+
+    /// What is not here is looked for there.
+    pub(super) fn fall_back_to(&self, outer: &Arc<Self>) {
+        // A server is merged once.
+        let _ = self.outer.set(outer.clone());
     }
 
     /// The value of this type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.0.get(&TypeId::of::<T>())?.clone().downcast().ok()
+        match self.own.get(&TypeId::of::<T>()) {
+            Some(value) => value.clone().downcast().ok(),
+            None => self.outer.get()?.get(),
+        }
     }
 }
 
 impl fmt::Debug for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "States({})", self.0.len())
+        write!(f, "States({})", self.own.len())
     }
 }

@@ -4,6 +4,7 @@
 //! mark may lead, comments and unknown fields are skipped, several `data` lines make one event, and an event
 //! ends at a blank line. An event cut off by the end of the stream is not an event.
 
+use super::frame::flatten;
 use bytes::{Buf, Bytes, BytesMut};
 
 /// One event.
@@ -144,6 +145,27 @@ impl Parser {
         let said_something = std::mem::take(&mut self.has_data) || event != Event::default();
         said_something.then_some(event)
     }
+}
+
+/// Appends one message as an event, with its data on one line.
+///
+/// ```
+/// let mut out = Vec::new();
+/// toolway::transport::sse::write_message(&mut out, Some("7"), b"{}");
+/// assert_eq!(out, b"id: 7\nevent: message\ndata: {}\n\n");
+/// ```
+pub fn write_message(out: &mut Vec<u8>, id: Option<&str>, frame: &[u8]) {
+    if let Some(id) = id {
+        out.extend_from_slice(b"id: ");
+        out.extend_from_slice(id.as_bytes());
+        out.push(b'\n');
+    }
+    out.extend_from_slice(b"event: message\ndata: ");
+    let start = out.len();
+    out.extend_from_slice(frame);
+    // JSON text may hold line breaks between its parts; an event may not.
+    flatten(&mut out[start..]);
+    out.extend_from_slice(b"\n\n");
 }
 
 #[cfg(test)]

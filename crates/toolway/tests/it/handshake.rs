@@ -1,6 +1,8 @@
 //! The handshake era: opening, versions, and what travels in headers.
 
 use serde_json::{Value, json};
+use toolway::prelude::*;
+use toolway::testing::each_session;
 
 use crate::http::{ping, post, read, service};
 
@@ -33,11 +35,29 @@ async fn row_125_initialize_is_answered_with_a_version_capabilities_and_identity
         let (status, body) = ask(&initialize(asked), None).await;
         assert_eq!(status, 200);
         let expected = json!({
-            "protocolVersion": answered, "capabilities": {"tools": {}},
+            "protocolVersion": answered, "capabilities": {"tools": {}, "logging": {}},
             "serverInfo": {"name": "http", "version": "1.0.0"},
         });
         assert_eq!(body["result"], expected, "{asked}");
     }
+}
+
+#[resource(uri = "notes://index")]
+fn index() -> &'static str {
+    "no notes"
+}
+
+#[tokio::test]
+async fn only_a_peer_that_can_hear_of_changes_is_promised_them() {
+    let server = Server::new("notes", "1.0.0").resources(resources![index]).build().unwrap();
+    each_session(&server, async |client| {
+        let promised = client.server_capabilities().resources.clone();
+        assert_eq!(json!(promised), json!({"listChanged": true, "subscribe": true}));
+    })
+    .await;
+    // Over HTTP there is no session that could keep the subscription, and no stream to be told on.
+    let (_, body) = read(server.http().handle(post(&initialize("2025-11-25"))).await).await;
+    assert_eq!(body["result"]["capabilities"]["resources"], json!({}));
 }
 
 #[tokio::test]

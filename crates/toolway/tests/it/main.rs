@@ -2,13 +2,20 @@
 //! subject.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::items_after_statements, reason = "what a test needs stands where it is needed")]
 
 mod arguments;
 mod client;
+mod composition;
 mod handshake;
 mod http;
+mod mistakes;
 mod pipe;
+mod progress;
+mod promises;
 mod results;
+mod robust;
+mod rows;
 mod stateless;
 mod stdio;
 mod tasks;

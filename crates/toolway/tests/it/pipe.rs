@@ -24,14 +24,14 @@ async fn serve(server: Server, pipe: DuplexStream) -> toolway::Result<()> {
 }
 
 /// A server behind a pipe, spoken to in raw lines.
-struct Talk {
+pub(crate) struct Talk {
     writer: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     task: JoinHandle<toolway::Result<()>>,
 }
 
 impl Talk {
-    fn start(server: &Server) -> Self {
+    pub(crate) fn start(server: &Server) -> Self {
         let (near, far) = tokio::io::duplex(1 << 16);
         let task = tokio::spawn(serve(server.clone(), far));
         let (reader, writer) = tokio::io::split(near);
@@ -43,18 +43,18 @@ impl Talk {
         self.writer.write_all(b"\n").await.unwrap();
     }
 
-    async fn send_json(&mut self, frame: Value) {
+    pub(crate) async fn send_json(&mut self, frame: Value) {
         self.send(frame.to_string().as_bytes()).await;
     }
 
-    async fn receive(&mut self) -> Value {
+    pub(crate) async fn receive(&mut self) -> Value {
         let line = tokio::time::timeout(Duration::from_secs(5), self.lines.next_line()).await;
         let line = line.expect("an answer within five seconds").unwrap().expect("an answer before the end");
         serde_json::from_str(&line).unwrap()
     }
 
     /// Ends the input and returns what still comes.
-    async fn end(mut self) -> Vec<Value> {
+    pub(crate) async fn end(mut self) -> Vec<Value> {
         self.writer.shutdown().await.unwrap();
         let mut rest = Vec::new();
         while let Some(line) = self.lines.next_line().await.unwrap() {
@@ -107,7 +107,7 @@ impl toolway::server::ToolHandler for Pretty {
         )
     }
 
-    fn call(&self, _: Option<toolway::RawJson>, _: toolway::server::Scope) -> toolway::server::CallFuture {
+    fn call(&self, _: toolway::server::Arguments, _: toolway::server::Scope) -> toolway::server::CallFuture {
         Box::pin(async { Ok(toolway::types::CallToolResult::default()) })
     }
 }
@@ -177,7 +177,9 @@ async fn broken_frames_get_the_exact_error_and_the_next_one_works() {
             json!(1),
         ),
         (br#"{"jsonrpc":"2.0","id":1,"method":"no/such"}"#, -32601, json!(1)),
-        (br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#, -32600, json!(1)),
+        // The id of a reply is one of ours: the peer would take it for one of its own.
+        (br#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#, -32600, Value::Null),
+        (br#"{"jsonrpc":"2.0","id":1,"error":7}"#, -32600, Value::Null),
         (deep.as_bytes(), -32600, Value::Null),
     ] {
         let shown = String::from_utf8_lossy(frame);
@@ -224,6 +226,22 @@ async fn row_191_unknown_notifications_and_stray_answers_are_met_with_silence() 
     }
     talk.send_json(call(json!(1), "quick")).await;
     assert_eq!(talk.receive().await["id"], 1);
+    assert_eq!(talk.end().await, Vec::<Value>::new());
+}
+
+/// JSON-RPC 2.0, 4.1: not even "invalid params".
+#[tokio::test]
+async fn a_notification_has_no_answer_whatever_is_wrong_with_its_params() {
+    let (server, _) = server();
+    let mut talk = Talk::start(&server);
+    for params in
+        ["7", "null", "[]", r#"{"_meta":7}"#, r#"{"name":1,"name":2}"#, r#"{"_meta":{"a":1,"a":2}}"#]
+    {
+        for method in ["notifications/progress", "notifications/cancelled", "tools/call", "no/such"] {
+            let frame = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
+            talk.send(frame.as_bytes()).await;
+        }
+    }
     assert_eq!(talk.end().await, Vec::<Value>::new());
 }
 

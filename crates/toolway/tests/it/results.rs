@@ -121,3 +121,76 @@ async fn failures_show_what_their_author_meant_to_show() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_file_in_hand_is_told_by_its_name() {
+    #[resource(uri = "hand://{name}")]
+    fn held(name: &str) -> File {
+        let bytes: &[u8] = if name.starts_with("noise") { b"\xff\xfe" } else { b"words" };
+        File::named(name, bytes)
+    }
+    #[resource(uri = "said://{name}", mime = "text/x-log")]
+    fn said(name: &str) -> Option<File> {
+        (name != "nothing").then(|| File::named(name, name))
+    }
+    let server = Server::new("files", "1.0.0").resources(resources![held, said]).build().unwrap();
+    each_wire(&server, async |client| {
+        for (uri, mime_type, text, blob) in [
+            ("hand://a.md", "text/markdown", Some("words"), None),
+            ("hand://a", "text/plain", Some("words"), None),
+            ("hand://a.png", "image/png", None, Some("d29yZHM=")),
+            ("hand://noise", "application/octet-stream", None, Some("//4=")),
+            ("hand://noise.txt", "text/plain", None, Some("//4=")),
+            // What the resource says of itself comes first.
+            ("said://a.md", "text/x-log", Some("a.md"), None),
+        ] {
+            let read = client.read_resource(uri).await.unwrap().contents.remove(0);
+            let found = (read.mime_type.as_deref(), read.text.as_deref(), read.blob.as_deref());
+            assert_eq!(found, (Some(mime_type), text, blob), "{uri}");
+        }
+        assert!(client.read_resource("said://nothing").await.is_err());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_of_nobody_goes_on() {
+    #[tool]
+    async fn works(ctx: &Ctx, greeting: State<&'static str>) -> String {
+        ctx.progress(1, 2, "").await;
+        ctx.log().error("nobody hears it", Value::Null).await;
+        format!("{} {} {}", *greeting, ctx.is_cancelled(), ctx.server().info().name)
+    }
+    let server = Server::new("test", "1.0.0").state("hello").tools(tools![works]).build().unwrap();
+    let ctx = toolway::testing::ctx(&server);
+    assert_eq!(works(&ctx, State::new("hi")).await, "hi false test");
+    assert_eq!(works(&ctx, server.state().unwrap()).await, "hello false test");
+}
+
+#[tokio::test]
+async fn a_result_that_breaks_its_own_schema_is_not_sent() {
+    #[derive(serde::Serialize, schemars::JsonSchema)]
+    struct Rating {
+        mean: f64,
+        #[schemars(range(min = 1, max = 5))]
+        stars: u8,
+    }
+    /// Rates.
+    #[tool]
+    fn rate(mean: Option<f64>, stars: u8) -> Json<Rating> {
+        Json(Rating { mean: mean.unwrap_or(f64::NAN), stars })
+    }
+    let server = Server::new("results", "1.0.0").tools(tools![rate]).build().unwrap();
+    each_wire(&server, async |client| {
+        for (arguments, is_sent) in [
+            (json!({"mean": 2.5, "stars": 3}), true),
+            (json!({"mean": 2.5, "stars": 9}), false),
+            // `serde` writes what is not a number as null.
+            (json!({"stars": 3}), false),
+        ] {
+            let result = client.call("rate", arguments.clone()).await.unwrap();
+            assert_eq!(!result.is_error(), is_sent, "{arguments}: {result:?}");
+        }
+    })
+    .await;
+}

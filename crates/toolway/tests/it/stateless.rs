@@ -3,12 +3,14 @@
 use http::Request;
 use http_body_util::Full;
 use serde_json::{Value, json};
+use toolway::prelude::*;
 
 use crate::http::{post, read, service};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const INFO: &str = "io.modelcontextprotocol/clientInfo";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const LATEST: &str = "2026-07-28";
 
 fn envelope() -> Value {
@@ -57,7 +59,7 @@ async fn discovery_lists_what_is_served() {
     assert_eq!(status, 200);
     let result = &body["result"];
     assert_eq!(result["supportedVersions"], json!([LATEST]));
-    assert_eq!(result["capabilities"], json!({"tools": {}}));
+    assert_eq!(result["capabilities"], json!({"tools": {"listChanged": true}, "logging": {}}));
     assert_eq!(result["ttlMs"], 0);
     assert_eq!(result["cacheScope"], "private");
     assert!(result.get("serverInfo").is_none(), "it stands in _meta only");
@@ -115,6 +117,13 @@ async fn each_refusal_has_its_code_and_its_place_in_the_order() {
         (
             "an identity without a version",
             discover(&wrong(INFO, json!({"name": "x"}))),
+            vec![version, method],
+            400,
+            -32602,
+        ),
+        (
+            "a log level that there is not",
+            discover(&wrong(LOG_LEVEL, json!("loud"))),
             vec![version, method],
             400,
             -32602,
@@ -251,4 +260,53 @@ async fn session_and_resume_headers_mean_nothing_here() {
     let response = service().handle(dressed(&discover(&envelope()), &headers)).await;
     assert_eq!(response.status(), 200);
     assert!(!response.headers().contains_key("mcp-session-id"));
+}
+
+/// Run a query somewhere.
+#[tool]
+fn query(
+    #[arg(header = "Region")] region: Option<String>,
+    #[arg(header = "Limit")] limit: Option<u32>,
+) -> String {
+    format!("{region:?} {limit:?}")
+}
+
+#[tokio::test]
+async fn arguments_that_travel_in_headers_say_the_same_there() {
+    let service = Server::new("headers", "1.0.0").tools(tools![query]).build().unwrap().http();
+    for (arguments, headers, right) in [
+        (json!({"region": "eu west"}), vec![("mcp-param-region", "eu west")], true),
+        (json!({"region": "Zürich"}), vec![("mcp-param-region", "=?base64?WsO8cmljaA==?=")], true),
+        (json!({"limit": 42}), vec![("mcp-param-limit", "42.0")], true),
+        // What is not in the body needs no header.
+        (json!({}), vec![], true),
+        (json!({"region": null}), vec![], true),
+        (json!({"region": "eu"}), vec![], false),
+        (json!({"region": "eu"}), vec![("mcp-param-region", "us")], false),
+        (json!({"region": "eu"}), vec![("mcp-param-region", "eu"), ("mcp-param-region", "us")], false),
+        (json!({"limit": 42}), vec![("mcp-param-limit", "43")], false),
+        (json!({"region": "eu"}), vec![("mcp-param-region", "=?base64?%%%?=")], false),
+    ] {
+        let params = json!({"name": "query", "arguments": arguments, "_meta": envelope()});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let mut all =
+            vec![("mcp-protocol-version", LATEST), ("mcp-method", "tools/call"), ("mcp-name", "query")];
+        all.extend(headers);
+        let (status, answer) = read(service.handle(dressed(&body, &all)).await).await;
+        if right {
+            assert_eq!(status, 200, "{params}: {answer}");
+        } else {
+            assert_eq!(
+                (status.as_u16(), &answer["error"]["code"]),
+                (400, &json!(-32020)),
+                "{params}: {answer}"
+            );
+            assert_eq!(answer["id"], 1);
+        }
+    }
+    // A mark that clients must not follow is the author's mistake.
+    let schema = json!({"type": "object", "properties": {"n": {"type": "number", "x-mcp-header": "N"}}});
+    let tool = ToolEntry::define(toolway::types::Tool::new("bad", schema), || async {});
+    let error = Server::new("headers", "1.0.0").tool(tool).build().unwrap_err().to_string();
+    assert!(error.contains("x-mcp-header"), "{error}");
 }

@@ -138,3 +138,45 @@ async fn an_unknown_cursor_is_refused() {
     let reply = crate::pipe::one_line(&server, frame).await;
     assert_eq!(reply["error"]["code"], -32602, "{reply}");
 }
+
+#[test]
+fn names_that_clients_refuse_are_mistakes() {
+    let long = "a".repeat(129);
+    for (name, expected) in [
+        ("bad name", Some("its name holds ' '")),
+        ("größe", Some("its name holds 'ö'")),
+        ("", Some("its name is empty")),
+        (long.as_str(), Some("its name is 129 characters long")),
+        (&long[1..], None),
+        ("notes/v1.2_add-one", None),
+    ] {
+        let prompt = toolway::types::Prompt::new(name);
+        for built in [
+            Server::new("s", "1").tool(ToolEntry::from_fn(name, async || "x")).build(),
+            Server::new("s", "1").prompt(PromptEntry::define(prompt, async || "x")).build(),
+        ] {
+            let found = built.err().map(|error| error.to_string());
+            match (&found, expected) {
+                (None, None) => {}
+                (Some(text), Some(expected)) if text.contains(expected) => {}
+                _ => panic!("{name:?}: {found:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn mistakes_of_a_type_outlive_another_schema() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Bounded {
+        #[schemars(range(min = 5, max = 3))]
+        #[expect(dead_code, reason = "only its schema matters")]
+        count: u8,
+    }
+    let entry = ToolEntry::from_fn("bounded", |_: Bounded| async { "x" });
+    let text = Server::new("s", "1").tool(entry.clone()).build().unwrap_err().to_string();
+    assert!(text.contains("nothing fits"), "{text}");
+    let edited = entry.edit(|tool| tool.output_schema = Some(serde_json::json!({"type": "object"}).into()));
+    let text = Server::new("s", "1").tool(edited).build().unwrap_err().to_string();
+    assert!(text.contains("nothing fits"), "{text}");
+}

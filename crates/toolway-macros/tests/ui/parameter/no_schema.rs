@@ -4,6 +4,7 @@ struct Opaque;
 
 #[tool]
 fn take(first: f64, opaque: Opaque) -> f64 {
+    let _ = opaque;
     first
 }
 

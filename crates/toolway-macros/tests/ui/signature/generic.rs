@@ -5,7 +5,14 @@ fn show<T: std::fmt::Display>(value: T) -> String {
     value.to_string()
 }
 
+#[prompt]
+#[derive(serde::Deserialize)]
+struct Ask<T> {
+    value: T,
+}
+
 fn main() {
-    // The function is still there for its callers, and adds no errors of its own.
+    // Function and type are still there for their users, and add no errors of their own.
     show(7);
+    let _ = tools![show];
 }

@@ -1,8 +1,11 @@
 use toolway::prelude::*;
 
 #[tool]
-struct Add {
-    a: f64,
+enum Add {
+    Two,
 }
+
+#[prompt]
+impl Add {}
 
 fn main() {}

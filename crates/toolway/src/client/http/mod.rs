@@ -4,6 +4,7 @@ mod handshake;
 mod stateless;
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use ::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use ::http::{HeaderName, Request, Response, StatusCode, Uri};
@@ -17,7 +18,7 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
 use toolway_protocol::{Era, Id, Message};
 
-use super::transport::{Carried, Outgoing, Transport};
+use super::transport::{Carried, Inbox, Outgoing, Transport};
 use super::{Client, ClientBuilder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::MAX_LINE;
@@ -43,6 +44,7 @@ const MAX_REPLY: usize = MAX_LINE;
 struct Endpoint {
     uri: Uri,
     client: HyperClient<HttpConnector, Full<Bytes>>,
+    inbox: OnceLock<Inbox>,
 }
 
 impl Endpoint {
@@ -66,7 +68,7 @@ impl Endpoint {
             }
         }
         let client = HyperClient::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build_http();
-        Ok(Self { uri, client })
+        Ok(Self { uri, client, inbox: OnceLock::new() })
     }
 
     async fn post(&self, outgoing: Outgoing) -> Result<Option<Message>> {
@@ -133,7 +135,12 @@ impl Endpoint {
                     Ok(Incoming::One(message @ Message::Response { .. })) if message.id() == Some(id) => {
                         return Ok(message);
                     }
-                    Ok(_) => {}
+                    Ok(Incoming::One(message)) => {
+                        if let Some(inbox) = self.inbox.get() {
+                            inbox.take(&message);
+                        }
+                    }
+                    Ok(Incoming::Batch(_)) => {}
                     Err(_) => return Err(broken("an event is not a message")),
                 }
             }
@@ -150,6 +157,10 @@ impl Endpoint {
 impl Transport for Endpoint {
     fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
         Box::pin(self.post(outgoing))
+    }
+
+    fn deliver_to(&self, inbox: Inbox) {
+        let _ = self.inbox.set(inbox);
     }
 }
 

@@ -2,33 +2,66 @@
 
 use std::sync::Arc;
 
-use toolway_protocol::ProtocolVersion;
 use toolway_protocol::era::handshake::Initialize;
+use toolway_protocol::jsonrpc::Params;
+use toolway_protocol::meta::Key;
+use toolway_protocol::types::LogLevel;
+use toolway_protocol::{Method, ProtocolVersion, RpcError};
 
 use crate::peer::Peer;
+use crate::server::changes::Listener;
+use crate::server::context::Facts;
+use crate::server::log::{Level, Threshold};
 
 /// A conversation.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Session {
     peer: Arc<Peer>,
+    log_level: Arc<Level>,
+    /// Where changes are told; nothing, if there is no way to tell them.
+    listener: Option<Arc<Listener>>,
 }
 
 impl Session {
     /// The conversation that an `initialize` opens.
-    pub(super) fn open(version: ProtocolVersion, opening: Initialize) -> Self {
-        Self { peer: Arc::new(Peer::new(version, opening.capabilities, opening.client_info)) }
+    pub(super) fn open(
+        version: ProtocolVersion,
+        opening: Initialize,
+        listener: Option<Arc<Listener>>,
+    ) -> Self {
+        Self::with(Peer::new(version, opening.capabilities, opening.client_info), listener)
     }
 
     /// A conversation that nobody opened: requests typed by hand, or HTTP requests that stand alone.
-    pub(in crate::server) fn unopened(version: ProtocolVersion) -> Self {
-        Self { peer: Arc::new(Peer::unknown(version)) }
+    pub(in crate::server) fn unopened(version: ProtocolVersion, listener: Option<Arc<Listener>>) -> Self {
+        Self::with(Peer::unknown(version), listener)
+    }
+
+    fn with(peer: Peer, listener: Option<Arc<Listener>>) -> Self {
+        // Until the client says otherwise it hears what may matter.
+        Self { peer: Arc::new(peer), log_level: Arc::new(Level::new(LogLevel::Warning)), listener }
     }
 
     pub(in crate::server) fn version(&self) -> ProtocolVersion {
         self.peer.version
     }
 
-    pub(super) fn peer(&self) -> Arc<Peer> {
-        self.peer.clone()
+    pub(super) fn set_log_level(&self, level: LogLevel) {
+        self.log_level.set(level);
+    }
+
+    /// Who keeps the subscriptions. Without anybody, the method does not exist.
+    pub(super) fn listener(&self, method: &Method) -> Result<&Listener, RpcError> {
+        let listener = self.listener.as_deref().filter(|listener| listener.can_subscribe());
+        listener.ok_or_else(|| RpcError::method_not_found(method.name()))
+    }
+
+    /// What is known about a request of this conversation.
+    pub(super) fn facts(&self, params: &Params) -> Facts {
+        Facts {
+            peer: self.peer.clone(),
+            progress_token: params.reserved(Key::ProgressToken),
+            threshold: Threshold::Shared(self.log_level.clone()),
+        }
     }
 }

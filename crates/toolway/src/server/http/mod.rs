@@ -4,9 +4,12 @@
 //! |---|---|
 //! | `mod.rs` | How does a request find its era? |
 //! | `guard.rs` | May this request come in at all? |
+//! | `body.rs`, `exchange.rs` | What is in a reply: a message, or a stream that ends with it? |
 //! | `stateless.rs`, `handshake.rs` | How does each era answer a POST? |
 //! | `listen.rs` | How is the service put behind a socket? |
 
+mod body;
+mod exchange;
 mod guard;
 mod handshake;
 mod listen;
@@ -19,17 +22,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use ::http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use ::http::request::Parts;
 use ::http::{Method as HttpMethod, Request, Response, StatusCode};
 use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
+use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use toolway_protocol::era::{Claim, Door, classify};
 use toolway_protocol::http::header::{Mirrored, MirroredHeaders};
 use toolway_protocol::jsonrpc::{Incoming, Rejected, parse, write_error};
 use toolway_protocol::{Message, RpcError};
 
+pub use body::HttpBody;
 pub use guard::{Hosts, Origins};
 
+use super::context::Arrival;
 use super::{Server, ServerBuilder};
 use crate::error::Result;
 
@@ -106,6 +112,9 @@ impl HttpService {
     }
 
     /// Answers one request, in the task of the caller.
+    ///
+    /// A web application that has values for the handlers of this request puts an [`Extensions`](crate::Extensions) into
+    /// the extensions of the request; handlers get them as [`Extension<T>`](crate::Extension).
     pub async fn handle<B>(&self, request: Request<B>) -> Response<HttpBody>
     where
         B: Body + Send,
@@ -137,10 +146,11 @@ impl HttpService {
             Ok(frame) => frame,
             Err(refusal) => return refusal,
         };
-        self.post(&parts.headers, frame).await
+        self.post(parts, frame).await
     }
 
-    async fn post(&self, headers: &HeaderMap, frame: Bytes) -> Response<HttpBody> {
+    async fn post(&self, parts: Parts, frame: Bytes) -> Response<HttpBody> {
+        let headers = &parts.headers;
         let server = &self.settings.server;
         let message = match parse(&frame, server.inner.limits) {
             Ok(Incoming::One(message)) => message,
@@ -158,10 +168,25 @@ impl HttpService {
             name: mirrored(headers, &MCP_NAME),
         };
         match classify(&message, Door::Http(&mirrored)) {
-            Ok(Claim::Stateless(envelope)) => stateless::post(server, message, envelope).await,
-            Ok(Claim::Handshake(version)) => handshake::post(server, message, version).await,
+            Ok(Claim::Stateless(envelope)) => {
+                stateless::post(server, message, envelope, arrival(server, parts)).await
+            }
+            Ok(Claim::Handshake(version)) => {
+                handshake::post(server, message, version, arrival(server, parts)).await
+            }
             Err(error) => failed(StatusCode::BAD_REQUEST, message_id(&message), &error),
         }
+    }
+}
+
+/// What handlers may ask for about the HTTP request.
+fn arrival(server: &Server, parts: Parts) -> Arrival {
+    let Parts { headers, mut extensions, .. } = parts;
+    Arrival {
+        headers: Some(Arc::new(headers)),
+        extensions: extensions.remove().unwrap_or_default(),
+        listens: Some(server.inner.listens.clone()),
+        ..Arrival::default()
     }
 }
 
@@ -205,7 +230,7 @@ where
 
 /// A frame as the whole reply.
 fn reply(status: StatusCode, frame: Vec<u8>) -> Response<HttpBody> {
-    let mut response = Response::new(HttpBody(Some(frame.into())));
+    let mut response = Response::new(HttpBody::whole(frame));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
@@ -213,7 +238,7 @@ fn reply(status: StatusCode, frame: Vec<u8>) -> Response<HttpBody> {
 
 /// The reply to what needs no answer.
 fn accepted() -> Response<HttpBody> {
-    let mut response = Response::new(HttpBody(None));
+    let mut response = Response::new(HttpBody::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
     response
 }
@@ -259,29 +284,5 @@ impl fmt::Debug for HttpService {
             .field("origins", origins)
             .field("max_body", max_body)
             .finish()
-    }
-}
-
-/// The body of a reply.
-#[derive(Debug)]
-pub struct HttpBody(Option<Bytes>);
-
-impl Body for HttpBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.0.is_none()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.as_ref().map_or(0, |bytes| bytes.len() as u64))
     }
 }

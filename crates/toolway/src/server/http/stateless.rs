@@ -3,24 +3,75 @@
 //! The call runs in the task of the connection: no spawn, no channel. When the client closes the connection the
 //! future is dropped with everything in it, and on this wire that is what cancelling means.
 
-use ::http::{Response, StatusCode};
-use toolway_protocol::Message;
+use ::http::header::HeaderValue;
+use ::http::{HeaderMap, Response, StatusCode};
+use serde_json::Value;
 use toolway_protocol::era::Envelope;
+use toolway_protocol::http::header::Mirrored;
 use toolway_protocol::http::status;
+use toolway_protocol::jsonrpc::{Code, Params};
+use toolway_protocol::meta::Key;
+use toolway_protocol::{Message, Method, RpcError};
 
-use super::{HttpBody, accepted, reply};
+use super::exchange::exchange;
+use super::{HttpBody, accepted, failed, reply};
+use crate::server::context::Arrival;
 use crate::server::{Server, stateless};
 
 pub(super) async fn post(
     server: &Server,
     message: Message,
     envelope: Option<Envelope>,
+    arrival: Arrival,
 ) -> Response<HttpBody> {
-    let (Message::Request { id, method, params }, Some(envelope)) = (message, envelope) else {
-        // Nothing in the protocol acts on a notification that is posted in this era.
-        return accepted();
+    let (id, method, params, envelope) = match (message, envelope) {
+        (Message::Request { id, method, params }, Some(envelope)) => (id, method, params, envelope),
+        (Message::Notification { method, params }, envelope) => {
+            // Nothing in the protocol acts on a notification that is posted in this era; the application may.
+            stateless::hear(server, &method, &params, envelope, arrival).await;
+            return accepted();
+        }
+        _ => return accepted(),
     };
-    let (frame, error) = stateless::serve(server, &id, &method, &params, envelope).await;
-    let status = error.map_or(200, status::of);
-    reply(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), frame)
+    if let Err(error) = check_param_headers(server, &method, &params, arrival.headers.as_deref()) {
+        return failed(StatusCode::BAD_REQUEST, Some(&id), &error);
+    }
+    // Only a request that asked for progress, for the log or for changes can be spoken to before its answer.
+    let may_speak = params.reserved(Key::ProgressToken).is_some()
+        || envelope.log_level.is_some()
+        || method == Method::Listen;
+    if !may_speak {
+        let (frame, error) = stateless::serve(server, &id, &method, &params, envelope, arrival).await;
+        return reply(shown(error), frame);
+    }
+    let server = server.clone();
+    exchange(arrival, |arrival| async move {
+        let (frame, error) = stateless::serve(&server, &id, &method, &params, envelope, arrival).await;
+        (frame, shown(error))
+    })
+    .await
+}
+
+/// Arguments that a tool's schema marks travel in headers as well, and both must say the same.
+fn check_param_headers(
+    server: &Server,
+    method: &Method,
+    params: &Params,
+    headers: Option<&HeaderMap>,
+) -> Result<(), RpcError> {
+    let (Method::CallTool, Some(headers)) = (method, headers) else { return Ok(()) };
+    let snapshot = server.inner.registry.load();
+    let Some(tool) = params.name()?.and_then(|name| snapshot.tool(&name)) else { return Ok(()) };
+    if tool.param_headers().is_empty() {
+        return Ok(());
+    }
+    let arguments: Value = params.arguments()?.and_then(|text| text.decode().ok()).unwrap_or_default();
+    tool.param_headers().check(&arguments, |name| {
+        Mirrored::from_lines(headers.get_all(name).iter().map(HeaderValue::as_bytes))
+    })
+}
+
+/// The status that goes with an error.
+fn shown(error: Option<Code>) -> StatusCode {
+    StatusCode::from_u16(error.map_or(200, status::of)).unwrap_or(StatusCode::OK)
 }

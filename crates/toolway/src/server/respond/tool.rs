@@ -1,23 +1,26 @@
-//! How does what a function returns become a result?
+//! What may a tool return?
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use toolway_protocol::RawJson;
-use toolway_protocol::types::{CallToolResult, Content};
+use toolway_protocol::types::{CallToolResult, Content, Resource};
 
-use super::schema::output_schema;
-use super::tool_error::ToolError;
+use super::content::{Audio, Embedded, Image, IntoContent, Text};
+use crate::schema::output_schema;
+use crate::server::failure::{BoxError, ToolError};
 
 /// A type that a tool may return.
 ///
 /// | returned | the caller gets |
 /// |---|---|
 /// | text, a number, a `bool` | one block of text |
-/// | [`Json<T>`] | structured content, and the same as text |
+/// | [`Json<T>`], a `serde_json::Value` | structured content, and the same as text |
 /// | `()` | no content |
 /// | `None` | the text `(null)` |
-/// | [`Content`], a `Vec` of it | those blocks |
+/// | [`Text`], [`Image`], [`Audio`], [`Embedded`], a link | one block |
+/// | [`Content`], a `Vec` of it, tuples of blocks | those blocks |
 /// | [`CallToolResult`] | itself |
+/// | any other type that is `Serialize` and `JsonSchema`, from a function marked `#[tool]` | as `Json<T>` |
 /// | `Result<any of these, E>` | the value, or a failure: see [`ToolError`] |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned by a tool",
@@ -81,11 +84,36 @@ impl IntoToolResult for CallToolResult {
     }
 }
 
-impl IntoToolResult for Content {
+impl IntoToolResult for serde_json::Value {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        Ok(CallToolResult::new(vec![self]))
+        let json = RawJson::from(self);
+        Ok(CallToolResult::text(json.as_str()).with_structured_content(json))
     }
 }
+
+macro_rules! as_block {
+    ($($type:ty),*) => {$(
+        impl IntoToolResult for $type {
+            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+                Ok(CallToolResult::new(vec![self.into_content()]))
+            }
+        }
+    )*};
+}
+as_block!(Content, Text, Image, Audio, Embedded, Resource);
+
+macro_rules! as_blocks {
+    ($($($name:ident)*;)*) => {$(
+        impl<$($name: IntoContent),*> IntoToolResult for ($($name,)*) {
+            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+                #[expect(non_snake_case, reason = "each value is named after its type")]
+                let ($($name,)*) = self;
+                Ok(CallToolResult::new(vec![$($name.into_content()),*]))
+            }
+        }
+    )*};
+}
+as_blocks! { A; A B; A B C; A B C D; A B C D E; A B C D E F; A B C D E F G; A B C D E F G H; }
 
 impl IntoToolResult for Vec<Content> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
@@ -99,9 +127,9 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
     }
 }
 
-impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
+impl<T: IntoToolResult, E: Into<BoxError>> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        self.map_err(Into::into)?.into_tool_result()
+        self.map_err(ToolError::hidden)?.into_tool_result()
     }
 
     fn output_schema() -> Option<RawJson> {

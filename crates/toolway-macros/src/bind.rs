@@ -1,0 +1,129 @@
+//! Do the variables of a URI and the parameters of its function belong together? They are bound by name.
+
+use proc_macro2::Span;
+use syn::{Field, ItemStruct, Type, TypeGroup, TypeReference};
+
+use crate::check::Assertions;
+use crate::closest::closest;
+use crate::input::{Element, Options, Parameter};
+use crate::uri::{Place, Uri, Variable};
+
+/// Checks a function.
+pub(crate) fn bind(
+    element: &Element,
+    uri: &Uri,
+    assertions: &mut Assertions,
+    mistakes: &mut Vec<syn::Error>,
+) {
+    let parameters = &element.function.parameters;
+    let place = place(&element.options);
+    for variable in &uri.variables {
+        match parameters.iter().find(|parameter| parameter.name == variable.name) {
+            Some(parameter) => bound(variable, parameter, place, assertions, mistakes),
+            None => {
+                let names = parameters.iter().map(|parameter| parameter.name.as_str());
+                mistakes.push(syn::Error::new(place, missing(variable, "parameter", names)));
+            }
+        }
+    }
+    for parameter in parameters.iter().filter(|parameter| parameter.has_name()) {
+        let name = &parameter.name;
+        if uri.variables.iter().any(|variable| variable.name == *name) {
+            continue;
+        }
+        if let Some(arg) = &parameter.arg {
+            let message = format!("`{name}` is no variable of the URI, so there is nothing to say about it");
+            mistakes.push(syn::Error::new(arg.span, message));
+            continue;
+        }
+        let message = format!(
+            "`{name}` is an argument, but the URI has no variable `{{{name}}}` that it could be read from"
+        );
+        assertions.argument(parameter.span, parameter, false, &message);
+    }
+}
+
+/// Checks a struct whose fields are the variables. What `serde` makes of a field, only `serde` knows.
+pub(crate) fn fields(item: &ItemStruct, uri: &Uri, options: &Options, mistakes: &mut Vec<syn::Error>) {
+    let has_serde =
+        |attributes: &[syn::Attribute]| attributes.iter().any(|attribute| attribute.path().is_ident("serde"));
+    let is_plain = |field: &Field| !has_serde(&field.attrs);
+    let name =
+        |field: &Field| field.ident.as_ref().map(syn::ext::IdentExt::unraw).map(|ident| ident.to_string());
+    if has_serde(&item.attrs) || !item.fields.iter().all(is_plain) {
+        return;
+    }
+    let names: Vec<String> = item.fields.iter().filter_map(name).collect();
+    for variable in uri.variables.iter().filter(|variable| !names.contains(&variable.name)) {
+        let message = missing(variable, "field", names.iter().map(String::as_str));
+        mistakes.push(syn::Error::new(place(options), message));
+    }
+    for field in &item.fields {
+        let Some(name) = name(field) else { continue };
+        if uri.variables.iter().all(|variable| variable.name != name) {
+            let message = format!("the URI has no variable `{{{name}}}` that this field could be read from");
+            mistakes.push(syn::Error::new_spanned(&field.ident, message));
+        }
+    }
+}
+
+fn place(options: &Options) -> Span {
+    options.uri.as_ref().map_or_else(Span::call_site, syn::LitStr::span)
+}
+
+fn missing<'n>(variable: &Variable, what: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let name = &variable.name;
+    match closest(name, names) {
+        Some(meant) => format!("the variable `{name}` has no {what}: did you mean `{meant}`?"),
+        None => format!("the variable `{name}` has no {what}: add one of this name"),
+    }
+}
+
+fn bound(
+    variable: &Variable,
+    parameter: &Parameter,
+    place: Span,
+    assertions: &mut Assertions,
+    mistakes: &mut Vec<syn::Error>,
+) {
+    let Variable { name, place: stands, is_list } = variable;
+    let (span, ty) = (parameter.span, &parameter.kept);
+    if *stands == Place::Simple && !is_list && (name == "path" || is_path(&parameter.written)) {
+        let message = format!("`{{{name}}}` matches one segment; write `{{+{name}}}` to match slashes");
+        mistakes.push(syn::Error::new(place, message));
+    }
+    assertions.argument(
+        span,
+        parameter,
+        true,
+        &format!("`{name}` is a variable of the URI, but its type cannot be read from one"),
+    );
+    match (stands, parameter.default()) {
+        (Place::Query, Some(_)) => {}
+        (Place::Query, None) => {
+            let message = format!(
+                "`{name}` may be missing in the URI: take an `Option`, or write `#[arg(default = …)]`"
+            );
+            assertions.option(span, ty, true, &message);
+        }
+        (Place::Simple | Place::Other, Some(_)) => {
+            let message = format!("`{name}` is in every URI of this family; its default would never be used");
+            mistakes.push(syn::Error::new(parameter.arg.as_ref().map_or(span, |arg| arg.span), message));
+        }
+        (Place::Simple | Place::Other, None) => {
+            let message = format!("`{name}` is in every URI of this family; take the value without `Option`");
+            assertions.option(span, ty, false, &message);
+        }
+    }
+}
+
+/// By name: an alias goes unnoticed, and so does a path that is kept as text.
+fn is_path(ty: &Type) -> bool {
+    match ty {
+        Type::Group(TypeGroup { elem, .. }) | Type::Reference(TypeReference { elem, .. }) => is_path(elem),
+        Type::Path(path) => {
+            path.path.segments.last().is_some_and(|last| last.ident == "Path" || last.ident == "PathBuf")
+        }
+        _ => false,
+    }
+}

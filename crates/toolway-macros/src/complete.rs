@@ -1,0 +1,114 @@
+//! Who completes an argument or a variable?
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr, ExprPath};
+
+use crate::call;
+use crate::host::Host;
+use crate::input::{Function, Parameter, Receiver, without_groups};
+use crate::outside::Outside;
+
+/// The methods of a service that may complete, and how they are written outside of it.
+#[derive(Default)]
+pub(crate) struct Methods {
+    pub(crate) functions: Vec<Function>,
+    pub(crate) outside: Outside,
+}
+
+/// The function `completers` of a handler.
+pub(crate) fn completers(
+    function: &Function,
+    is_completed: impl Fn(&str) -> bool,
+    host: &Host,
+    methods: &Methods,
+    mistakes: &mut Vec<syn::Error>,
+) -> TokenStream {
+    let mut calls = TokenStream::new();
+    let is_completed = |parameter: &&Parameter| parameter.has_name() && is_completed(&parameter.name);
+    for parameter in function.parameters.iter().filter(is_completed) {
+        let Parameter { name, kept: ty, arg, .. } = parameter;
+        let Some(complete) = arg.as_ref().and_then(|arg| arg.complete.as_ref()) else {
+            let of_type = quote_spanned! { parameter.type_span()=> .of_type::<#ty> };
+            calls.extend(quote! { #of_type(#name) });
+            continue;
+        };
+        match completer(complete, host, methods) {
+            Ok(completer) => calls.extend(quote! { .with(#name, #completer) }),
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    let known = call::known(function);
+    quote! {
+        fn completers(&self) -> ::toolway::__private::Completers {
+            #known
+            ::toolway::__private::Completers::default() #calls
+        }
+    }
+}
+
+fn completer(complete: &Expr, host: &Host, methods: &Methods) -> syn::Result<TokenStream> {
+    let span = complete.span();
+    let outside = methods.outside.write(complete);
+    Ok(match without_groups(complete) {
+        Expr::Array(_) => quote_spanned! { span=> ::toolway::__private::Completer::list(#outside) },
+        Expr::Path(path) if is_of_self(path) => of_method(path, host, methods)?,
+        Expr::Path(path) if is_function(path) => {
+            quote_spanned! { span=> ::toolway::__private::Completer::function(#outside) }
+        }
+        Expr::Closure(_) => quote_spanned! { span=> ::toolway::__private::Completer::function(#outside) },
+        _ => quote_spanned! { span=> ::toolway::__private::Completer::provider(#outside) },
+    })
+}
+
+fn is_of_self(path: &ExprPath) -> bool {
+    path.qself.is_none()
+        && path.path.segments.first().is_some_and(|first| first.ident == "Self")
+        && is_function(path)
+}
+
+/// By custom: functions begin with small letters, types with capital ones.
+fn is_function(path: &ExprPath) -> bool {
+    let name = path.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+    name.starts_with(|first: char| first.is_lowercase() || first == '_')
+}
+
+/// A method of the same block becomes a closure that takes what the method takes, and the service with it.
+fn of_method(path: &ExprPath, host: &Host, methods: &Methods) -> syn::Result<TokenStream> {
+    let last = path.path.segments.last().map(|last| &last.ident);
+    let method = methods.functions.iter().find(|method| Some(&method.ident) == last);
+    let method = match (method, &host.service) {
+        (Some(method), Some(_)) if path.path.segments.len() == 2 => method,
+        (_, Some(_)) => {
+            let message =
+                "no such method in this `impl` block: only what stands beside it can complete as `Self::…`";
+            return Err(syn::Error::new(path.span(), message));
+        }
+        (_, None) => {
+            let message = "there is no `Self` here: name a function, or a value that implements `Complete`";
+            return Err(syn::Error::new(path.span(), message));
+        }
+    };
+    if let Receiver::Owned(span) = method.receiver {
+        return Err(syn::Error::new(span, "a service is shared by all calls; take `&self`"));
+    }
+    let slots: Vec<_> = (0..method.parameters.len()).map(|index| format_ident!("__slot_{index}")).collect();
+    let types = method.parameters.iter().map(|parameter| &parameter.kept);
+    let value = call::invoke(method, host, &slots);
+    let (held, cloned) = match method.receiver {
+        Receiver::Nobody => (None, None),
+        Receiver::Shared(_) | Receiver::Owned(_) => (
+            Some(quote! { let __service = ::std::sync::Arc::clone(&self.service); }),
+            Some(quote! { let __service = ::std::sync::Arc::clone(&__service); }),
+        ),
+    };
+    let made = quote_spanned! { method.output_span=> ::toolway::__private::IntoCompletion::into_completion };
+    Ok(quote! {{
+        #held
+        ::toolway::__private::Completer::function(move |#(#slots: #types),*| {
+            #cloned
+            async move { #made(#value) }
+        })
+    }})
+}

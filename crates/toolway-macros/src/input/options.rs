@@ -1,0 +1,151 @@
+//! What does `#[tool(…)]`, `#[resource(…)]` or `#[prompt(…)]` say?
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use syn::{Lit, LitInt, LitStr};
+
+use super::{Keys, Kind, Setting, settings};
+use crate::meta;
+use crate::outside::Outside;
+
+/// What stands in the parentheses.
+#[derive(Default)]
+pub(crate) struct Options {
+    pub(crate) name: Option<LitStr>,
+    pub(crate) title: Option<LitStr>,
+    pub(crate) description: Option<TokenStream>,
+    /// Expressions that make icons.
+    pub(crate) icons: Vec<TokenStream>,
+    /// An expression that makes JSON; so are the schemas.
+    pub(crate) meta: Option<TokenStream>,
+    /// Where it says so.
+    pub(crate) blocking: Option<Span>,
+    /// Hints of a tool by the name of their field.
+    pub(crate) hints: Vec<(Ident, bool)>,
+    pub(crate) schema: Option<TokenStream>,
+    pub(crate) input_schema: Option<TokenStream>,
+    pub(crate) output_schema: Option<TokenStream>,
+    pub(crate) uri: Option<LitStr>,
+    pub(crate) mime: Option<LitStr>,
+    pub(crate) size: Option<LitInt>,
+    /// An expression that makes annotations.
+    pub(crate) annotations: Option<TokenStream>,
+}
+
+impl Options {
+    /// Reads the options; what is wrong with them goes to `mistakes`.
+    pub(crate) fn read(
+        kind: Kind,
+        tokens: TokenStream,
+        outside: &Outside,
+        mistakes: &mut Vec<syn::Error>,
+    ) -> Self {
+        let mut options = Self::default();
+        for setting in settings(outside.write(tokens), keys(kind), mistakes) {
+            if let Err(mistake) = options.set(&setting, mistakes) {
+                mistakes.push(mistake);
+            }
+        }
+        options
+    }
+
+    fn set(&mut self, setting: &Setting, mistakes: &mut Vec<syn::Error>) -> syn::Result<()> {
+        match setting.key.to_string().as_str() {
+            "name" => {
+                let name = setting.text()?;
+                if name.value().is_empty() {
+                    return Err(syn::Error::new(name.span(), "a name is not empty"));
+                }
+                self.name = Some(name);
+            }
+            "title" => self.title = Some(setting.text()?),
+            "description" => {
+                let value = setting.value()?;
+                self.description = Some(quote! { #value });
+            }
+            "icon" => self.icons.extend(meta::icon(setting.value()?, mistakes)),
+            "icons" => self.icons.extend(meta::icons(setting, mistakes)?),
+            "meta" => self.meta = Some(meta::json(setting)?),
+            "blocking" => self.blocking = setting.flag()?.then_some(setting.key.span()),
+            "schema" => self.schema = Some(meta::json(setting)?),
+            "input_schema" => self.input_schema = Some(meta::json(setting)?),
+            "output_schema" => self.output_schema = Some(meta::json(setting)?),
+            "uri" => self.uri = Some(setting.text()?),
+            "mime" => self.mime = Some(setting.text()?),
+            "size" => match setting.literal() {
+                Some(Lit::Int(size)) => self.size = Some(size.clone()),
+                _ => return Err(setting.error("write `size = 1024`, in bytes")),
+            },
+            "annotations" => self.annotations = Some(meta::annotations(setting, mistakes)?),
+            hint => {
+                let field = Ident::new(&format!("{hint}_hint"), setting.key.span());
+                self.hints.push((field, setting.flag()?));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn keys(kind: Kind) -> &'static Keys {
+    match kind {
+        Kind::Tool => &TOOL,
+        Kind::Resource => &RESOURCE,
+        Kind::Prompt => &PROMPT,
+    }
+}
+
+fn refused(key: &str) -> Option<String> {
+    (key == "scopes")
+        .then(|| "reserved: scopes are not checked yet, so they must not look as if they were".to_owned())
+}
+
+const TOOL: Keys = Keys {
+    owner: "`#[tool]`",
+    noun: "option",
+    known: &[
+        "name",
+        "title",
+        "description",
+        "read_only",
+        "destructive",
+        "idempotent",
+        "open_world",
+        "blocking",
+        "icon",
+        "icons",
+        "meta",
+        "schema",
+        "input_schema",
+        "output_schema",
+    ],
+    refused,
+    first: None,
+};
+
+const RESOURCE: Keys = Keys {
+    owner: "`#[resource]`",
+    noun: "option",
+    known: &[
+        "uri",
+        "name",
+        "title",
+        "description",
+        "mime",
+        "size",
+        "annotations",
+        "blocking",
+        "icon",
+        "icons",
+        "meta",
+    ],
+    refused,
+    first: Some("uri"),
+};
+
+const PROMPT: Keys = Keys {
+    owner: "`#[prompt]`",
+    noun: "option",
+    known: &["name", "title", "description", "blocking", "icon", "icons", "meta"],
+    refused,
+    first: None,
+};

@@ -1,0 +1,195 @@
+//! What stands in the parentheses of an attribute? Keys, each alone, with a value, or with a list of its own.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::spanned::Spanned;
+use syn::{Expr, ExprLit, Lit, LitBool, LitStr, Token, parenthesized, token};
+
+use crate::closest::closest;
+
+/// One key and what was said about it.
+pub(crate) struct Setting {
+    pub(crate) key: Ident,
+    pub(crate) given: Given,
+}
+
+/// What was said about a key.
+pub(crate) enum Given {
+    /// `key`
+    Nothing,
+    /// `key = {…}`
+    Braces(TokenStream),
+    /// `key = value`
+    Value(Expr),
+    /// `key(…)`
+    List(TokenStream),
+}
+
+/// The keys that an attribute knows.
+pub(crate) struct Keys {
+    /// Who knows them, and what they are called.
+    pub(crate) owner: &'static str,
+    pub(crate) noun: &'static str,
+    pub(crate) known: &'static [&'static str],
+    /// Keys that deserve a better answer than "unknown", and the answer.
+    pub(crate) refused: fn(&str) -> Option<String>,
+    /// The key of a text that comes first and without one.
+    pub(crate) first: Option<&'static str>,
+}
+
+/// Reads settings; what is wrong with one of them does not hide the others.
+pub(crate) fn settings(tokens: TokenStream, keys: &Keys, mistakes: &mut Vec<syn::Error>) -> Vec<Setting> {
+    let mut found: Vec<Setting> = Vec::new();
+    let read = |input: ParseStream<'_>| {
+        while !input.is_empty() {
+            let setting = match keys.first {
+                Some(first) if found.is_empty() && input.peek(LitStr) => first_text(input, first),
+                _ => setting(input),
+            };
+            match setting {
+                Ok(setting) if input.is_empty() || input.peek(Token![,]) => {
+                    match keys.check(&setting, &found) {
+                        Ok(()) => found.push(setting),
+                        Err(mistake) => mistakes.push(mistake),
+                    }
+                }
+                Ok(_) => mistakes.push(input.error("expected `,`")),
+                Err(mistake) => mistakes.push(mistake),
+            }
+            skip_to_next(input)?;
+        }
+        Ok(())
+    };
+    if let Err(mistake) = read.parse2(tokens) {
+        mistakes.push(mistake);
+    }
+    found
+}
+
+fn first_text(input: ParseStream<'_>, key: &str) -> syn::Result<Setting> {
+    let value: Expr = input.parse()?;
+    Ok(Setting { key: Ident::new(key, value.span()), given: Given::Value(value) })
+}
+
+fn setting(input: ParseStream<'_>) -> syn::Result<Setting> {
+    let key = input.call(Ident::parse_any)?;
+    let given = if input.peek(token::Paren) {
+        let list;
+        parenthesized!(list in input);
+        Given::List(list.parse()?)
+    } else if input.parse::<Option<Token![=]>>()?.is_none() {
+        Given::Nothing
+    } else if input.peek(token::Brace) {
+        Given::Braces(input.parse::<TokenTree>()?.into())
+    } else {
+        Given::Value(input.parse()?)
+    };
+    Ok(Setting { key, given })
+}
+
+fn skip_to_next(input: ParseStream<'_>) -> syn::Result<()> {
+    while !input.is_empty() {
+        let is_comma = input.peek(Token![,]);
+        input.parse::<TokenTree>()?;
+        if is_comma {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl Keys {
+    fn check(&self, setting: &Setting, found: &[Setting]) -> syn::Result<()> {
+        let name = setting.key.to_string();
+        if let Some(message) = (self.refused)(&name) {
+            return Err(syn::Error::new(setting.key.span(), message));
+        }
+        if !self.known.contains(&name.as_str()) {
+            let Self { owner, noun, .. } = self;
+            let known = self.known.join(", ");
+            let meant = closest(&name, self.known.iter().copied());
+            let meant = meant.map_or_else(|| ";".to_owned(), |meant| format!(", did you mean `{meant}`?"));
+            let message = format!("unknown {noun} `{name}`{meant} {owner} has: {known}");
+            return Err(syn::Error::new(setting.key.span(), message));
+        }
+        if found.iter().any(|other| other.key == setting.key) {
+            return Err(syn::Error::new(setting.key.span(), format!("`{name}` comes twice")));
+        }
+        Ok(())
+    }
+}
+
+impl Setting {
+    pub(crate) fn span(&self) -> Span {
+        match &self.given {
+            Given::Nothing => self.key.span(),
+            Given::Braces(tokens) | Given::List(tokens) => tokens.span(),
+            Given::Value(value) => value.span(),
+        }
+    }
+
+    /// `key = "text"`
+    pub(crate) fn text(&self) -> syn::Result<LitStr> {
+        match self.literal() {
+            Some(Lit::Str(text)) => Ok(text.clone()),
+            _ => Err(self.error(format!("write `{} = \"…\"`", self.key))),
+        }
+    }
+
+    /// `key` or `key = true`
+    pub(crate) fn flag(&self) -> syn::Result<bool> {
+        match (&self.given, self.literal()) {
+            (Given::Nothing, _) => Ok(true),
+            (_, Some(Lit::Bool(LitBool { value, .. }))) => Ok(*value),
+            _ => Err(syn::Error::new(self.span(), format!("`{}` is `true` or `false`", self.key))),
+        }
+    }
+
+    /// `key = value`, whatever the value is
+    pub(crate) fn value(&self) -> syn::Result<&Expr> {
+        match &self.given {
+            Given::Value(value) => Ok(value),
+            _ => Err(self.error(format!("write `{} = …`", self.key))),
+        }
+    }
+
+    /// The value, if it is a literal.
+    pub(crate) fn literal(&self) -> Option<&Lit> {
+        match &self.given {
+            Given::Value(value) => literal(value),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn error(&self, message: impl Into<String>) -> syn::Error {
+        syn::Error::new(self.key.span(), message.into())
+    }
+}
+
+impl ToTokens for Given {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Nothing => {}
+            Self::Braces(given) | Self::List(given) => given.to_tokens(tokens),
+            Self::Value(value) => value.to_tokens(tokens),
+        }
+    }
+}
+
+/// A literal, also one that came through a macro.
+pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
+    match without_groups(value) {
+        Expr::Lit(ExprLit { lit, .. }) => Some(lit),
+        _ => None,
+    }
+}
+
+/// `macro_rules!` puts invisible parentheses around what it is given.
+pub(crate) fn without_groups(mut value: &Expr) -> &Expr {
+    while let Expr::Group(group) = value {
+        value = &group.expr;
+    }
+    value
+}

@@ -1,0 +1,177 @@
+//! Which parameters does a function have, and what comes back?
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{FnArg, Pat, PatType, ReceiverKind, ReturnType, Signature, Type, TypeReference};
+
+use super::{Arg, Kind, doc};
+use crate::outside::Outside;
+
+/// A function or a method, as far as whoever calls it must know it.
+pub(crate) struct Function {
+    pub(crate) ident: Ident,
+    pub(crate) receiver: Receiver,
+    pub(crate) is_async: bool,
+    pub(crate) parameters: Vec<Parameter>,
+    /// What comes back, and where it says so.
+    pub(crate) output: TokenStream,
+    pub(crate) output_span: Span,
+}
+
+/// Whose function it is.
+#[derive(Clone, Copy)]
+pub(crate) enum Receiver {
+    Nobody,
+    /// `&self`
+    Shared(Span),
+    /// Any other `self`
+    Owned(Span),
+}
+
+/// One parameter of a function.
+pub(crate) struct Parameter {
+    /// `_` if it has none.
+    pub(crate) name: String,
+    /// As it was written.
+    pub(crate) written: Type,
+    /// The type of the value that is kept for it: `&str` is lent from a `String`.
+    pub(crate) kept: TokenStream,
+    /// Its doc comment, as an expression.
+    pub(crate) description: Option<TokenStream>,
+    pub(crate) arg: Option<Arg>,
+    /// The whole of it.
+    pub(crate) span: Span,
+}
+
+impl Parameter {
+    /// Where to show that something about the type is wrong.
+    pub(crate) fn type_span(&self) -> Span {
+        self.written.span()
+    }
+
+    /// Whether the function takes a reference to the value that is kept.
+    pub(crate) fn is_lent(&self) -> bool {
+        matches!(&self.written, Type::Reference(_))
+    }
+
+    pub(crate) fn has_name(&self) -> bool {
+        self.name != "_"
+    }
+
+    /// The expression that makes its default.
+    pub(crate) fn default(&self) -> Option<&TokenStream> {
+        self.arg.as_ref()?.default.as_ref()
+    }
+
+    /// The expression that says what it is for.
+    pub(crate) fn described(&self) -> TokenStream {
+        let said = self.arg.as_ref().and_then(|arg| arg.description.clone());
+        said.or_else(|| self.description.clone()).unwrap_or_else(|| quote! { "" })
+    }
+
+    /// The name for people, as an expression.
+    pub(crate) fn titled(&self) -> TokenStream {
+        match self.arg.as_ref().and_then(|arg| arg.title.as_ref()) {
+            Some(title) => quote! { ::core::option::Option::Some(#title) },
+            None => quote! { ::core::option::Option::None },
+        }
+    }
+}
+
+impl Function {
+    /// Reads a signature. Attributes of parameters that are ours are taken out: rustc allows none of them there, but
+    /// sees the function only after the macro did.
+    pub(crate) fn read(
+        kind: Kind,
+        signature: &mut Signature,
+        outside: &Outside,
+        mistakes: &mut Vec<syn::Error>,
+    ) -> Self {
+        let outside = &outside.inside(signature);
+        let mut receiver = Receiver::Nobody;
+        let mut parameters = Vec::new();
+        for input in &mut signature.inputs {
+            let input = match input {
+                FnArg::Receiver(found) => {
+                    receiver = Receiver::read(found);
+                    continue;
+                }
+                FnArg::Typed(input) => input,
+            };
+            let description = doc::text(&input.attrs);
+            input.attrs.retain(|attribute| !attribute.path().is_ident("doc"));
+            let arg = Arg::take(kind, &mut input.attrs, outside, mistakes);
+            let written = ungrouped(&input.ty);
+            match named(kind, input) {
+                Ok(name) => parameters.push(Parameter {
+                    name,
+                    kept: outside.write(kept(written)),
+                    written: written.clone(),
+                    description,
+                    arg,
+                    span: input.span(),
+                }),
+                Err(mistake) => mistakes.push(mistake),
+            }
+        }
+        let (output, output_span) = match &signature.output {
+            ReturnType::Default => (quote! { () }, Span::call_site()),
+            ReturnType::Type(_, ty) => (outside.write(ty), ty.span()),
+        };
+        let is_async = signature.asyncness.is_some();
+        Self { ident: signature.ident.clone(), receiver, is_async, parameters, output, output_span }
+    }
+
+    /// Names for the values of the parameters.
+    pub(crate) fn slots(&self) -> Vec<Ident> {
+        (0..self.parameters.len()).map(|index| format_ident!("__slot_{index}")).collect()
+    }
+}
+
+impl Receiver {
+    fn read(receiver: &syn::Receiver) -> Self {
+        let span = receiver.to_token_stream().span();
+        let is_shared = match &receiver.kind {
+            ReceiverKind::Reference(_, _, mutability) => mutability.is_none(),
+            ReceiverKind::Typed(_, ty) => match &**ty {
+                Type::Reference(TypeReference { mutability: None, elem, .. }) => {
+                    elem.to_token_stream().to_string() == "Self"
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        if is_shared { Self::Shared(span) } else { Self::Owned(span) }
+    }
+}
+
+fn named(kind: Kind, input: &PatType) -> syn::Result<String> {
+    match &*input.pat {
+        Pat::Ident(pattern) if pattern.subpat.is_none() => Ok(pattern.ident.unraw().to_string()),
+        Pat::Wild(_) => Ok("_".to_owned()),
+        pattern => {
+            let message = format!(
+                "a parameter of a {} needs a name: write `name: Type` and take it apart inside",
+                kind.name()
+            );
+            Err(syn::Error::new(pattern.span(), message))
+        }
+    }
+}
+
+/// `macro_rules!` puts invisible parentheses around a type that it was given.
+fn ungrouped(mut ty: &Type) -> &Type {
+    while let Type::Group(group) = ty {
+        ty = &group.elem;
+    }
+    ty
+}
+
+fn kept(ty: &Type) -> TokenStream {
+    match ty {
+        Type::Reference(TypeReference { elem, .. }) => quote! { <#elem as ::std::borrow::ToOwned>::Owned },
+        _ => quote! { #ty },
+    }
+}

@@ -1,0 +1,193 @@
+//! What is written for a function or a struct that is marked by itself?
+//!
+//! The item as it was, a type that `tools![…]` and its kin take, and a note for `Server::discover`.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+use syn::{Item, ItemFn, ItemStruct};
+
+use crate::check::{self, Place};
+use crate::complete::Methods;
+use crate::host::Host;
+use crate::input::{self, Element, Kind, Options, Receiver};
+use crate::outside::Outside;
+use crate::package::package;
+use crate::{prompt, resource, tool};
+
+pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
+    match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Fn(function)) => function_item(kind, options, function),
+        Ok(Item::Struct(item)) => struct_item(kind, options, &item),
+        Ok(other) => {
+            let name = kind.name();
+            let message = match other {
+                Item::Impl(_) => {
+                    format!("`#[{name}]` stands on each method, `#[service]` on the `impl` block")
+                }
+                _ => format!("`#[{name}]` stands on a function or on a struct that implements `Run`"),
+            };
+            let error = syn::Error::new(Span::call_site(), message).into_compile_error();
+            quote! { #item #error }
+        }
+        Err(error) => {
+            let error = error.into_compile_error();
+            quote! { #item #error }
+        }
+    }
+}
+
+fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> TokenStream {
+    let mut mistakes = Vec::new();
+    let outside = Outside::default();
+    let element = Element::read(kind, options, &function.attrs, &mut function.sig, &outside, &mut mistakes);
+    check::signature(&element, &function.sig, Place::Module, &mut mistakes);
+    let ident = &function.sig.ident;
+    let visibility = &function.vis;
+    let host = Host::plain(ident);
+    let methods = Methods::default();
+    let handler = match kind {
+        Kind::Tool => tool::of_function(&element, &host),
+        Kind::Prompt => prompt::of_function(&element, &host, &methods, &mut mistakes),
+        Kind::Resource => match resource::uri(&element.options, &mut mistakes) {
+            Some(uri) => {
+                let handler = resource::of_function(&element, &uri, &host, &methods, &mut mistakes);
+                let name = format_ident!("uri");
+                let uri = resource::uri_function(&name, visibility, &uri, &TokenStream::new());
+                let uri = host.implement(None, &uri);
+                quote! { #handler #uri }
+            }
+            None => TokenStream::new(),
+        },
+    };
+    let doc = format!("The function [`{}`](fn@{ident}) as a {}.", ident.unraw(), kind.name());
+    let ty = quote! {
+        #[doc = #doc]
+        #[allow(non_camel_case_types)]
+        #[derive(::core::fmt::Debug, ::core::default::Default)]
+        #visibility struct #ident {}
+    };
+    if let Some(errors) = check::all(mistakes) {
+        // In an `impl` block nothing else can stand beside it.
+        if !matches!(element.function.receiver, Receiver::Nobody) {
+            return quote! { #function #errors };
+        }
+        let offer = offer(kind, ident, &quote! { ::core::unreachable!("it does not compile") });
+        return quote! { #function #errors #ty #offer };
+    }
+    let entry = kind.entry();
+    let offer = offer(kind, ident, &quote! { ::toolway::__private::#entry::new(#ident {}) });
+    let marked = marked(kind, ident);
+    quote! { #function #ty #handler #offer #marked }
+}
+
+fn struct_item(kind: Kind, options: TokenStream, item: &ItemStruct) -> TokenStream {
+    let mut mistakes = Vec::new();
+    let options = Options::read(kind, options, &Outside::default(), &mut mistakes);
+    let ident = &item.ident;
+    if let Some(span) = options.blocking {
+        let message = "`blocking` is for functions; `run` is `async` and must not block";
+        mistakes.push(syn::Error::new(span, message));
+    }
+    if !item.generics.params.is_empty() {
+        let message =
+            format!("a {} cannot be generic: its types are known when the server is built", kind.name());
+        mistakes.push(syn::Error::new_spanned(&item.generics.params, message));
+    }
+    let name =
+        options.name.as_ref().map_or_else(|| snake_case(&ident.unraw().to_string()), syn::LitStr::value);
+    let description = input::description(&options, &item.attrs, &name);
+    let host = Host::plain(&format_ident!("__Handler"));
+    let handler = match kind {
+        Kind::Tool => tool::of_struct(ident, &host, &options, &name, &description),
+        Kind::Prompt => prompt::of_struct(ident, &host, &options, &name, &description),
+        Kind::Resource => match resource::uri(&options, &mut mistakes) {
+            Some(uri) => resource::of_struct(item, &uri, &host, &options, &name, &description, &mut mistakes),
+            None => TokenStream::new(),
+        },
+    };
+    if let Some(errors) = check::all(mistakes) {
+        let never = quote! { ::core::unreachable!("it does not compile") };
+        let offer = item.generics.params.is_empty().then(|| offer(kind, ident, &never));
+        return quote! { #item #errors #offer };
+    }
+    let entry = kind.entry();
+    let offer = offer(kind, ident, &quote! { ::toolway::__private::#entry::new(__Handler) });
+    let marked = marked(kind, ident);
+    quote! {
+        #item
+        const _: () = {
+            struct __Handler;
+            #handler
+            #offer
+            #marked
+        };
+    }
+}
+
+fn offer(kind: Kind, ident: &Ident, entry: &TokenStream) -> TokenStream {
+    let ty = kind.entry();
+    quote! {
+        impl ::toolway::__private::Offer for #ident {
+            type Entry = ::toolway::__private::#ty;
+
+            fn entry() -> ::toolway::__private::#ty {
+                #entry
+            }
+        }
+    }
+}
+
+/// Lets `Server::discover` find it.
+fn marked(kind: Kind, ident: &Ident) -> TokenStream {
+    let (package, name) = (package(), ident.unraw().to_string());
+    let variant = kind.variant();
+    quote! {
+        ::toolway::__private::inventory::submit! {
+            ::toolway::__private::Marked {
+                module: ::core::module_path!(),
+                package: #package,
+                name: #name,
+                element: || ::toolway::__private::Element::#variant(
+                    <#ident as ::toolway::__private::Offer>::entry()
+                ),
+            }
+        }
+    }
+}
+
+/// `SaveNote` is `save_note`, `HTTPGet` is `http_get`.
+fn snake_case(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let mut out = String::new();
+    for (index, letter) in letters.iter().enumerate() {
+        let follows_small = index > 0 && !letters[index - 1].is_uppercase() && letters[index - 1] != '_';
+        let begins_word = index > 0
+            && letters[index - 1].is_uppercase()
+            && letters.get(index + 1).is_some_and(|next| next.is_lowercase());
+        if letter.is_uppercase() && (follows_small || begins_word) {
+            out.push('_');
+        }
+        out.extend(letter.to_lowercase());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_types_become_names_of_tools() {
+        let cases = [
+            ("SaveNote", "save_note"),
+            ("Save", "save"),
+            ("HTTPGet", "http_get"),
+            ("Get2", "get2"),
+            ("A_B", "a_b"),
+        ];
+        for (ty, name) in cases {
+            assert_eq!(snake_case(ty), name);
+        }
+    }
+}

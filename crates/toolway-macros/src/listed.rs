@@ -1,0 +1,22 @@
+//! What do lists say about an element, whatever its kind? Title, description, icons and `_meta`.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::input::Options;
+
+/// Calls that add all of it to a definition.
+pub(crate) fn listed(options: &Options, description: &TokenStream) -> TokenStream {
+    let mut calls = quote! { .with_description(#description) };
+    if let Some(title) = &options.title {
+        calls.extend(quote! { .with_title(#title) });
+    }
+    let icons = &options.icons;
+    if !icons.is_empty() {
+        calls.extend(quote! { .with_icons(::std::vec![#(#icons),*]) });
+    }
+    if let Some(meta) = &options.meta {
+        calls.extend(quote! { .with_meta(#meta.as_object().cloned().unwrap_or_default()) });
+    }
+    calls
+}

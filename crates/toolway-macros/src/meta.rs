@@ -1,0 +1,202 @@
+//! How are JSON, icons and annotations written in an attribute, and which expressions make them?
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Expr, ExprCall, ExprMacro, Lit, Macro};
+
+use crate::input::{Given, Keys, Setting, literal, settings, without_groups};
+
+/// `key = {…}`, `key = json!{…}` or `key = any_expression`, as an expression that makes JSON.
+pub(crate) fn json(setting: &Setting) -> syn::Result<TokenStream> {
+    match &setting.given {
+        Given::Braces(object) => Ok(quote! { ::toolway::__private::json!(#object) }),
+        Given::Value(value) => {
+            let mut value = value.clone();
+            OurJson.visit_expr_mut(&mut value);
+            Ok(match without_groups(&value) {
+                Expr::Macro(made) if is_json(made) => made.to_token_stream(),
+                // A value of any type becomes JSON; JSON itself stays as it is.
+                _ => quote! { ::toolway::__private::json!(#value) },
+            })
+        }
+        Given::Nothing | Given::List(_) => Err(setting.error(format!("write `{} = {{…}}`", setting.key))),
+    }
+}
+
+fn is_json(made: &ExprMacro) -> bool {
+    made.mac.path.segments.last().is_some_and(|name| name.ident == "json")
+}
+
+/// `json!` without a path is ours: nobody has to import it for an attribute.
+struct OurJson;
+
+impl VisitMut for OurJson {
+    fn visit_macro_mut(&mut self, call: &mut Macro) {
+        if call.path.is_ident("json") {
+            call.path = syn::parse_quote_spanned! { call.path.span()=> ::toolway::__private::json };
+        }
+        visit_mut::visit_macro_mut(self, call);
+    }
+}
+
+/// `icons = ["url", icon(src = "url", …)]`, as expressions that make icons.
+pub(crate) fn icons(setting: &Setting, mistakes: &mut Vec<syn::Error>) -> syn::Result<Vec<TokenStream>> {
+    match without_groups(setting.value()?) {
+        Expr::Array(list) => Ok(list.elems.iter().filter_map(|value| icon(value, mistakes)).collect()),
+        _ => Err(setting.error("write `icons = [\"url\", icon(src = \"url\", mime = \"image/png\")]`")),
+    }
+}
+
+/// `"url"` or `icon(src = "url", mime = "…", sizes = ["…"], theme = "dark")`.
+pub(crate) fn icon(value: &Expr, mistakes: &mut Vec<syn::Error>) -> Option<TokenStream> {
+    match without_groups(value) {
+        Expr::Call(call) if is_icon(call) => match described(call, mistakes) {
+            Ok(icon) => return Some(icon),
+            Err(mistake) => mistakes.push(mistake),
+        },
+        Expr::Lit(literal) if matches!(literal.lit, Lit::Str(_)) => {
+            return Some(quote! { ::toolway::__private::Icon::new(#literal) });
+        }
+        other => mistakes.push(syn::Error::new(
+            other.span(),
+            "an icon is its address, or `icon(src = \"…\", mime = \"…\", sizes = [\"48x48\"], theme = \"dark\")`",
+        )),
+    }
+    None
+}
+
+fn is_icon(call: &ExprCall) -> bool {
+    matches!(&*call.func, Expr::Path(path) if path.path.is_ident("icon"))
+}
+
+fn described(call: &ExprCall, mistakes: &mut Vec<syn::Error>) -> syn::Result<TokenStream> {
+    let mut source = None;
+    let mut rest = TokenStream::new();
+    for setting in settings(call.args.to_token_stream(), &ICON, mistakes) {
+        if setting.key == "src" {
+            source = Some(setting.text()?);
+            continue;
+        }
+        match described_by(&setting) {
+            Ok(call) => rest.extend(call),
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    let source = source.ok_or_else(|| syn::Error::new(call.func.span(), "an icon needs `src = \"…\"`"))?;
+    Ok(quote! { ::toolway::__private::Icon::new(#source) #rest })
+}
+
+fn described_by(setting: &Setting) -> syn::Result<TokenStream> {
+    Ok(match setting.key.to_string().as_str() {
+        "mime" => {
+            let mime = setting.text()?;
+            quote! { .with_mime_type(#mime) }
+        }
+        "sizes" => {
+            let sizes = texts(setting)?;
+            quote! { .with_sizes(::std::vec![#(::std::string::String::from(#sizes)),*]) }
+        }
+        _ => {
+            let theme = setting.text()?;
+            let theme = match theme.value().as_str() {
+                "light" => quote! { Light },
+                "dark" => quote! { Dark },
+                _ => return Err(syn::Error::new(theme.span(), "a theme is \"light\" or \"dark\"")),
+            };
+            quote! { .with_theme(::toolway::__private::Theme::#theme) }
+        }
+    })
+}
+
+fn texts(setting: &Setting) -> syn::Result<Vec<Expr>> {
+    let is_text = |value: &Expr| matches!(literal(value), Some(Lit::Str(_)));
+    match without_groups(setting.value()?) {
+        Expr::Array(list) if list.elems.iter().all(is_text) => Ok(list.elems.iter().cloned().collect()),
+        other => Err(syn::Error::new(other.span(), format!("`{}` is a list of texts", setting.key))),
+    }
+}
+
+/// `annotations(audience = [user], priority = 0.9, last_modified = "…")`, as an expression that makes them.
+pub(crate) fn annotations(setting: &Setting, mistakes: &mut Vec<syn::Error>) -> syn::Result<TokenStream> {
+    let Given::List(list) = &setting.given else {
+        return Err(setting.error("write `annotations(audience = [user, assistant], priority = 0.9)`"));
+    };
+    let mut annotations = quote! { ::toolway::__private::Annotations::new() };
+    for setting in settings(list.clone(), &ANNOTATIONS, mistakes) {
+        match annotation(&setting) {
+            Ok(call) => annotations.extend(call),
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    Ok(annotations)
+}
+
+fn annotation(setting: &Setting) -> syn::Result<TokenStream> {
+    Ok(match setting.key.to_string().as_str() {
+        "audience" => {
+            let roles = roles(setting)?;
+            quote! { .with_audience(::std::vec![#(::toolway::__private::Role::#roles),*]) }
+        }
+        "priority" => {
+            let priority = priority(setting)?;
+            quote! { .with_priority(#priority) }
+        }
+        _ => {
+            let when = setting.text()?;
+            quote! { .with_last_modified(#when) }
+        }
+    })
+}
+
+/// `[user, assistant]`, or one of them.
+fn roles(setting: &Setting) -> syn::Result<Vec<Ident>> {
+    let one = |value: &Expr| {
+        let name = match without_groups(value) {
+            Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Str(text) => Some(text.value()),
+                _ => None,
+            },
+            _ => None,
+        };
+        match name.as_deref() {
+            Some("user") => Ok(Ident::new("User", value.span())),
+            Some("assistant") => Ok(Ident::new("Assistant", value.span())),
+            _ => Err(syn::Error::new(value.span(), "the audience is `user`, `assistant` or both")),
+        }
+    };
+    match without_groups(setting.value()?) {
+        Expr::Array(list) => list.elems.iter().map(one).collect(),
+        value => Ok(vec![one(value)?]),
+    }
+}
+
+fn priority(setting: &Setting) -> syn::Result<f64> {
+    let priority = match setting.literal() {
+        Some(Lit::Float(number)) => number.base10_parse::<f64>()?,
+        Some(Lit::Int(number)) => number.base10_parse::<f64>()?,
+        _ => f64::NAN,
+    };
+    if (0.0..=1.0).contains(&priority) {
+        return Ok(priority);
+    }
+    Err(syn::Error::new(setting.span(), "`priority` is a number from 0 to 1"))
+}
+
+const ICON: Keys = Keys {
+    owner: "`icon`",
+    noun: "key",
+    known: &["src", "mime", "sizes", "theme"],
+    refused: |_| None,
+    first: Some("src"),
+};
+
+const ANNOTATIONS: Keys = Keys {
+    owner: "`annotations`",
+    noun: "key",
+    known: &["audience", "priority", "last_modified"],
+    refused: |_| None,
+    first: None,
+};

@@ -1,0 +1,108 @@
+//! Which code is written for a prompt?
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+
+use crate::call::{self, Sent};
+use crate::check;
+use crate::complete::{Methods, completers};
+use crate::host::Host;
+use crate::input::{Element, Options, Parameter};
+use crate::listed::listed;
+
+/// Makes a function a prompt.
+pub(crate) fn of_function(
+    element: &Element,
+    host: &Host,
+    methods: &Methods,
+    mistakes: &mut Vec<syn::Error>,
+) -> TokenStream {
+    let function = &element.function;
+    let mut assertions = host.assertions();
+    check::parameters(element, &mut assertions);
+    let assertions = assertions.tokens;
+    let arguments = function.parameters.iter().map(argument);
+    let known = call::known(function);
+    let arguments = quote! {
+        #known
+        #assertions
+        #[allow(unused_mut)]
+        let mut __arguments = ::std::vec::Vec::new();
+        #(__arguments.extend(#arguments);)*
+    };
+    let completers = completers(function, |_| true, host, methods, mistakes);
+    let respond = respond(&function.output, function.output_span);
+    let call = call::of_function(element, host, &sent(), &respond);
+    let check = call::check(&call::checks(function));
+    let rest = quote! { #check #completers };
+    implement(host, &element.options, &element.name(), &element.description, &arguments, &call, &rest)
+}
+
+/// Makes a struct a prompt.
+pub(crate) fn of_struct(
+    ident: &Ident,
+    host: &Host,
+    options: &Options,
+    name: &str,
+    description: &TokenStream,
+) -> TokenStream {
+    let arguments = quote_spanned! { ident.span()=> ::toolway::__private::prompt_arguments_of::<#ident>() };
+    let arguments = quote! { let __arguments = #arguments; };
+    let respond = respond(&call::output_of(ident), ident.span());
+    let call = call::of_struct(ident, &sent(), &respond);
+    implement(host, options, name, description, &arguments, &call, &call::completers_of(ident))
+}
+
+fn sent() -> Sent {
+    Sent::Texts(quote! { __values })
+}
+
+fn respond(output: &TokenStream, span: Span) -> TokenStream {
+    let (value, lend) = call::lend("__value", span);
+    let respond =
+        quote_spanned! { span=> <#output as ::toolway::__private::IntoPrompt>::into_prompt(#value) };
+    quote! {{
+        #lend
+        #respond
+    }}
+}
+
+fn argument(parameter: &Parameter) -> TokenStream {
+    let Parameter { name, kept: ty, .. } = parameter;
+    let (title, description) = (parameter.titled(), parameter.described());
+    let has_default = parameter.default().is_some();
+    let make = quote_spanned! { parameter.type_span()=> ::toolway::__private::prompt_argument::<#ty> };
+    quote! { #make(#name, #title, #description, #has_default) }
+}
+
+fn implement(
+    host: &Host,
+    options: &Options,
+    name: &str,
+    description: &TokenStream,
+    arguments: &TokenStream,
+    call: &TokenStream,
+    rest: &TokenStream,
+) -> TokenStream {
+    let listed = listed(options, description);
+    host.implement(
+        Some("PromptHandler"),
+        &quote! {
+            fn definition(&self) -> ::toolway::__private::Prompt {
+                #arguments
+                let prompt = ::toolway::__private::Prompt::new(#name) #listed;
+                if __arguments.is_empty() { prompt } else { prompt.with_arguments(__arguments) }
+            }
+
+            fn get(
+                &self,
+                __values: ::toolway::__private::values::Values,
+                __scope: ::toolway::__private::Scope,
+            ) -> ::toolway::__private::PromptFuture {
+                #call
+            }
+
+            #rest
+        },
+    )
+}

@@ -1,0 +1,199 @@
+//! Which code is written for a resource, or for a family of them?
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::ItemStruct;
+
+use crate::bind;
+use crate::call::{self, Sent};
+use crate::check;
+use crate::complete::{Methods, completers};
+use crate::host::Host;
+use crate::input::{Element, Options};
+use crate::listed::listed;
+use crate::uri::{Place, Uri};
+
+/// Reads the URI of the options.
+pub(crate) fn uri(options: &Options, mistakes: &mut Vec<syn::Error>) -> Option<Uri> {
+    let Some(text) = &options.uri else {
+        let message = "a resource has an address: `#[resource(uri = \"notes://index\")]`";
+        mistakes.push(syn::Error::new(Span::call_site(), message));
+        return None;
+    };
+    match Uri::parse(&text.value()) {
+        Ok(uri) => {
+            if let (Some(size), true) = (&options.size, uri.is_template()) {
+                let message = "a template stands for many resources, which have no common size";
+                mistakes.push(syn::Error::new(size.span(), message));
+            }
+            Some(uri)
+        }
+        Err(message) => {
+            mistakes.push(syn::Error::new(text.span(), message));
+            None
+        }
+    }
+}
+
+/// Makes a function a resource.
+pub(crate) fn of_function(
+    element: &Element,
+    uri: &Uri,
+    host: &Host,
+    methods: &Methods,
+    mistakes: &mut Vec<syn::Error>,
+) -> TokenStream {
+    let function = &element.function;
+    let mut assertions = host.assertions();
+    check::parameters(element, &mut assertions);
+    bind::bind(element, uri, &mut assertions, mistakes);
+    let assertions = assertions.tokens;
+    let is_variable = |name: &str| uri.variables.iter().any(|variable| variable.name == name);
+    let completers = completers(function, is_variable, host, methods, mistakes);
+    let respond = respond(&function.output, function.output_span);
+    let call = call::of_function(element, host, &sent(), &respond);
+    let check = call::check(&call::checks(function));
+    let rest = quote! { #check #completers };
+    let definition = definition(&element.options, &element.name(), &element.description, uri);
+    implement(host, &quote! { #assertions #definition }, &call, &rest)
+}
+
+/// Makes a struct a family of resources.
+pub(crate) fn of_struct(
+    item: &ItemStruct,
+    uri: &Uri,
+    host: &Host,
+    options: &Options,
+    name: &str,
+    description: &TokenStream,
+    mistakes: &mut Vec<syn::Error>,
+) -> TokenStream {
+    let ident = &item.ident;
+    bind::fields(item, uri, options, mistakes);
+    let respond = respond(&call::output_of(ident), ident.span());
+    let call = call::of_struct(ident, &sent(), &respond);
+    implement(host, &definition(options, name, description, uri), &call, &TokenStream::new())
+}
+
+fn sent() -> Sent {
+    Sent::Texts(quote! { __reading.variables })
+}
+
+fn respond(output: &TokenStream, span: Span) -> TokenStream {
+    let [(value, lend_value), (about, lend_about)] =
+        ["__value", "__about"].map(|name| call::lend(name, span));
+    let respond = quote_spanned! { span=>
+        <#output as ::toolway::__private::IntoResource>::into_resource(#value, #about).await
+    };
+    quote! {{
+        #lend_value
+        #lend_about
+        #respond
+    }}
+}
+
+fn definition(options: &Options, name: &str, description: &TokenStream, uri: &Uri) -> TokenStream {
+    let mut listed = listed(options, description);
+    if let Some(mime) = &options.mime {
+        listed.extend(quote! { .with_mime_type(#mime) });
+    }
+    if let Some(size) = &options.size {
+        // Without its type, a literal is an `i32`.
+        listed.extend(quote! { .with_size(::core::convert::identity::<i64>(#size)) });
+    }
+    if let Some(annotations) = &options.annotations {
+        listed.extend(quote! { .with_annotations(::std::boxed::Box::new(#annotations)) });
+    }
+    let text = &uri.text;
+    if uri.is_template() {
+        quote! {
+            ::toolway::__private::ResourceDefinition::Family(
+                ::toolway::__private::ResourceTemplate::new(#text, #name) #listed
+            )
+        }
+    } else {
+        quote! {
+            ::toolway::__private::ResourceDefinition::One(
+                ::toolway::__private::Resource::new(#text, #name) #listed
+            )
+        }
+    }
+}
+
+fn implement(host: &Host, definition: &TokenStream, call: &TokenStream, rest: &TokenStream) -> TokenStream {
+    host.implement(
+        Some("ResourceHandler"),
+        &quote! {
+            fn definition(&self) -> ::toolway::__private::ResourceDefinition {
+                #definition
+            }
+
+            fn read(
+                &self,
+                __reading: ::toolway::__private::Reading,
+                __scope: ::toolway::__private::Scope,
+            ) -> ::toolway::__private::ReadFuture {
+                let __about = __reading.about();
+                #call
+            }
+
+            #rest
+        },
+    )
+}
+
+/// A function that makes the URI, with one parameter for each variable.
+pub(crate) fn uri_function(
+    name: &Ident,
+    visibility: &syn::Visibility,
+    uri: &Uri,
+    conditions: &TokenStream,
+) -> TokenStream {
+    let text = &uri.text;
+    let doc = format!("The URI `{text}`, with these values.");
+    let mut parameters = TokenStream::new();
+    let mut inserts = TokenStream::new();
+    for variable in &uri.variables {
+        let key = &variable.name;
+        // A parameter of this name exists, so it is no word that cannot be one.
+        let ident = syn::parse_str(key).unwrap_or_else(|_| Ident::new_raw(key, Span::call_site()));
+        match (variable.is_list, variable.place) {
+            (true, _) => {
+                parameters.extend(
+                    quote! { #ident: impl ::core::convert::Into<::toolway::__private::values::Value>, },
+                );
+                inserts.extend(quote! { __values.insert(#key, #ident); });
+            }
+            (false, Place::Query) => {
+                parameters.extend(quote! { #ident: ::core::option::Option<&str>, });
+                inserts.extend(quote! {
+                    if let ::core::option::Option::Some(value) = #ident {
+                        __values.insert(#key, value);
+                    }
+                });
+            }
+            (false, Place::Simple | Place::Other) => {
+                parameters.extend(quote! { #ident: impl ::core::fmt::Display, });
+                inserts
+                    .extend(quote! { __values.insert(#key, ::std::string::ToString::to_string(&#ident)); });
+            }
+        }
+    }
+    let body = if uri.is_template() {
+        quote! {
+            let mut __values = ::toolway::__private::values::Values::new();
+            #inserts
+            ::toolway::__private::expand(#text, &__values)
+        }
+    } else {
+        quote! { ::std::string::String::from(#text) }
+    };
+    quote! {
+        #conditions
+        #[doc = #doc]
+        #[allow(dead_code)]
+        #visibility fn #name(#parameters) -> ::std::string::String {
+            #body
+        }
+    }
+}

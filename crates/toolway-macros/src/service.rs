@@ -1,0 +1,229 @@
+//! What is written for an `impl` block that is marked `#[service]`?
+//!
+//! The block as it was, a hidden type for each marked method that holds the service and handles, and `Provide`, which
+//! hands all of them to a server in the order of the source.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{Attribute, Generics, ImplItem, ImplItemFn, ItemImpl, Meta};
+
+use crate::check::{self, Place};
+use crate::complete::Methods;
+use crate::host::Host;
+use crate::input::{self, Element, Function, Kind};
+use crate::outside::Outside;
+use crate::{prompt, resource, tool};
+
+pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
+    let mut block: ItemImpl = match syn::parse2(item.clone()) {
+        Ok(block) => block,
+        Err(error) => {
+            let message = format!("`#[service]` stands on an `impl` block: {error}");
+            let error = syn::Error::new(error.span(), message).into_compile_error();
+            return quote! { #item #error };
+        }
+    };
+    let mut mistakes = Vec::new();
+    if !options.is_empty() {
+        mistakes.push(syn::Error::new(options.span(), "`#[service]` has no options"));
+    }
+    let methods = methods(&block);
+    let mut service = Service::new(&block);
+    for item in &mut block.items {
+        if let ImplItem::Fn(method) = item {
+            service.method(method, &methods, &mut mistakes);
+        }
+    }
+    if service.count == 0 && mistakes.is_empty() {
+        let message = "nothing here is marked `#[tool]`, `#[resource]` or `#[prompt]`";
+        mistakes.push(syn::Error::new(block.self_ty.span(), message));
+    }
+    if let Some((path, _)) = &block.trait_ {
+        let message = "`#[service]` stands on an `impl` block of a type, not of a trait";
+        let error = check::all(vec![syn::Error::new(path.span(), message)]);
+        return quote! { #block #error };
+    }
+    let provide = service.provide(mistakes.is_empty());
+    let Service { handlers, uris, .. } = &service;
+    match check::all(mistakes) {
+        Some(errors) => quote! { #block #errors #uris #provide },
+        None => quote! {
+            #block
+            #uris
+            const _: () = {
+                #handlers
+                #provide
+            };
+        },
+    }
+}
+
+/// The methods that may complete arguments: any that has no mark.
+fn methods(block: &ItemImpl) -> Methods {
+    let outside = Outside::of(&block.self_ty);
+    let functions = block.items.iter().filter_map(|item| match item {
+        // What is wrong with one is told where it is used.
+        ImplItem::Fn(method) if !method.attrs.iter().any(|attribute| mark(attribute).is_some()) => {
+            Some(Function::read(Kind::Prompt, &mut method.sig.clone(), &outside, &mut Vec::new()))
+        }
+        _ => None,
+    });
+    Methods { functions: functions.collect(), outside: outside.clone() }
+}
+
+/// An `impl` block while its methods are read.
+struct Service {
+    self_type: TokenStream,
+    generics: Generics,
+    /// How many methods were marked so far, and their kinds, names and addresses.
+    count: usize,
+    seen: Vec<(Kind, String)>,
+    handlers: TokenStream,
+    /// Statements that add the elements.
+    elements: TokenStream,
+    uris: TokenStream,
+}
+
+impl Service {
+    fn new(block: &ItemImpl) -> Self {
+        let self_type = block.self_ty.to_token_stream();
+        let mut generics = block.generics.clone();
+        if !generics.params.is_empty() {
+            // A service that cannot be shared is refused where it is given to a server.
+            let bound = syn::parse_quote! {
+                #self_type: ::core::marker::Send + ::core::marker::Sync + 'static
+            };
+            generics.make_where_clause().predicates.push(bound);
+        }
+        Self {
+            self_type,
+            generics,
+            count: 0,
+            seen: Vec::new(),
+            handlers: TokenStream::new(),
+            elements: TokenStream::new(),
+            uris: TokenStream::new(),
+        }
+    }
+
+    /// Reads one method, if it is marked.
+    fn method(&mut self, method: &mut ImplItemFn, methods: &Methods, mistakes: &mut Vec<syn::Error>) {
+        let marks: Vec<_> = method.attrs.extract_if(.., |attribute| mark(attribute).is_some()).collect();
+        let Some(kind) = marks.first().and_then(mark) else { return };
+        for other in &marks[1..] {
+            mistakes.push(syn::Error::new(other.span(), "one method is one thing: it is marked already"));
+        }
+        let options = match &marks[0].meta {
+            Meta::List(list) => list.tokens.clone(),
+            _ => TokenStream::new(),
+        };
+        let conditions = input::conditions(&method.attrs);
+        let outside = &methods.outside;
+        let element = Element::read(kind, options, &method.attrs, &mut method.sig, outside, mistakes);
+        check::signature(&element, &method.sig, Place::Service, mistakes);
+        let host = Host {
+            ident: format_ident!("__Element{}", self.count),
+            generics: self.generics.clone(),
+            service: Some(self.self_type.clone()),
+            conditions,
+        };
+        let handler = match kind {
+            Kind::Tool => tool::of_function(&element, &host),
+            Kind::Prompt => prompt::of_function(&element, &host, methods, mistakes),
+            Kind::Resource => self.resource(&element, &host, method, methods, mistakes),
+        };
+        if host.conditions.is_empty() {
+            self.see(&element, mistakes);
+        }
+        self.add(kind, &host, &handler);
+    }
+
+    fn resource(
+        &mut self,
+        element: &Element,
+        host: &Host,
+        method: &ImplItemFn,
+        methods: &Methods,
+        mistakes: &mut Vec<syn::Error>,
+    ) -> TokenStream {
+        let Some(uri) = resource::uri(&element.options, mistakes) else { return TokenStream::new() };
+        let name = format_ident!("{}_uri", element.function.ident.unraw());
+        let function = resource::uri_function(&name, &method.vis, &uri, &host.conditions);
+        let Self { self_type, generics, .. } = self;
+        let (impl_generics, _, bounds) = generics.split_for_impl();
+        self.uris.extend(quote! {
+            impl #impl_generics #self_type #bounds {
+                #function
+            }
+        });
+        resource::of_function(element, &uri, host, methods, mistakes)
+    }
+
+    /// Two elements of one kind have two names, and two addresses; what is there only under conditions may be there
+    /// instead of another.
+    fn see(&mut self, element: &Element, mistakes: &mut Vec<syn::Error>) {
+        let Element { kind, options, function, .. } = element;
+        let name =
+            (element.name(), options.name.as_ref().map_or_else(|| function.ident.span(), syn::LitStr::span));
+        let uri = options.uri.as_ref().map(|uri| (uri.value(), uri.span()));
+        for (text, span) in [Some(name), uri].into_iter().flatten() {
+            if self.seen.contains(&(*kind, text.clone())) {
+                let message = format!("there is another {} `{text}` in this block", kind.name());
+                mistakes.push(syn::Error::new(span, message));
+            }
+            self.seen.push((*kind, text));
+        }
+    }
+
+    /// Adds the hidden type and what it handles.
+    fn add(&mut self, kind: Kind, host: &Host, handler: &TokenStream) {
+        self.count += 1;
+        let Host { ident, generics, conditions, .. } = host;
+        let (impl_generics, _, bounds) = generics.split_for_impl();
+        let self_type = &self.self_type;
+        self.handlers.extend(quote! {
+            #conditions
+            struct #ident #impl_generics #bounds {
+                #[allow(dead_code)]
+                service: ::std::sync::Arc<#self_type>,
+            }
+            #handler
+        });
+        let (add, entry) = (format_ident!("{}", kind.name()), kind.entry());
+        self.elements.extend(quote! {
+            #conditions
+            let __elements = __elements.#add(::toolway::__private::#entry::new(#ident {
+                service: ::std::sync::Arc::clone(&self),
+            }));
+        });
+    }
+
+    fn provide(&self, is_right: bool) -> TokenStream {
+        let Self { self_type, generics, .. } = self;
+        let (impl_generics, _, bounds) = generics.split_for_impl();
+        let elements = is_right.then_some(&self.elements);
+        quote! {
+            impl #impl_generics ::toolway::__private::Provide for #self_type #bounds {
+                fn elements(self: ::std::sync::Arc<Self>) -> ::toolway::__private::Elements {
+                    let __elements = ::toolway::__private::Elements::new();
+                    #elements
+                    __elements
+                }
+            }
+        }
+    }
+}
+
+/// What an attribute makes of a method: `#[tool]`, `#[toolway::tool]` and so on.
+fn mark(attribute: &Attribute) -> Option<Kind> {
+    let path = attribute.path();
+    let mut names = path.segments.iter().map(|segment| segment.ident.to_string());
+    let name = match (names.next(), names.next(), names.next()) {
+        (Some(name), None, None) => name,
+        (Some(first), Some(name), None) if first == "toolway" => name,
+        _ => return None,
+    };
+    Kind::ALL.into_iter().find(|kind| kind.name() == name)
+}

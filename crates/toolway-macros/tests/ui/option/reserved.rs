@@ -1,0 +1,6 @@
+use toolway::prelude::*;
+
+#[tool(scopes = ["notes:write"])]
+fn save() {}
+
+fn main() {}

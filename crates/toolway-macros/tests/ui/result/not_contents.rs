@@ -1,0 +1,15 @@
+use toolway::prelude::*;
+
+struct Opaque;
+
+#[resource(uri = "notes://index")]
+fn give() -> Opaque {
+    Opaque
+}
+
+#[prompt]
+fn ask() -> Opaque {
+    Opaque
+}
+
+fn main() {}

@@ -1,0 +1,72 @@
+//! Values that travel with one request: put in by whoever brought it, read by whoever answers it.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Values of one request, by their type.
+///
+/// ```
+/// use toolway::Extensions;
+///
+/// let extensions = Extensions::new().with(7_u32);
+/// assert_eq!(extensions.get::<u32>().as_deref(), Some(&7));
+/// ```
+///
+/// Whoever brings a request to a server gives them: an argument of [`Server::handle_json`](crate::Server::handle_json), or the
+/// extensions of an `http::Request`. A handler takes one as [`Extension<T>`](crate::Extension), or asks
+/// [`Ctx::get`](crate::Ctx::get) where it may be missing.
+///
+/// ```
+/// use serde_json::json;
+/// use toolway::prelude::*;
+///
+/// struct User(&'static str);
+///
+/// /// Say who calls.
+/// #[tool]
+/// fn whoami(user: Extension<User>) -> &'static str {
+///     user.0
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> toolway::Result<()> {
+/// let server = Server::new("app", "1.0.0").tools(tools![whoami]).build()?;
+/// let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "whoami"}});
+/// let answer = server.handle_json(call.to_string(), Extensions::new().with(User("Ann"))).await;
+/// assert!(answer.unwrap().contains("Ann"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct Extensions(Option<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+
+impl Extensions {
+    /// No values.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a value; one of the same type that was there before is replaced.
+    pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.insert(value);
+        self
+    }
+
+    /// Adds a value; one of the same type that was there before is replaced.
+    pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.0.get_or_insert_default().insert(TypeId::of::<T>(), Arc::new(value));
+    }
+
+    /// The value of this type.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.0.as_ref()?.get(&TypeId::of::<T>())?.clone().downcast().ok()
+    }
+}
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Extensions({})", self.0.as_ref().map_or(0, HashMap::len))
+    }
+}

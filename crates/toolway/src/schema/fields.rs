@@ -1,0 +1,71 @@
+//! In which order did an author declare the fields of a type? `schemars` sorts them; `serde` knows.
+
+use serde::de::value::Error as ValueError;
+use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
+use serde::forward_to_deserialize_any;
+
+/// The fields of a struct as declared, as far as `serde` tells: a type with flattened fields tells nothing.
+pub(super) fn declared_fields<T: DeserializeOwned>() -> &'static [&'static str] {
+    let mut fields: &[&str] = &[];
+    // It cannot succeed: there is nothing to read. Being asked is enough.
+    let _ = T::deserialize(Probe(&mut fields));
+    fields
+}
+
+/// Hears which struct somebody wants to read, and refuses.
+struct Probe<'f>(&'f mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for Probe<'_> {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ValueError> {
+        Err(ValueError::custom("there is nothing to read"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        *self.0 = fields;
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize)]
+    #[expect(dead_code, reason = "only the names matter")]
+    struct Fields {
+        zebra: u8,
+        #[serde(rename = "apple")]
+        pear: u8,
+    }
+
+    #[derive(serde::Deserialize)]
+    #[expect(dead_code, reason = "only the names matter")]
+    struct Wrapper(Fields);
+
+    #[test]
+    fn fields_come_as_declared() {
+        assert_eq!(declared_fields::<Fields>(), ["zebra", "apple"]);
+        assert_eq!(declared_fields::<Wrapper>(), ["zebra", "apple"]);
+        assert!(declared_fields::<String>().is_empty());
+    }
+}

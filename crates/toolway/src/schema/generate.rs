@@ -1,0 +1,349 @@
+//! How does a function's signature become a JSON Schema?
+//!
+//! The schema of each type comes from `schemars`; the object around the arguments is written here, as text, so
+//! that the arguments keep the order in which the author wrote them. What the author adds lies over that in
+//! levels, the highest first: a whole schema, what stands at an argument, a patch, the types with their docs.
+
+use schemars::JsonSchema;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use toolway_protocol::RawJson;
+
+use super::fields::declared_fields;
+use super::keyword::adds_remarks_only;
+use super::merge::merge;
+use super::names::Names;
+use super::portable::{Side, drop_null, make_portable};
+use super::typed::is_enforced;
+
+/// Describes types. Definitions that several of them share are collected on the way.
+#[derive(Debug)]
+pub struct Generator {
+    inner: SchemaGenerator,
+    /// Whether `serde` enforces all that was described.
+    is_enforced: bool,
+}
+
+impl Default for Generator {
+    fn default() -> Self {
+        Self { inner: SchemaSettings::draft2020_12().into_generator(), is_enforced: true }
+    }
+}
+
+impl Generator {
+    pub(crate) fn describe<T: JsonSchema>(&mut self) -> Value {
+        self.is_enforced &= is_enforced::<T>();
+        portable(self.inner.subschema_for::<T>().to_value())
+    }
+
+    pub(super) fn definitions(&mut self) -> Map<String, Value> {
+        let definitions = self.inner.take_definitions(true);
+        definitions.into_iter().map(|(name, schema)| (name, portable(schema))).collect()
+    }
+}
+
+fn portable(mut schema: Value) -> Value {
+    make_portable(&mut schema, Side::Input);
+    schema
+}
+
+/// The schema of a structured result.
+pub(crate) fn output_schema<T: JsonSchema>() -> RawJson {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    make_portable(&mut schema, Side::Output);
+    schema.into()
+}
+
+/// A schema that speaks of members without saying what has them: it means an object, and old clients want to read that.
+pub(crate) fn object_by_default(schema: &RawJson) -> Option<RawJson> {
+    let members: Map<String, Value> = schema.decode().ok()?;
+    let means_object = ["properties", "required"].iter().any(|keyword| members.contains_key(*keyword));
+    if !means_object || members.contains_key("type") {
+        return None;
+    }
+    RawJson::parse(&format!(r#"{{"type":"object",{}"#, &schema.as_str()[1..])).ok()
+}
+
+/// The schema of arguments that are the fields of one type.
+pub fn input_schema_of<T: DeserializeOwned + JsonSchema>() -> InputSchema {
+    let mut input = InputSchema::default();
+    // A struct is checked always: `serde` lets unknown members pass, and knows no word of `#[schemars(…)]`.
+    input.generator.is_enforced = false;
+    let mut schema = T::json_schema(&mut input.generator.inner).to_value();
+    // A wrapper is described by what it wraps.
+    let wrapped =
+        schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
+    if let Some(found) = wrapped.and_then(|name| input.generator.inner.definitions().get(name)) {
+        schema = found.clone();
+    }
+    let is_open = schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false))
+        // Any JSON at all: an author who takes a `Value` looks at it himself.
+        || schema == Value::Bool(true)
+        || schema.as_object().is_some_and(|schema| schema.keys().all(|key| key.starts_with('$') || key == "title"))
+        || ["allOf", "anyOf", "oneOf", "unevaluatedProperties"].iter().any(|word| schema.get(word).is_some());
+    input.names.sees_all = is_open;
+    let Value::Object(mut members) = portable(schema) else { return input };
+    if let Some(Value::Array(names)) = members.remove("required") {
+        input.required = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    }
+    let mut properties = match members.remove("properties") {
+        Some(Value::Object(properties)) => properties,
+        _ => Map::new(),
+    };
+    let fields = declared_fields::<T>();
+    for name in fields {
+        input.properties.extend(properties.remove_entry(*name));
+    }
+    input.properties.extend(properties);
+    // Other names of a field are not in its schema.
+    input.names.read.extend(fields.iter().map(|name| (*name).to_owned()));
+    input.names.read.extend(input.properties.iter().map(|(name, _)| name.clone()));
+    // A field with a default may be kept from callers.
+    input.names.expected.clone_from(&input.required);
+    if is_open {
+        input.rest.remove("additionalProperties");
+    }
+    // These are about the type; the tool has its own.
+    members.retain(|keyword, _| !matches!(keyword.as_str(), "title" | "description"));
+    input.rest.extend(members);
+    input
+}
+
+/// The schema of a function's arguments, argument by argument. `#[tool]` uses it.
+#[derive(Debug)]
+pub struct InputSchema {
+    generator: Generator,
+    properties: Vec<(String, Value)>,
+    required: Vec<String>,
+    /// What else the schema says.
+    rest: Map<String, Value>,
+    args: Vec<(&'static str, Arg)>,
+    names: Names,
+    patch: Option<Value>,
+    whole: Option<Value>,
+}
+
+/// What an author says about one argument, besides its type.
+#[derive(Debug, Default)]
+pub struct Arg {
+    /// A name for people.
+    pub title: Option<&'static str>,
+    /// What it is for; empty for nothing.
+    pub description: &'static str,
+    /// Its value when the caller sends none.
+    pub default: Option<Value>,
+    /// Keywords of JSON Schema.
+    pub rules: Option<Value>,
+}
+
+/// A finished schema.
+#[derive(Debug)]
+pub struct Input {
+    /// Its text.
+    pub schema: RawJson,
+    /// Reading the arguments into their types enforces every keyword: there is nothing else to check.
+    pub is_typed: bool,
+    /// What is wrong with how it was made, in sentences for the author of the tool. What is wrong with the schema itself
+    /// is found by whoever compiles it.
+    pub mistakes: Vec<String>,
+}
+
+impl Default for InputSchema {
+    fn default() -> Self {
+        Self {
+            generator: Generator::default(),
+            properties: Vec::new(),
+            required: Vec::new(),
+            rest: Map::from_iter([
+                ("type".to_owned(), "object".into()),
+                ("additionalProperties".to_owned(), false.into()),
+            ]),
+            args: Vec::new(),
+            names: Names::default(),
+            patch: None,
+            whole: None,
+        }
+    }
+}
+
+impl InputSchema {
+    /// Adds an argument that `describe` knows the schema of.
+    pub(crate) fn argument(
+        mut self,
+        name: &'static str,
+        arg: Arg,
+        is_optional: bool,
+        describe: impl FnOnce(&mut Generator) -> Value,
+    ) -> Self {
+        let mut schema = describe(&mut self.generator);
+        if is_optional {
+            // `describe` has turned a list of types into a choice already; both lose their null.
+            drop_null(&mut schema);
+        } else {
+            self.required.push(name.to_owned());
+        }
+        self.properties.push((name.to_owned(), schema));
+        self.names.read.push(name.to_owned());
+        self.names.expected.push(name.to_owned());
+        self.args.push((name, arg));
+        self
+    }
+
+    /// Lays a schema over what the types say, and under what stands at the arguments.
+    pub fn merged(mut self, patch: Value) -> Self {
+        match &mut self.patch {
+            Some(below) => merge(below, patch),
+            none => *none = Some(patch),
+        }
+        self
+    }
+
+    /// Says what the schema is, whatever the types say.
+    pub fn replaced(mut self, whole: Value) -> Self {
+        self.whole = Some(whole);
+        self
+    }
+
+    /// The names of the arguments, in declared order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.properties.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The finished schema.
+    pub fn finish(mut self) -> Input {
+        if let Some(whole) = self.whole {
+            let mistakes = self.names.disagree(&whole);
+            return Input { schema: whole.into(), is_typed: false, mistakes };
+        }
+        let mut found = Vec::new();
+        let definitions = self.generator.definitions();
+        let mut is_typed = self.generator.is_enforced;
+        let order: Vec<String> = self.properties.iter().map(|(name, _)| name.clone()).collect();
+        let mut schema = Value::Object(self.rest);
+        schema["properties"] = Value::Object(self.properties.into_iter().collect());
+        schema["required"] = self.required.into();
+        schema["$defs"] = Value::Object(definitions);
+
+        if let Some(patch) = self.patch {
+            if !patch.is_object() {
+                found.push(format!("what lies over the schema must be an object, it is {patch}"));
+            }
+            found.extend(self.names.strangers(&patch));
+            is_typed &= adds_remarks_only(&patch) && !has_defaults(&patch);
+            merge(&mut schema, patch);
+        }
+        for (name, arg) in self.args {
+            is_typed &= arg.rules.as_ref().is_none_or(adds_remarks_only);
+            found.extend(arg.lay_over(name, &mut schema));
+        }
+        forget_required_with_default(&mut schema);
+        Input { schema: in_order(schema, &order), is_typed, mistakes: found }
+    }
+}
+
+impl Arg {
+    /// Puts what is said about the argument into its schema; returns a mistake.
+    fn lay_over(self, name: &str, schema: &mut Value) -> Option<String> {
+        let property = &mut schema["properties"][name];
+        // A boolean schema says nothing about the value; an object can say the same and carry the words.
+        if !property.is_object() {
+            *property = Map::new().into();
+        }
+        let mistake = match self.rules {
+            Some(rules @ Value::Object(_)) => {
+                merge(property, rules);
+                None
+            }
+            Some(rules) => {
+                Some(format!("the rules of `{name}` must be an object of keywords, they are {rules}"))
+            }
+            None => None,
+        };
+        if let Some(title) = self.title {
+            property["title"] = title.into();
+        }
+        if !self.description.is_empty() {
+            property["description"] = self.description.into();
+        }
+        if let Some(default) = self.default {
+            property["default"] = default;
+        }
+        mistake
+    }
+}
+
+fn has_defaults(schema: &Value) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.is_some_and(|properties| properties.values().any(|property| property.get("default").is_some()))
+}
+
+/// Nobody has to send what has a default.
+fn forget_required_with_default(schema: &mut Value) {
+    let Some(Value::Array(mut required)) = schema.get_mut("required").map(Value::take) else { return };
+    required.retain(|name| {
+        let property = name.as_str().and_then(|name| schema["properties"].get(name));
+        property.is_none_or(|property| property.get("default").is_none())
+    });
+    schema["required"] = required.into();
+}
+
+/// The text of a schema, its properties in the order in which they were declared.
+fn in_order(mut schema: Value, order: &[String]) -> RawJson {
+    let mut take = |keyword: &str| schema.get_mut(keyword).map(Value::take).unwrap_or_default();
+    let (kind, properties, required) = (take("type"), take("properties"), take("required"));
+    let (additional, definitions) = (take("additionalProperties"), take("$defs"));
+    let mut written = Members::default();
+    written.put("type", &kind);
+    if let Value::Object(mut properties) = properties {
+        let mut members = Members::default();
+        for name in order {
+            if let Some(property) = properties.remove(name) {
+                members.put(name, &property);
+            }
+        }
+        properties.iter().for_each(|(name, property)| members.put(name, property));
+        written.put_text("properties", &members.finish());
+    }
+    if let Value::Array(mut names) = required
+        && !names.is_empty()
+    {
+        let place = |name: &Value| order.iter().position(|known| name == known).unwrap_or(order.len());
+        names.sort_by_key(place);
+        written.put("required", &names);
+    }
+    for (keyword, value) in schema.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+        written.put(keyword, value);
+    }
+    if !additional.is_null() {
+        written.put("additionalProperties", &additional);
+    }
+    if definitions.as_object().is_some_and(|definitions| !definitions.is_empty()) {
+        written.put("$defs", &definitions);
+    }
+    RawJson::parse(&written.finish()).expect("pieces of JSON were put together as an object")
+}
+
+/// An object as text, its members in the order in which they are put.
+#[derive(Default)]
+struct Members(String);
+
+impl Members {
+    fn put(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
+        let text = serde_json::to_string(value).expect("names and schemas can be written as JSON");
+        self.put_text(name, &text);
+    }
+
+    fn put_text(&mut self, name: &str, text: &str) {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        self.0.push_str(&Value::from(name).to_string());
+        self.0.push(':');
+        self.0.push_str(text);
+    }
+
+    fn finish(self) -> String {
+        if self.0.is_empty() { "{}".to_owned() } else { self.0 + "}" }
+    }
+}

@@ -1,0 +1,131 @@
+//! How does what the author said become a server, and what is wrong with it?
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use toolway_protocol::era::stateless::Stamp;
+use toolway_protocol::json::Limits;
+
+use super::changes::Changes;
+use super::cursor::CursorKey;
+use super::discover;
+use super::method::{CustomMethod, wrong_name};
+use super::registry::{Layout, Registry};
+use super::state::States;
+use super::tool::ToolEntry;
+use super::{Inner, Server, ServerBuilder};
+use crate::error::{Error, ErrorKind, Result};
+
+impl ServerBuilder {
+    /// Checks everything and makes the server.
+    ///
+    /// # Errors
+    ///
+    /// One error that lists every mistake found.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// struct Database;
+    ///
+    /// /// Count the rows.
+    /// #[tool]
+    /// fn count(_database: State<Database>) -> u32 {
+    ///     0
+    /// }
+    ///
+    /// let error = Server::new("app", "1.0.0").tools(tools![count, count]).build().unwrap_err();
+    /// assert!(error.to_string().contains("two tools have the name `count`"));
+    /// assert!(error.to_string().contains("call `.state(…)`"));
+    /// ```
+    pub fn build(self) -> Result<Server> {
+        let mut mistakes = Vec::new();
+        if self.info.name.is_empty() {
+            mistakes.push("the server's name is empty".to_owned());
+        }
+        let Self { mut elements, found, .. } = self;
+        elements.extend_missing(discover::make(found));
+        if self.strict {
+            elements.tools.iter_mut().for_each(ToolEntry::strict);
+        }
+        let states = Arc::new(self.states);
+        for merged in &self.merged {
+            merged.fall_back_to(&states);
+        }
+        for reader in &self.readers {
+            reader.check("the handler of `read_resource`", &states, &mut mistakes);
+        }
+        for lister in &self.listers {
+            lister.check("the handler of `list_resources`", &states, &mut mistakes);
+        }
+        let methods = named("method", self.methods, &states, &mut mistakes);
+        let notifications = named("notification", self.notifications, &states, &mut mistakes);
+        let cursors = self.cursors.unwrap_or_else(CursorKey::random);
+        let layout = Layout {
+            page_size: self.page_size,
+            cursors: cursors.clone(),
+            declared: self.declared,
+            has_resource_handlers: !self.readers.is_empty() || !self.listers.is_empty(),
+            has_read_handler: !self.readers.is_empty(),
+        };
+        let registry = match Registry::new(elements, layout, &states) {
+            Ok(registry) if mistakes.is_empty() => registry,
+            outcome => {
+                mistakes.extend(outcome.err().into_iter().flatten());
+                return Err(mistaken(&format!("the server {:?} cannot be built", self.info.name), &mistakes));
+            }
+        };
+        Ok(Server {
+            inner: Arc::new(Inner {
+                stamp: Stamp::new(&self.info),
+                info: self.info,
+                instructions: self.instructions,
+                registry,
+                states,
+                readers: self.readers,
+                listers: self.listers,
+                methods,
+                notifications,
+                errors: self.errors,
+                cache: self.cache,
+                cursors,
+                changes: Changes::default(),
+                listens: Arc::new(Semaphore::new(MAX_LISTENS)),
+                strict: self.strict,
+                limits: Limits::default(),
+                max_frame: self.max_frame,
+            }),
+        })
+    }
+}
+
+/// How many streams of changes may be open over HTTP.
+const MAX_LISTENS: usize = 10_000;
+
+/// One error for several mistakes.
+pub(super) fn mistaken(what: &str, mistakes: &[String]) -> Error {
+    let mut message = what.to_owned();
+    for mistake in mistakes {
+        write!(message, "\n  - {mistake}").expect("writing to a string cannot fail");
+    }
+    Error::new(ErrorKind::Misuse, message)
+}
+
+fn named(
+    kind: &str,
+    handlers: Vec<(String, CustomMethod)>,
+    states: &States,
+    mistakes: &mut Vec<String>,
+) -> HashMap<String, CustomMethod> {
+    let mut by_name = HashMap::new();
+    for (name, handler) in handlers {
+        mistakes.extend(wrong_name(&name));
+        handler.check(&format!("{kind} `{name}`"), states, mistakes);
+        if by_name.insert(name.clone(), handler).is_some() {
+            mistakes.push(format!("two {kind}s have the name `{name}`"));
+        }
+    }
+    by_name
+}

@@ -1,0 +1,178 @@
+//! Who has to hear that something changed? Every conversation that is open, each at its own pace.
+//!
+//! A listener keeps what it has not told yet, once each: ten thousand changes while a peer does not read are one
+//! notification afterwards, and memory is bounded by what the peer has subscribed to.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tokio::sync::Notify;
+use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::types::{ResourceUpdated, Told};
+use toolway_protocol::{Notification, RpcError};
+
+/// Everybody who listens.
+#[derive(Debug, Default)]
+pub(super) struct Changes(Mutex<Vec<Weak<Listener>>>);
+
+/// A list that has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum List {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+impl Changes {
+    /// Adds a listener that hears of every list, and of resources once it subscribes. It is forgotten when it is dropped.
+    pub(super) fn listen(&self) -> Arc<Listener> {
+        self.listen_to([true; 3])
+    }
+
+    /// Adds a listener that hears of some lists: tools, prompts, resources.
+    pub(super) fn listen_to(&self, lists: [bool; 3]) -> Arc<Listener> {
+        let state = State { lists, can_subscribe: true, ..State::default() };
+        let listener = Arc::new(Listener { state: Mutex::new(state), wake: Notify::new() });
+        let mut listeners = lock(&self.0);
+        listeners.retain(|listener| listener.strong_count() > 0);
+        listeners.push(Arc::downgrade(&listener));
+        listener
+    }
+
+    /// A list is another one now.
+    pub(super) fn list(&self, list: List) {
+        self.tell(|state| {
+            let is_wanted = state.lists[list as usize];
+            state.pending.lists[list as usize] |= is_wanted;
+            is_wanted
+        });
+    }
+
+    /// A resource has another content now.
+    pub(super) fn resource(&self, uri: &str) {
+        self.tell(|State { subscribed, pending, .. }| {
+            let is_wanted = subscribed.contains(uri);
+            if is_wanted && !pending.updated.iter().any(|known| known == uri) {
+                pending.updated.push(uri.to_owned());
+            }
+            is_wanted
+        });
+    }
+
+    fn tell(&self, note: impl Fn(&mut State) -> bool) {
+        let listeners: Vec<_> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
+        for listener in listeners {
+            if note(&mut lock(&listener.state)) {
+                listener.wake.notify_one();
+            }
+        }
+    }
+}
+
+/// What a server can do for a peer that it has no way to tell of changes: a promise to tell would be broken.
+pub(super) fn untold(mut capabilities: ServerCapabilities) -> ServerCapabilities {
+    let ServerCapabilities { tools, prompts, resources, .. } = &mut capabilities;
+    for settings in [tools, prompts, resources].into_iter().flatten() {
+        settings
+            .retain(|name, value| !matches!(name.as_str(), "listChanged" | "subscribe") || *value != true);
+    }
+    capabilities
+}
+
+/// One conversation that wants to hear of changes.
+#[derive(Debug, Default)]
+pub(crate) struct Listener {
+    state: Mutex<State>,
+    wake: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Which lists it wants to hear of, and was promised to.
+    lists: [bool; 3],
+    can_subscribe: bool,
+    subscribed: HashSet<String>,
+    pending: Pending,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    lists: [bool; 3],
+    updated: Vec<String>,
+}
+
+impl Listener {
+    /// Waits until there may be something to tell.
+    pub(crate) async fn changed(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Looks again, because what kept it from telling may be over.
+    pub(crate) fn rouse(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Takes what is to be told.
+    pub(crate) fn take(&self) -> Vec<Notification> {
+        let Pending { lists, updated } = std::mem::take(&mut lock(&self.state).pending);
+        let makers =
+            [Notification::ToolsChanged, Notification::PromptsChanged, Notification::ResourcesChanged];
+        let lists =
+            lists.into_iter().zip(makers).filter(|(changed, _)| *changed).map(|(_, make)| make(Told::new()));
+        let updated = updated.into_iter().map(|uri| Notification::ResourceUpdated(ResourceUpdated::new(uri)));
+        lists.chain(updated).collect()
+    }
+
+    /// Keeps to what the peer was promised: nothing else is told.
+    pub(crate) fn promise(&self, capabilities: &ServerCapabilities) {
+        let mut state = lock(&self.state);
+        state.lists = promised(capabilities);
+        state.can_subscribe = has(capabilities.resources.as_ref(), "subscribe");
+    }
+
+    /// Whether resources can be subscribed to.
+    pub(crate) fn can_subscribe(&self) -> bool {
+        lock(&self.state).can_subscribe
+    }
+
+    /// Wants to hear of a resource from now on.
+    pub(crate) fn subscribe(&self, uri: String) -> Result<(), RpcError> {
+        if uri.len() > MAX_URI {
+            return Err(RpcError::invalid_params(format!("`params.uri` is longer than {MAX_URI} bytes")));
+        }
+        let mut state = lock(&self.state);
+        if state.subscribed.len() >= MAX_SUBSCRIBED && !state.subscribed.contains(&uri) {
+            let text = format!("there are {MAX_SUBSCRIBED} subscriptions already, and no more are kept");
+            return Err(RpcError::invalid_request(text));
+        }
+        state.subscribed.insert(uri);
+        Ok(())
+    }
+
+    /// Does not any more; what was not told yet is forgotten.
+    pub(crate) fn unsubscribe(&self, uri: &str) {
+        let mut state = lock(&self.state);
+        state.subscribed.remove(uri);
+        state.pending.updated.retain(|known| known != uri);
+    }
+}
+
+/// Which lists a peer was promised news of: tools, prompts, resources.
+pub(super) fn promised(capabilities: &ServerCapabilities) -> [bool; 3] {
+    let ServerCapabilities { tools, prompts, resources, .. } = capabilities;
+    [tools, prompts, resources].map(|settings| has(settings.as_ref(), "listChanged"))
+}
+
+/// Whether a capability says yes to something.
+pub(super) fn has(settings: Option<&Settings>, name: &str) -> bool {
+    settings.and_then(|settings| settings.get(name)) == Some(&serde_json::Value::Bool(true))
+}
+
+/// The longest URI that can be subscribed to.
+const MAX_URI: usize = 8 << 10;
+/// How many resources one conversation may subscribe to.
+const MAX_SUBSCRIBED: usize = 1000;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,113 @@
+//! What can be given to a server at once? Tools, resources and prompts together.
+
+use std::sync::Arc;
+
+use super::prompt::PromptEntry;
+use super::resource::ResourceEntry;
+use super::state::States;
+use super::tool::ToolEntry;
+
+/// Tools, resources and prompts.
+///
+/// This is what a [`service`](super::ServerBuilder::service) consists of: `#[service]` makes it, or a value that decides only
+/// when it is there what it offers.
+///
+/// ```
+/// use std::sync::Arc;
+/// use toolway::prelude::*;
+/// use toolway::server::{Elements, Provide};
+///
+/// struct Phrases(Vec<(&'static str, &'static str)>);
+///
+/// impl Provide for Phrases {
+///     fn elements(self: Arc<Self>) -> Elements {
+///         self.0.iter().fold(Elements::new(), |elements, &(name, phrase)| {
+///             elements.tool(ToolEntry::from_fn(name, move || async move { phrase }))
+///         })
+///     }
+/// }
+///
+/// let phrases = Phrases(vec![("hello", "Bonjour !"), ("bye", "Au revoir !")]);
+/// let server = Server::new("phrases", "1.0.0").service(phrases).build()?;
+/// assert!(server.tool("bye").is_some());
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Elements {
+    pub(super) tools: Vec<ToolEntry>,
+    pub(super) resources: Vec<ResourceEntry>,
+    pub(super) prompts: Vec<PromptEntry>,
+}
+
+impl Elements {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tool.
+    pub fn tool(mut self, tool: ToolEntry) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Adds a resource or a family of them.
+    pub fn resource(mut self, resource: ResourceEntry) -> Self {
+        self.resources.push(resource);
+        self
+    }
+
+    /// Adds a prompt.
+    pub fn prompt(mut self, prompt: PromptEntry) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
+    /// Adds all of them.
+    pub(super) fn extend(&mut self, others: Self) {
+        self.tools.extend(others.tools);
+        self.resources.extend(others.resources);
+        self.prompts.extend(others.prompts);
+    }
+
+    /// Those of `others` whose name, URI or template is not taken yet. Two of them that are alike stay two: which one is
+    /// meant is for their author to say.
+    pub(super) fn extend_missing(&mut self, others: Self) {
+        let Elements { mut tools, mut resources, mut prompts } = others;
+        tools.retain(|tool| self.tools.iter().all(|known| known.definition().name != tool.definition().name));
+        resources.retain(|resource| {
+            self.resources.iter().all(|known| known.definition().uri() != resource.definition().uri())
+        });
+        prompts.retain(|prompt| {
+            self.prompts.iter().all(|known| known.definition().name != prompt.definition().name)
+        });
+        self.extend(Self { tools, resources, prompts });
+    }
+
+    /// Ties all of them to the values of the server they were made for.
+    pub(super) fn bind(&mut self, states: &Arc<States>) {
+        self.tools.iter_mut().for_each(|tool| tool.bind(states));
+        self.resources.iter_mut().for_each(|resource| resource.bind(states));
+        self.prompts.iter_mut().for_each(|prompt| prompt.bind(states));
+    }
+
+    /// Puts a prefix before the names of tools and prompts. URIs stay: they are addresses already.
+    pub(super) fn prefix(&mut self, prefix: &str) {
+        for tool in &mut self.tools {
+            let name = format!("{prefix}_{}", tool.definition().name);
+            *tool = tool.clone().named(name);
+        }
+        for prompt in &mut self.prompts {
+            let name = format!("{prefix}_{}", prompt.definition().name);
+            *prompt = prompt.clone().named(name);
+        }
+    }
+}
+
+/// A value with methods that are tools, resources and prompts. `#[service]` writes it.
+///
+/// For one that is written by hand see [`Elements`].
+pub trait Provide: Send + Sync + 'static {
+    /// All of them.
+    fn elements(self: Arc<Self>) -> Elements;
+}

@@ -1,0 +1,44 @@
+//! One message in, at most one out: how does a server answer inside any host?
+
+use bytes::Bytes;
+use toolway_protocol::jsonrpc::write_error;
+
+use super::Server;
+use super::context::Arrival;
+use super::duplex::Conversation;
+use crate::extensions::Extensions;
+
+impl Server {
+    /// Answers one JSON-RPC message, for hosts that bring their own way of carrying text: a web framework, a queue, a
+    /// function in the cloud. Nothing is remembered between calls, and there is nobody to send notifications to.
+    ///
+    /// `extensions` are values for the handlers of this request. `None` means that nothing is to be answered.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("app", "1.0.0").build()?;
+    /// let answer = server.handle_json(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Extensions::new()).await;
+    /// assert_eq!(answer.as_deref(), Some(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn handle_json(&self, text: impl Into<String>, extensions: Extensions) -> Option<String> {
+        let conversation = Conversation::deaf(self.clone());
+        let frame = match conversation.read(&Bytes::from(text.into())) {
+            Ok(message) => {
+                let arrival = Arrival { extensions, ..Arrival::default() };
+                conversation.serve(message, arrival).await?
+            }
+            Err(rejected) if !rejected.wants_answer() => return None,
+            Err(rejected) => {
+                let mut frame = Vec::new();
+                write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
+                frame
+            }
+        };
+        String::from_utf8(frame).ok()
+    }
+}

@@ -1,0 +1,91 @@
+//! What else may a handler take? The headers of its request, and values that came with it.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use http::HeaderMap;
+
+use super::context::Scope;
+use super::parameter::{Missing, Parameter};
+
+/// The HTTP headers of the request, as a parameter of a handler. On a pipe there are none.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Say where the caller came from.
+/// #[tool]
+/// fn origin(headers: Headers) -> String {
+///     headers.text("origin").unwrap_or("nowhere").to_owned()
+/// }
+/// ```
+#[derive(Clone, Default)]
+pub struct Headers(Option<Arc<HeaderMap>>);
+
+impl Headers {
+    /// The first header of this name, if it is text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.as_ref()?.get(name)?.to_str().ok()
+    }
+
+    /// All of them.
+    pub fn map(&self) -> Option<&HeaderMap> {
+        self.0.as_deref()
+    }
+}
+
+/// Names only: values may be secret.
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.map().into_iter().flat_map(HeaderMap::keys)).finish()
+    }
+}
+
+impl Parameter for Headers {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        Ok(Self(scope.headers().cloned()))
+    }
+}
+
+/// A value that came with the request, as a parameter of a handler: see [`Extensions`](crate::Extensions). A
+/// call that comes without it fails; where that may happen, ask [`Ctx::get`](super::Ctx::get) instead.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// struct User(String);
+///
+/// /// Say who calls.
+/// #[tool]
+/// fn whoami(user: Extension<User>) -> String {
+///     user.0.clone()
+/// }
+/// ```
+pub struct Extension<T>(Arc<T>);
+
+impl<T> Deref for Extension<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Clone for Extension<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Extension<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Send + Sync + 'static> Parameter for Extension<T> {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.extensions().get().map(Self).ok_or(Missing)
+    }
+}

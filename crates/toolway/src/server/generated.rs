@@ -1,0 +1,88 @@
+//! What does generated code call that people do not?
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use toolway_protocol::RpcError;
+use toolway_protocol::types::PromptArgument;
+use toolway_protocol::uri_template::{UriTemplate, Values};
+
+use super::arguments::UNAVAILABLE;
+use super::completion::{Completer, Completers};
+use super::parameter::Parameter;
+use crate::schema::{input_schema_of, listed};
+
+/// A parameter of a prompt as it is listed; nothing, if callers do not send it.
+pub fn prompt_argument<P: Parameter>(
+    name: &str,
+    title: Option<&str>,
+    description: &str,
+    has_default: bool,
+) -> Option<PromptArgument> {
+    P::IS_ARGUMENT.then(|| {
+        let mut argument = PromptArgument::new(name).with_required(!has_default && !P::is_optional());
+        argument.title = title.map(str::to_owned);
+        argument.description = Some(description).filter(|text| !text.is_empty()).map(str::to_owned);
+        argument
+    })
+}
+
+/// The fields of a struct as the arguments of a prompt.
+pub fn prompt_arguments_of<T: DeserializeOwned + JsonSchema>() -> Vec<PromptArgument> {
+    let input = input_schema_of::<T>();
+    let names: Vec<String> = input.names().map(str::to_owned).collect();
+    let schema: Value = input.finish().schema.decode().unwrap_or_default();
+    let text = |property: &Value, key: &str| property.get(key).and_then(Value::as_str).map(str::to_owned);
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let argument = |name: String| {
+        let property = &schema["properties"][&name];
+        let mut argument = PromptArgument::new(&name).with_required(required.contains(&name.as_str()));
+        argument.title = text(property, "title");
+        argument.description = text(property, "description");
+        argument
+    };
+    names.into_iter().map(argument).collect()
+}
+
+/// The fields of a struct that are enums, completed by their variants.
+pub fn completers_of<T: DeserializeOwned + JsonSchema>() -> Completers {
+    let input = input_schema_of::<T>();
+    let names: Vec<String> = input.names().map(str::to_owned).collect();
+    let schema: Value = input.finish().schema.decode().unwrap_or_default();
+    let definitions = schema["$defs"].as_object().cloned().unwrap_or_default();
+    names.into_iter().fold(Completers::default(), |completers, name| {
+        match listed(&schema["properties"][&name], &definitions) {
+            Some(values) => completers.with(name, Completer::list(values)),
+            None => completers,
+        }
+    })
+}
+
+/// What an author is told whose default cannot be read as the type of its parameter.
+pub fn misfit(name: &str) -> String {
+    format!("the default of `{name}` does not fit its type")
+}
+
+/// An error of the protocol about what was sent; unless the text says that the server lacks something, which is not the
+/// caller's fault.
+pub fn bad_arguments<E: From<RpcError>>(text: String) -> E {
+    if text == UNAVAILABLE { RpcError::internal(text).into() } else { RpcError::invalid_params(text).into() }
+}
+
+/// Runs what would hold up others on a thread where it may. A panic goes on here.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only a runtime that is shutting down cancels such work, and it polls nothing any more.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+/// The URI that a template and values make. The macro has looked at the template before.
+pub fn expand(template: &str, values: &Values) -> String {
+    UriTemplate::parse(template).map(|template| template.expand(values)).unwrap_or_default()
+}

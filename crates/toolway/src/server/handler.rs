@@ -1,0 +1,185 @@
+//! How does a function or a closure become a handler, without a macro?
+//!
+//! Each parameter says by its type where it comes from, as in functions that are marked `#[tool]`. At most one of them
+//! may be an argument, and it is then all that was sent: names of parameters cannot be seen from here.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::arguments::Arguments;
+use super::context::Scope;
+use super::failure::{BoxError, ToolError};
+use super::parameter::Parameter;
+use super::state::States;
+use crate::schema::InputSchema;
+
+/// A running handler.
+pub type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A handler whose parameters are forgotten: it gets what was sent and gives back what became of it.
+pub(super) struct Erased<In, Out> {
+    handler: Arc<dyn Function<In, Out>>,
+    /// The values of the server it was made for, if that one was merged into another.
+    states: Option<Arc<States>>,
+}
+
+impl<In, Out> Erased<In, Out> {
+    pub(super) fn new(handler: impl Function<In, Out> + 'static) -> Self {
+        Self { handler: Arc::new(handler), states: None }
+    }
+
+    pub(super) fn call(&self, sent: In, scope: Scope) -> Running<Result<Out, BoxError>> {
+        self.handler.call(sent, scope.with_states(self.states.as_ref()))
+    }
+
+    pub(super) fn bind(&mut self, states: &Arc<States>) {
+        self.states.get_or_insert_with(|| states.clone());
+    }
+
+    /// What is missing for it to work, with `what` it is before each sentence.
+    pub(super) fn check(&self, what: &str, states: &States, mistakes: &mut Vec<String>) {
+        let found = self.handler.check(self.states.as_deref().unwrap_or(states));
+        mistakes.extend(found.into_iter().map(|mistake| format!("{what}: {mistake}")));
+    }
+}
+
+impl<In, Out> Clone for Erased<In, Out> {
+    fn clone(&self) -> Self {
+        Self { handler: self.handler.clone(), states: self.states.clone() }
+    }
+}
+
+impl<In, Out> fmt::Debug for Erased<In, Out> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a handler")
+    }
+}
+
+/// What [`Erased`] keeps of a handler.
+pub(super) trait Function<In, Out>: Send + Sync {
+    fn call(&self, sent: In, scope: Scope) -> Running<Result<Out, BoxError>>;
+
+    fn check(&self, states: &States) -> Vec<String>;
+}
+
+/// A handler, and how what was sent gets to it and what it returns becomes a result.
+pub(super) struct Adapted<P, H, A> {
+    pub(super) handler: H,
+    pub(super) adapt: A,
+    pub(super) parameters: PhantomData<fn() -> P>,
+}
+
+impl<In, Out, P, H, A> Function<In, Out> for Adapted<P, H, A>
+where
+    P: 'static,
+    H: Handler<P>,
+    A: Fn(&H, In, Scope) -> Running<Result<Out, BoxError>> + Send + Sync,
+{
+    fn call(&self, sent: In, scope: Scope) -> Running<Result<Out, BoxError>> {
+        (self.adapt)(&self.handler, sent, scope)
+    }
+
+    fn check(&self, states: &States) -> Vec<String> {
+        self.handler.check(states)
+    }
+}
+
+/// An async function, or a closure that returns a future, whose parameters are [`Parameter`]s.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Sum {
+///     a: i64,
+///     b: i64,
+/// }
+///
+/// async fn sum(numbers: Sum, ctx: Ctx) -> i64 {
+///     ctx.progress(1, 1, "adding").await;
+///     numbers.a + numbers.b
+/// }
+///
+/// let tool = ToolEntry::from_fn("sum", sum);
+/// let same = ToolEntry::from_fn("same", |numbers: Sum| async move { numbers.a + numbers.b });
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a handler",
+    note = "a handler is an `async fn`, or a closure `|…| async move {{ … }}`, with at most six parameters",
+    note = "each parameter implements `toolway::server::Parameter`: something to deserialize, `Ctx`, `State<T>`, …"
+)]
+pub trait Handler<Parameters>: Send + Sync + 'static {
+    /// What it returns.
+    type Output: Send + 'static;
+
+    /// Runs it.
+    fn run(&self, arguments: &Arguments, scope: Scope) -> Result<Running<Self::Output>, ToolError>;
+
+    /// What is missing for it to work, in sentences for its author.
+    fn check(&self, states: &States) -> Vec<String>;
+
+    /// What it wants to be sent.
+    #[doc(hidden)]
+    fn input(&self) -> InputSchema;
+
+    /// Whether it looks at what was sent at all.
+    #[doc(hidden)]
+    fn takes_arguments(&self) -> bool;
+}
+
+macro_rules! handlers {
+    ($($($name:ident)*;)*) => {$(
+        impl<F, Fut, $($name),*> Handler<($($name,)*)> for F
+        where
+            F: Fn($($name),*) -> Fut + Send + Sync + 'static,
+            Fut: Future + Send + 'static,
+            Fut::Output: Send + 'static,
+            $($name: Parameter + 'static,)*
+        {
+            type Output = Fut::Output;
+
+            #[allow(non_snake_case, reason = "each value is named after its type, where there are any")]
+            fn run(&self, arguments: &Arguments, scope: Scope) -> Result<Running<Self::Output>, ToolError> {
+                let _ = arguments;
+                $(let $name = $name::whole(arguments, &scope)?;)*
+                let running = self($($name),*);
+                Ok(Box::pin(async move {
+                    let output = running.await;
+                    // The scope lives as long as the call; dropping it tells others that the call has ended.
+                    drop(scope);
+                    output
+                }))
+            }
+
+            fn check(&self, states: &States) -> Vec<String> {
+                let _ = states;
+                let mut mistakes: Vec<String> = Vec::new();
+                $(mistakes.extend($name::check(states));)*
+                let arguments: &[bool] = &[$($name::IS_ARGUMENT),*];
+                if arguments.iter().filter(|is_argument| **is_argument).count() > 1 {
+                    mistakes.push(
+                        "a handler without `#[tool]` takes one argument, which is all that was sent: make it a struct"
+                            .to_owned(),
+                    );
+                }
+                mistakes
+            }
+
+            fn input(&self) -> InputSchema {
+                #[allow(unused_mut, reason = "a handler may have no parameters")]
+                let mut input = InputSchema::default();
+                $(if $name::IS_ARGUMENT {
+                    input = $name::whole_schema();
+                })*
+                input
+            }
+
+            fn takes_arguments(&self) -> bool {
+                false $(|| $name::IS_ARGUMENT)*
+            }
+        }
+    )*};
+}
+handlers! { ; A; A B; A B C; A B C D; A B C D E; A B C D E G; }

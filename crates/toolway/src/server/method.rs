@@ -1,0 +1,157 @@
+//! Methods and notifications outside the protocol: how does a server get its own?
+
+use std::marker::PhantomData;
+
+use serde::Serialize;
+use serde_json::Value;
+use toolway_protocol::{Method, RawJson, Reply, RpcError};
+
+use super::Server;
+use super::arguments::Arguments;
+use super::context::Scope;
+use super::failure::{BoxError, Face, Subject, ToolError, Trouble};
+use super::handler::{Adapted, Erased, Handler, Running};
+use super::respond::Json;
+use crate::panic::catch;
+
+/// What a method outside the protocol may return: it becomes the result as it is.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// #[derive(serde::Serialize)]
+/// struct Health {
+///     is_well: bool,
+/// }
+///
+/// let server = Server::new("app", "1.0.0")
+///     .method("acme/health", async || Json(Health { is_well: true }))
+///     .method("acme/version", async || env!("CARGO_PKG_VERSION"))
+///     .build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be returned by a method",
+    note = "wrap it in `toolway::Json(…)` if it implements `serde::Serialize`"
+)]
+pub trait IntoReply {
+    /// Makes the result.
+    fn into_reply(self) -> Result<RawJson, BoxError>;
+}
+
+impl<T: Serialize> IntoReply for Json<T> {
+    fn into_reply(self) -> Result<RawJson, BoxError> {
+        Ok(RawJson::from_value(&self.0)?)
+    }
+}
+
+impl<T: IntoReply, E: Into<BoxError>> IntoReply for Result<T, E> {
+    fn into_reply(self) -> Result<RawJson, BoxError> {
+        self.map_err(Into::into)?.into_reply()
+    }
+}
+
+macro_rules! replies {
+    ($($type:ty),*) => {$(
+        impl IntoReply for $type {
+            fn into_reply(self) -> Result<RawJson, BoxError> {
+                Json(self).into_reply()
+            }
+        }
+    )*};
+}
+replies!(Value, RawJson, String, &str, bool, i32, i64, u32, u64, usize, f64);
+
+/// An empty object: JSON-RPC wants a result.
+impl IntoReply for () {
+    fn into_reply(self) -> Result<RawJson, BoxError> {
+        Ok(Value::Object(serde_json::Map::new()).into())
+    }
+}
+
+/// A method of the application's own.
+pub(super) type CustomMethod = Erased<Arguments, RawJson>;
+
+pub(super) fn custom<P: 'static, H: Handler<P>>(handler: H) -> CustomMethod
+where
+    H::Output: IntoReply,
+{
+    let adapt = |handler: &H, arguments: Arguments, scope| -> Running<Result<RawJson, BoxError>> {
+        match handler.run(&arguments, scope) {
+            Ok(running) => Box::pin(async move { running.await.into_reply() }),
+            Err(error) => Box::pin(std::future::ready(Err(bad_params(error).into()))),
+        }
+    };
+    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+}
+
+/// What a tool would tell the model is an error of the protocol here.
+fn bad_params(error: ToolError) -> ToolError {
+    match error.0 {
+        Face::Visible(text) => ToolError(Face::Rpc(RpcError::invalid_params(text))),
+        face => ToolError(face),
+    }
+}
+
+/// Why a name cannot be that of a custom method.
+pub(super) fn wrong_name(name: &str) -> Option<String> {
+    if Method::from_name(name).facts().is_some() {
+        return Some(format!("`{name}` is a method of the protocol and cannot be defined again"));
+    }
+    if name.is_empty() || name.starts_with("rpc.") {
+        return Some(format!(
+            "a method cannot be called {name:?}: JSON-RPC keeps names that begin with `rpc.`"
+        ));
+    }
+    None
+}
+
+impl Server {
+    /// Calls a method of the application's own.
+    pub(super) async fn call_method(
+        &self,
+        method: &Method,
+        params: Option<&RawJson>,
+        scope: Scope,
+    ) -> Result<Reply, Trouble> {
+        let Some(handler) = self.inner.methods.get(method.name()) else {
+            return Err(RpcError::method_not_found(method.name()).into());
+        };
+        let arguments = Arguments::new(params.map(without_meta), None);
+        let face = match catch(|| handler.call(arguments, scope)).await {
+            Ok(Ok(result)) => return Ok(Reply::Custom(result)),
+            Ok(Err(error)) => ToolError::hidden(error).0,
+            Err(panic) => Face::Hidden(Box::new(panic)),
+        };
+        Err(self.inner.errors.rpc(Subject { kind: "method", name: method.name() }, face))
+    }
+
+    /// Whether there is a handler for a notification of the application's own.
+    pub(super) fn hears(&self, method: &Method) -> bool {
+        self.inner.notifications.contains_key(method.name())
+    }
+
+    /// Hands over a notification of the application's own. Nothing is answered, whatever happens.
+    pub(super) async fn hear(&self, method: &Method, params: Option<&RawJson>, scope: Scope) {
+        let Some(handler) = self.inner.notifications.get(method.name()) else { return };
+        let arguments = Arguments::new(params.map(without_meta), None);
+        let face = match catch(|| handler.call(arguments, scope)).await {
+            Ok(Ok(_)) => return,
+            Ok(Err(error)) => ToolError::hidden(error).0,
+            Err(panic) => Face::Hidden(Box::new(panic)),
+        };
+        // For the log only.
+        let _ = self.inner.errors.rpc(Subject { kind: "notification", name: method.name() }, face);
+    }
+}
+
+/// The parameters without what the protocol put among them.
+fn without_meta(params: &RawJson) -> RawJson {
+    match params.decode() {
+        Ok(Value::Object(mut members)) if members.contains_key("_meta") => {
+            members.remove("_meta");
+            Value::Object(members).into()
+        }
+        _ => params.clone(),
+    }
+}

@@ -1,0 +1,210 @@
+//! What are the blocks of a result made from? Text, pictures, sounds, resources and links.
+
+use toolway_protocol::types::{
+    Annotations, AudioContent, Content, EmbeddedResource, ImageContent, Resource, ResourceContents,
+    TextContent,
+};
+
+/// A type that is one block of content.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no block of content",
+    note = "text, `Text`, `Image`, `Audio`, `Embedded`, links and `Content` itself are"
+)]
+pub trait IntoContent {
+    /// Makes the block.
+    fn into_content(self) -> Content;
+}
+
+/// A block of text.
+///
+/// ```
+/// use toolway::{IntoContent, Text};
+///
+/// let block = Text::code("fn main() {}", "rust").into_content();
+/// assert_eq!(block.as_text(), Some("```rust\nfn main() {}\n```"));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Text(TextContent);
+
+impl Text {
+    /// A block of text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(TextContent::new(text))
+    }
+
+    /// Source code, fenced for Markdown. The fence is longer than any in the source.
+    pub fn code(source: impl AsRef<str>, language: &str) -> Self {
+        let source = source.as_ref();
+        let mut fence = "```".to_owned();
+        while source.contains(&fence) {
+            fence.push('`');
+        }
+        let end = if source.ends_with('\n') { "" } else { "\n" };
+        Self::new(format!("{fence}{language}\n{source}{end}{fence}"))
+    }
+
+    /// Says for whom it is.
+    pub fn annotated(mut self, annotations: Annotations) -> Self {
+        self.0.annotations = Some(Box::new(annotations));
+        self
+    }
+}
+
+impl IntoContent for Text {
+    fn into_content(self) -> Content {
+        Content::Text(self.0)
+    }
+}
+
+macro_rules! media {
+    ($($(#[$meta:meta])* $name:ident: $content:ident as $variant:ident { $($(#[$doc:meta])* $kind:ident = $mime:literal),* $(,)? })*) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name($content);
+
+        impl $name {
+            /// Bytes of any media type. They are encoded for the wire.
+            pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+                Self($content::new(base64(bytes.as_ref()), mime_type))
+            }
+
+            $($(#[$doc])*
+            pub fn $kind(bytes: impl AsRef<[u8]>) -> Self {
+                Self::new(bytes, $mime)
+            })*
+
+            /// Says for whom it is.
+            pub fn annotated(mut self, annotations: Annotations) -> Self {
+                self.0.annotations = Some(Box::new(annotations));
+                self
+            }
+        }
+
+        impl IntoContent for $name {
+            fn into_content(self) -> Content {
+                Content::$variant(self.0)
+            }
+        }
+    )*};
+}
+media! {
+    /// A picture.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Draw a dot.
+    /// #[tool]
+    /// fn dot() -> Image {
+    ///     Image::png(b"not really a picture")
+    /// }
+    /// ```
+    Image: ImageContent as Image {
+        /// A PNG picture.
+        png = "image/png",
+        /// A JPEG picture.
+        jpeg = "image/jpeg",
+        /// A GIF picture.
+        gif = "image/gif",
+        /// A WebP picture.
+        webp = "image/webp",
+        /// An SVG picture.
+        svg = "image/svg+xml",
+    }
+    /// A sound.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Make a noise.
+    /// #[tool]
+    /// fn noise() -> Audio {
+    ///     Audio::wav(b"not really a sound")
+    /// }
+    /// ```
+    Audio: AudioContent as Audio {
+        /// A WAV sound.
+        wav = "audio/wav",
+        /// An MPEG (MP3) sound.
+        mpeg = "audio/mpeg",
+        /// An Ogg sound.
+        ogg = "audio/ogg",
+        /// A FLAC sound.
+        flac = "audio/flac",
+    }
+}
+
+/// A resource inside a result, contents and all.
+///
+/// ```
+/// use toolway::Embedded;
+///
+/// let readme = Embedded::text("file:///README.md", "# Hello").mime("text/markdown");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedded(ResourceContents);
+
+impl Embedded {
+    /// Any contents.
+    pub fn new(contents: ResourceContents) -> Self {
+        Self(contents)
+    }
+
+    /// A resource that is text.
+    pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self(ResourceContents::new(uri).with_text(text))
+    }
+
+    /// A resource that is bytes.
+    pub fn blob(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        Self(ResourceContents::new(uri).with_blob(base64(bytes.as_ref())))
+    }
+
+    /// Says the media type.
+    pub fn mime(mut self, mime_type: impl Into<String>) -> Self {
+        self.0.mime_type = Some(mime_type.into());
+        self
+    }
+}
+
+impl IntoContent for Embedded {
+    fn into_content(self) -> Content {
+        Content::Resource(Box::new(EmbeddedResource::new(self.0)))
+    }
+}
+
+impl IntoContent for Content {
+    fn into_content(self) -> Content {
+        self
+    }
+}
+
+/// A link to the resource.
+impl IntoContent for Resource {
+    fn into_content(self) -> Content {
+        Content::Link(Box::new(self))
+    }
+}
+
+impl IntoContent for ResourceContents {
+    fn into_content(self) -> Content {
+        Embedded(self).into_content()
+    }
+}
+
+impl IntoContent for String {
+    fn into_content(self) -> Content {
+        Content::text(self)
+    }
+}
+
+impl IntoContent for &str {
+    fn into_content(self) -> Content {
+        Content::text(self)
+    }
+}
+
+/// Bytes as they travel in JSON.
+pub(super) fn base64(bytes: &[u8]) -> String {
+    base64_simd::STANDARD.encode_to_string(bytes)
+}

@@ -1,0 +1,181 @@
+//! A file as a resource: which media type does it have, and is it text?
+
+use std::path::{Path, PathBuf};
+
+use toolway_protocol::types::ReadResourceResult;
+
+use super::resource::{About, IntoResource, MAX_READ};
+use crate::server::failure::ResourceError;
+
+/// The contents of a file: text if it is text, else a blob. The media type is the one that the resource lists, or
+/// follows from the file's name. A file that does not exist is a resource that does not exist.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// #[resource(uri = "config://app")]
+/// fn config() -> File {
+///     File::new("/etc/app.toml")
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    name: PathBuf,
+    /// What is in it, where that is known already.
+    bytes: Option<Vec<u8>>,
+}
+
+impl File {
+    /// The file at this path. Nothing is opened before the resource is read.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { name: path.into(), bytes: None }
+    }
+
+    /// A file that was read already, from wherever it is: nothing is opened, the name only tells the media type.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// A picture or a text of this program.
+    /// #[resource(uri = "assets://{name}")]
+    /// fn asset(name: &str) -> Option<File> {
+    ///     match name {
+    ///         "about.md" => Some(File::named(name, "# About")),
+    ///         "dot.gif" => Some(File::named(name, *b"GIF89a")),
+    ///         _ => None,
+    ///     }
+    /// }
+    /// ```
+    pub fn named(name: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), bytes: Some(bytes.into()) }
+    }
+}
+
+impl IntoResource for File {
+    async fn into_resource(self, about: About) -> Result<ReadResourceResult, ResourceError> {
+        let Self { name, bytes } = self;
+        let mime_type = of_name(&name);
+        let bytes = match bytes {
+            Some(bytes) => bytes,
+            // Not `tokio::fs`, which is not there without a runtime's file support and does the same.
+            None => tokio::task::spawn_blocking(move || read(&name)).await??,
+        };
+        let contents = match (String::from_utf8(bytes), mime_type) {
+            (Ok(text), None) => about.text(text, "text/plain"),
+            (Ok(text), Some(mime_type)) if is_text(mime_type) => about.text(text, mime_type),
+            (Ok(text), Some(mime_type)) => about.blob(text.as_bytes(), mime_type),
+            (Err(bytes), mime_type) => {
+                about.blob(bytes.as_bytes(), mime_type.unwrap_or("application/octet-stream"))
+            }
+        };
+        Ok(ReadResourceResult::new(vec![contents]))
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ResourceError> {
+    use std::io::{ErrorKind, Read};
+
+    let file = std::fs::File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => ResourceError::not_found(),
+        _ => error.into(),
+    })?;
+    let mut bytes = Vec::new();
+    file.take(MAX_READ + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_READ {
+        return Err(ResourceError::hidden(format!("the file is longer than {MAX_READ} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Whether people read it.
+fn is_text(mime_type: &str) -> bool {
+    mime_type.starts_with("text/")
+        || mime_type.ends_with("+xml")
+        || mime_type.ends_with("+json")
+        || ["application/json", "application/xml", "application/toml", "application/yaml", "application/sql"]
+            .contains(&mime_type)
+        || ["application/javascript", "application/x-sh", "application/x-ndjson", "application/graphql"]
+            .contains(&mime_type)
+}
+
+/// The media type that a file's name suggests.
+pub(crate) fn of_name(path: &Path) -> Option<&'static str> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    MEDIA_TYPES.iter().find(|(known, _)| *known == extension).map(|(_, mime_type)| *mime_type)
+}
+
+/// What servers are likely to have. A name that is not here is told from its bytes: text or not.
+const MEDIA_TYPES: [(&str, &str); 72] = [
+    ("7z", "application/x-7z-compressed"),
+    ("avif", "image/avif"),
+    ("bmp", "image/bmp"),
+    ("bz2", "application/x-bzip2"),
+    ("c", "text/x-c"),
+    ("cpp", "text/x-c++"),
+    ("css", "text/css"),
+    ("csv", "text/csv"),
+    ("doc", "application/msword"),
+    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("epub", "application/epub+zip"),
+    ("flac", "audio/flac"),
+    ("gif", "image/gif"),
+    ("go", "text/x-go"),
+    ("graphql", "application/graphql"),
+    ("gz", "application/gzip"),
+    ("h", "text/x-c"),
+    ("htm", "text/html"),
+    ("html", "text/html"),
+    ("ico", "image/x-icon"),
+    ("ics", "text/calendar"),
+    ("ini", "text/plain"),
+    ("java", "text/x-java"),
+    ("jpeg", "image/jpeg"),
+    ("jpg", "image/jpeg"),
+    ("js", "text/javascript"),
+    ("json", "application/json"),
+    ("jsonl", "application/x-ndjson"),
+    ("jsx", "text/javascript"),
+    ("log", "text/plain"),
+    ("m4a", "audio/mp4"),
+    ("markdown", "text/markdown"),
+    ("md", "text/markdown"),
+    ("mjs", "text/javascript"),
+    ("mov", "video/quicktime"),
+    ("mp3", "audio/mpeg"),
+    ("mp4", "video/mp4"),
+    ("ndjson", "application/x-ndjson"),
+    ("odt", "application/vnd.oasis.opendocument.text"),
+    ("ogg", "audio/ogg"),
+    ("opus", "audio/opus"),
+    ("otf", "font/otf"),
+    ("pdf", "application/pdf"),
+    ("php", "text/x-php"),
+    ("png", "image/png"),
+    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    ("py", "text/x-python"),
+    ("rb", "text/x-ruby"),
+    ("rs", "text/x-rust"),
+    ("rtf", "application/rtf"),
+    ("sh", "application/x-sh"),
+    ("sql", "application/sql"),
+    ("svg", "image/svg+xml"),
+    ("tar", "application/x-tar"),
+    ("tif", "image/tiff"),
+    ("tiff", "image/tiff"),
+    ("toml", "application/toml"),
+    ("ts", "text/x-typescript"),
+    ("tsv", "text/tab-separated-values"),
+    ("tsx", "text/x-typescript"),
+    ("txt", "text/plain"),
+    ("wasm", "application/wasm"),
+    ("wav", "audio/wav"),
+    ("webm", "video/webm"),
+    ("webp", "image/webp"),
+    ("woff2", "font/woff2"),
+    ("xhtml", "application/xhtml+xml"),
+    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    ("xml", "application/xml"),
+    ("yaml", "application/yaml"),
+    ("yml", "application/yaml"),
+    ("zip", "application/zip"),
+];

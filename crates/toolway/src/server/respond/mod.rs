@@ -1,0 +1,24 @@
+//! How does what a handler returns become a result?
+//!
+//! | file | question |
+//! |---|---|
+//! | `content.rs` | What are the blocks of a result made from? |
+//! | `tool.rs` | What may a tool return? |
+//! | `anything.rs` | What does `#[tool]` do with a type that only implements `Serialize`? |
+//! | `resource.rs`, `file.rs` | What may a resource return? Which media type does a file have? |
+//! | `prompt.rs`, `pairs.rs` | What may a prompt return, in Rust and in JSON? |
+
+pub mod anything;
+mod content;
+mod file;
+mod pairs;
+mod prompt;
+mod resource;
+mod tool;
+
+pub use content::{Audio, Embedded, Image, IntoContent, Text};
+pub use file::File;
+pub(crate) use prompt::check_roles;
+pub use prompt::{IntoBlocks, IntoPrompt, Message, Prompt, assistant, user};
+pub use resource::{About, IntoResource, Reader};
+pub use tool::{IntoToolResult, Json, respond};

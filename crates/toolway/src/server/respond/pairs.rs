@@ -1,0 +1,88 @@
+//! Which prompts can be said in JSON? `{"user": …}`, `{"role": …, "content": …}`, lists of those, and
+//! `{"description": …, "messages": …}`.
+
+use serde_json::{Map, Value};
+use toolway_protocol::RawJson;
+use toolway_protocol::types::{Content, Role};
+
+use super::prompt::{Message, Prompt};
+use crate::server::failure::PromptError;
+
+/// Only two sides speak; a third is an error, and one that the author has to see.
+pub(super) fn role(name: &str) -> Result<Role, PromptError> {
+    match name {
+        "user" => Ok(Role::User),
+        "assistant" => Ok(Role::Assistant),
+        other => {
+            Err(PromptError::new(format!("the role of a message is `user` or `assistant`, not `{other}`")))
+        }
+    }
+}
+
+pub(super) fn from_json(value: Value) -> Result<Prompt, PromptError> {
+    let mut prompt = Prompt::new();
+    match value {
+        Value::Object(mut members) if members.contains_key("messages") => {
+            prompt.description =
+                members.remove("description").and_then(|text| text.as_str().map(str::to_owned));
+            prompt.messages = messages(members.remove("messages").unwrap_or_default())?;
+        }
+        other => prompt.messages = messages(other)?,
+    }
+    Ok(prompt)
+}
+
+fn messages(value: Value) -> Result<Vec<Message>, PromptError> {
+    match value {
+        Value::Array(items) => {
+            let mut all = Vec::new();
+            for item in items {
+                all.extend(messages(item)?);
+            }
+            Ok(all)
+        }
+        Value::Object(mut members) if members.contains_key("role") => {
+            let content = members.remove("content").unwrap_or_default();
+            let name = members.get("role").and_then(Value::as_str).unwrap_or_default();
+            Ok(vec![Message::new(role(name)?, blocks(content)?)])
+        }
+        Value::Object(members) => by_role(members),
+        Value::String(text) => Ok(vec![Message::new(Role::User, text)]),
+        _ => Err(malformed()),
+    }
+}
+
+/// `{"user": …, "assistant": …}`. JSON objects have no order of their own, so it is always the user who begins.
+fn by_role(mut members: Map<String, Value>) -> Result<Vec<Message>, PromptError> {
+    let mut all = Vec::new();
+    for name in ["user", "assistant"] {
+        if let Some(content) = members.remove(name) {
+            all.push(Message::new(role(name)?, blocks(content)?));
+        }
+    }
+    match members.into_iter().next() {
+        Some((name, _)) => Err(role(&name).err().unwrap_or_else(malformed)),
+        None => Ok(all),
+    }
+}
+
+fn blocks(content: Value) -> Result<Vec<Content>, PromptError> {
+    match content {
+        Value::String(text) => Ok(vec![Content::text(text)]),
+        Value::Array(items) => {
+            let mut all = Vec::new();
+            for item in items {
+                all.extend(blocks(item)?);
+            }
+            Ok(all)
+        }
+        block @ Value::Object(_) => {
+            RawJson::from(block).decode().map(|block| vec![block]).map_err(|_| malformed())
+        }
+        _ => Err(malformed()),
+    }
+}
+
+fn malformed() -> PromptError {
+    PromptError::new("the prompt returned something that is no list of messages")
+}

@@ -1,0 +1,230 @@
+//! What may a prompt return?
+
+use serde_json::Value;
+use toolway_protocol::types::{Content, GetPromptResult, PromptMessage, Role};
+
+use super::content::{Audio, Embedded, Image, IntoContent, Text};
+use super::pairs;
+use crate::server::failure::{BoxError, PromptError};
+
+/// What one side says: one block, or several, which become one message each.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Review code.
+/// #[prompt]
+/// fn review(code: &str) -> [Message; 2] {
+///     [assistant("You are an editor."), user(("Review this.", Text::code(code, "rust")))]
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    role: Role,
+    blocks: Vec<Content>,
+}
+
+impl Message {
+    /// A message of either side.
+    pub fn new(role: Role, content: impl IntoBlocks) -> Self {
+        Self { role, blocks: content.into_blocks() }
+    }
+}
+
+/// The user says this.
+///
+/// ```
+/// use toolway::{Image, user};
+///
+/// let short = user("Describe the picture.");
+/// let long = user(("Describe the picture.", Image::png(b"not really a picture")));
+/// ```
+pub fn user(content: impl IntoBlocks) -> Message {
+    Message::new(Role::User, content)
+}
+
+/// The assistant says this.
+pub fn assistant(content: impl IntoBlocks) -> Message {
+    Message::new(Role::Assistant, content)
+}
+
+/// What a message may be made from: one block of content, a list of blocks, a tuple of them.
+pub trait IntoBlocks {
+    /// Makes the blocks.
+    fn into_blocks(self) -> Vec<Content>;
+}
+
+macro_rules! one_block {
+    ($($type:ty),*) => {$(
+        impl IntoBlocks for $type {
+            fn into_blocks(self) -> Vec<Content> {
+                vec![self.into_content()]
+            }
+        }
+    )*};
+}
+one_block!(&str, String, Content, Text, Image, Audio, Embedded);
+
+impl<T: IntoContent> IntoBlocks for Vec<T> {
+    fn into_blocks(self) -> Vec<Content> {
+        self.into_iter().map(T::into_content).collect()
+    }
+}
+
+impl<T: IntoContent, const LENGTH: usize> IntoBlocks for [T; LENGTH] {
+    fn into_blocks(self) -> Vec<Content> {
+        self.into_iter().map(T::into_content).collect()
+    }
+}
+
+macro_rules! several_blocks {
+    ($($($name:ident)*;)*) => {$(
+        impl<$($name: IntoContent),*> IntoBlocks for ($($name,)*) {
+            fn into_blocks(self) -> Vec<Content> {
+                #[expect(non_snake_case, reason = "each value is named after its type")]
+                let ($($name,)*) = self;
+                vec![$($name.into_content()),*]
+            }
+        }
+    )*};
+}
+several_blocks! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
+
+/// A prompt, filled in: messages in their order, and what they are for.
+///
+/// ```
+/// use toolway::Prompt;
+///
+/// let prompt = Prompt::new().described("A review").assistant("You are an editor.").user("Review this.");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Prompt {
+    /// What it is for.
+    pub description: Option<String>,
+    /// The messages.
+    pub messages: Vec<Message>,
+}
+
+impl Prompt {
+    /// Nothing said yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says what it is for.
+    pub fn described(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// Then the user says this.
+    pub fn user(mut self, content: impl IntoBlocks) -> Self {
+        self.messages.push(user(content));
+        self
+    }
+
+    /// Then the assistant says this.
+    pub fn assistant(mut self, content: impl IntoBlocks) -> Self {
+        self.messages.push(assistant(content));
+        self
+    }
+}
+
+/// A role can also be made from any text, and a result by hand: nothing but the two sides leaves the server.
+pub(crate) fn check_roles(result: &GetPromptResult) -> Result<(), PromptError> {
+    result.messages.iter().try_for_each(|message| pairs::role(message.role.as_str()).map(drop))
+}
+
+/// A type that a prompt may return.
+///
+/// | returned | the caller gets |
+/// |---|---|
+/// | text | one message of the user |
+/// | [`Message`], a `Vec` or an array of it | those; several blocks in one become one message each |
+/// | `[("user", "…"), ("assistant", "…")]` | those, in this order |
+/// | [`PromptMessage`], a `Vec` of it | those, as they are |
+/// | [`Prompt`] | its messages and its description |
+/// | `serde_json::Value` | messages in any of the forms above |
+/// | [`GetPromptResult`] | itself |
+/// | `Result<any of these, E>` | the prompt, or an error: see [`PromptError`] |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be returned by a prompt",
+    label = "not a prompt",
+    note = "return text, `Message`s made with `user(…)` and `assistant(…)`, or a `Prompt`"
+)]
+pub trait IntoPrompt {
+    /// Makes the prompt.
+    fn into_prompt(self) -> Result<GetPromptResult, PromptError>;
+}
+
+impl IntoPrompt for Prompt {
+    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
+        let messages = self.messages.into_iter().flat_map(|Message { role, blocks }| {
+            blocks.into_iter().map(move |block| PromptMessage::new(role.clone(), block))
+        });
+        let mut result = GetPromptResult::new(messages.collect::<Vec<_>>());
+        result.description = self.description;
+        Ok(result)
+    }
+}
+
+macro_rules! prompts {
+    ($([$($length:tt)*] $type:ty, |$value:ident| $messages:expr;)*) => {$(
+        impl<$($length)*> IntoPrompt for $type {
+            fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
+                let $value = self;
+                Prompt { description: None, messages: $messages }.into_prompt()
+            }
+        }
+    )*};
+}
+prompts! {
+    [] String, |text| vec![user(text)];
+    [] &str, |text| vec![user(text)];
+    [] Message, |message| vec![message];
+    [] Vec<Message>, |messages| messages;
+    [const N: usize] [Message; N], |messages| messages.into();
+}
+
+impl IntoPrompt for GetPromptResult {
+    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
+        Ok(self)
+    }
+}
+
+impl IntoPrompt for PromptMessage {
+    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
+        vec![self].into_prompt()
+    }
+}
+
+impl IntoPrompt for Vec<PromptMessage> {
+    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
+        Ok(GetPromptResult::new(self))
+    }
+}
+
+impl IntoPrompt for Value {
+    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
+        pairs::from_json(self)?.into_prompt()
+    }
+}
+
+impl<C: IntoBlocks> IntoPrompt for Vec<(&str, C)> {
+    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
+        let messages = self.into_iter().map(|(role, content)| Ok(Message::new(pairs::role(role)?, content)));
+        Prompt { description: None, messages: messages.collect::<Result<_, PromptError>>()? }.into_prompt()
+    }
+}
+
+impl<C: IntoBlocks, const N: usize> IntoPrompt for [(&str, C); N] {
+    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
+        Vec::from(self).into_prompt()
+    }
+}
+
+impl<T: IntoPrompt, E: Into<BoxError>> IntoPrompt for Result<T, E> {
+    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
+        self.map_err(PromptError::hidden)?.into_prompt()
+    }
+}

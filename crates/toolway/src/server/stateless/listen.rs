@@ -1,0 +1,82 @@
+//! A stream of changes: what does a client hear that asked to listen?
+//!
+//! First that it is heard, then each change that it wants, each with the id of the request that opened the stream. The
+//! request has an answer only when the server ends the stream; a client that has enough cancels.
+
+use tokio_util::sync::CancellationToken;
+use toolway_protocol::era::stateless as codec;
+use toolway_protocol::request::Listen;
+use toolway_protocol::types::{SubscriptionAcknowledged, SubscriptionFilter};
+use toolway_protocol::{Id, Method, Notification, RpcError};
+
+use crate::server::Server;
+use crate::server::changes::{has, promised};
+use crate::server::context::Arrival;
+use crate::server::failure::busy;
+
+/// Tells of changes until the door closes; then `frame` holds the answer.
+pub(super) async fn listen(
+    server: &Server,
+    id: &Id,
+    wanted: Listen,
+    arrival: Arrival,
+    frame: &mut Vec<u8>,
+) -> Result<(), RpcError> {
+    let Some(places) = arrival.listens.as_ref().filter(|_| arrival.outbound.is_open()) else {
+        return Err(RpcError::method_not_found(Method::Listen.name()));
+    };
+    let _place =
+        places.clone().try_acquire_owned().map_err(|_| busy("too many streams of changes are open"))?;
+    let honoured = honoured(server, wanted.notifications);
+    let is_wanted = |flag: Option<bool>| flag == Some(true);
+    let listener = server.inner.changes.listen_to([
+        is_wanted(honoured.tools_list_changed),
+        is_wanted(honoured.prompts_list_changed),
+        is_wanted(honoured.resources_list_changed),
+    ]);
+    for uri in honoured.resource_subscriptions.iter().flatten() {
+        listener.subscribe(uri.clone())?;
+    }
+    let heard = Notification::SubscriptionAcknowledged(SubscriptionAcknowledged::new(honoured));
+    arrival.outbound.send(written(id, &heard)).await;
+    loop {
+        tokio::select! {
+            biased;
+            () = closing(arrival.closing.as_deref()) => break,
+            () = listener.changed() => {
+                for news in listener.take() {
+                    arrival.outbound.send(written(id, &news)).await;
+                }
+            }
+        }
+    }
+    codec::write_listen_end(frame, id, None, &server.inner.stamp);
+    Ok(())
+}
+
+/// Waits until the door is about to close, if it can say so.
+async fn closing(token: Option<&CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn written(id: &Id, news: &Notification) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(128);
+    codec::write_change(&mut frame, id, news);
+    frame
+}
+
+/// What of a wish can be granted: news of what the server has. What it has not is left out of the acknowledgement.
+fn honoured(server: &Server, wanted: SubscriptionFilter) -> SubscriptionFilter {
+    let capabilities = server.capabilities();
+    let [tools, prompts, resources] = promised(&capabilities);
+    let can_subscribe = has(capabilities.resources.as_ref(), "subscribe");
+    let mut honoured = SubscriptionFilter::new();
+    honoured.tools_list_changed = wanted.tools_list_changed.filter(|_| tools);
+    honoured.prompts_list_changed = wanted.prompts_list_changed.filter(|_| prompts);
+    honoured.resources_list_changed = wanted.resources_list_changed.filter(|_| resources);
+    honoured.resource_subscriptions = wanted.resource_subscriptions.filter(|_| can_subscribe);
+    honoured
+}

@@ -1,0 +1,75 @@
+//! How does a client hear of changes, in either era?
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::task::AbortHandle;
+use toolway::client::News;
+use toolway::prelude::*;
+use toolway::{Era, Notification};
+
+/// How many wires there are on which a server can tell of changes: all but HTTP in the handshake era, where requests stand
+/// alone.
+pub(super) const TOLD: usize = 8;
+
+/// A client that hears of every list and of some resources, until this is dropped.
+pub(super) struct Listening {
+    news: News,
+    /// The request that the stateless era listens with.
+    stream: Option<AbortHandle>,
+}
+
+/// Lets a client listen; nothing, where the server has promised to tell nothing.
+pub(super) async fn listen(client: &Client, uris: &[&str]) -> Option<Listening> {
+    let capabilities = client.server_capabilities();
+    let lists = [&capabilities.tools, &capabilities.prompts, &capabilities.resources];
+    if !lists.into_iter().flatten().any(|settings| settings.get("listChanged") == Some(&json!(true))) {
+        return None;
+    }
+    let mut listening = Listening { news: client.news(), stream: None };
+    if client.protocol_version().era() == Era::Handshake {
+        for uri in uris {
+            client.subscribe(*uri).await.unwrap();
+        }
+        return Some(listening);
+    }
+    let wanted = json!({
+        "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
+        "resourceSubscriptions": uris,
+    });
+    let client = client.clone();
+    let stream = tokio::spawn(async move {
+        client.request("subscriptions/listen", json!({"notifications": wanted})).await.map(drop)
+    });
+    listening.stream = Some(stream.abort_handle());
+    let first = listening.heard().await;
+    assert!(matches!(first, Notification::SubscriptionAcknowledged(_)), "{first:?}");
+    Some(listening)
+}
+
+impl Listening {
+    /// The next thing that the server tells. A test that waits in vain fails instead of hanging.
+    pub(super) async fn heard(&mut self) -> Notification {
+        tokio::time::timeout(Duration::from_secs(10), self.news.next())
+            .await
+            .expect("news")
+            .expect("a server")
+    }
+
+    /// The URI of the next update. Of what changed at the same time, lists are told of first, and resources in the
+    /// order in which they were updated: whatever a test expects not to hear would come before a later update.
+    pub(super) async fn updated(&mut self) -> String {
+        match self.heard().await {
+            Notification::ResourceUpdated(updated) => updated.uri,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        if let Some(stream) = &self.stream {
+            stream.abort();
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! One test for each row of `docs/features.md`, in the order of its chapters.
+
+mod completion;
+mod listening;
+mod logging;
+mod phantom;
+mod phantom_resources;
+mod prompts;
+mod registration;
+mod resources;
+mod ruby;
+mod schema;
+mod templates;
+mod tools;
