@@ -1,0 +1,29 @@
+//! The fixtures that the suite asks a server for, under the names it asks for.
+//!
+//! | file | what is there |
+//! |---|---|
+//! | `tools.rs` | one tool for each kind of result and for what a call may say meanwhile |
+//! | `resources.rs` | text, bytes, one to watch, a family |
+//! | `prompts.rs` | one prompt for each kind of content |
+
+mod prompts;
+mod resources;
+mod tools;
+
+use toolway::prelude::*;
+
+/// The server with every fixture that exists so far.
+pub fn server() -> toolway::Result<Server> {
+    Server::new("toolway-conformance", env!("CARGO_PKG_VERSION"))
+        .tools(tools::all())
+        .resources(resources::all())
+        .prompts(prompts::all())
+        .build()
+}
+
+/// A red dot, one pixel wide.
+const DOT: &[u8] = &[
+    137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0, 144,
+    119, 83, 222, 0, 0, 0, 12, 73, 68, 65, 84, 8, 215, 99, 248, 207, 192, 0, 0, 3, 1, 1, 0, 24, 221, 141,
+    176, 0, 0, 0, 0, 73, 69, 78, 68, 174, 66, 96, 130,
+];
