@@ -65,8 +65,8 @@ fn dispatch() -> Result {
             conformance::run(&Workspace::find()?, &options)
         }
         "interop" => {
-            arguments.finish()?;
-            interop::run(&Workspace::find()?)
+            let options = interop::Options::parse(arguments)?;
+            interop::run(&Workspace::find()?, &options)
         }
         "counts" => {
             let mode = if arguments.flag("--bless") { counts::Mode::Bless } else { counts::Mode::Compare };
@@ -100,7 +100,8 @@ usage: cargo xtask COMMAND
                   --side server|client     only this side
                   --revision REVISION      only this revision (2025-11-25 or 2026-07-28)
                   --bless                  rewrite the baseline from the results
-  interop       the clients of the Python and TypeScript SDKs against the example `hello`
+  interop       the clients of the Python and TypeScript SDKs against the examples `hello` and `everything`
+                  --server 'COMMAND'       only every feature, and against this server over stdio
   counts        instructions per operation against bench/budget.toml
                   --bless                  rewrite the budget from the results
   fuzz [SECS]   each target of fuzz/ for so many seconds, 60 when it is not said

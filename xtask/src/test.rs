@@ -29,7 +29,7 @@ pub(crate) fn add_steps(workspace: &Workspace, steps: &mut Steps) -> Built {
         run::passes(&mut workspace.cargo(&["test", "--workspace", "--all-features", "--doc"]))
     });
     steps.step("conformance", || conformance::run(workspace, &conformance::Options::default()));
-    steps.step("interop", || interop::run(workspace));
+    steps.step("interop", || interop::run(workspace, &interop::Options::default()));
     Built::Yes
 }
 

@@ -1,4 +1,4 @@
-//! Do the clients of the other SDKs work with a Toolway server?
+//! Does the first call work, in every era, over every transport?
 //!
 //! The example `hello` is the server; `interop/client.py` and `interop/client.mjs` are small programs over the official SDKs.
 //! Both take the same command line, `stdio -- COMMAND…` or `http URL`, and leave with 0 when all went well.
@@ -16,7 +16,7 @@ use crate::test;
 use crate::workspace::Workspace;
 
 /// Runs every client over every transport.
-pub(crate) fn run(workspace: &Workspace) -> Result {
+pub(super) fn run(workspace: &Workspace) -> Result {
     let directory = workspace.target.join("interop");
     let clients =
         [python_client(workspace, &directory.join("py"))?, node_client(workspace, directory.join("node"))?];

@@ -1,0 +1,326 @@
+//! What did the clients say, and did they leave anything out?
+//!
+//! A client says one line per check: `ok   ERA VERSION GROUP: WHAT`, or `FAIL` or `n/a ` with ` -- WHY` after it. A column is
+//! one client in one era, a row is a group of checks. Clients of one revision must have reported the same checks, except in
+//! the group `own`: one that is missing has failed.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use crate::run::Result;
+
+/// Everything that was said so far.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    columns: Vec<Column>,
+    /// What went wrong with a client as a whole.
+    troubles: Vec<String>,
+}
+
+/// One client in one era.
+#[derive(Debug)]
+struct Column {
+    client: String,
+    /// The era and the revision.
+    era: String,
+    checks: Vec<Check>,
+}
+
+#[derive(Debug)]
+struct Check {
+    group: String,
+    what: String,
+    outcome: Outcome,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Outcome {
+    Passed,
+    Failed(String),
+    NotHere(String),
+}
+
+impl Table {
+    /// Takes in what a client said and how it ended, and returns the problems to show at once.
+    pub(super) fn add(
+        &mut self,
+        client: &str,
+        eras: &[&str],
+        lines: &str,
+        ending: Option<String>,
+    ) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut columns: Vec<Column> = Vec::new();
+        for line in lines.lines() {
+            let Some((era, check)) = read(line) else {
+                problems.push(format!("not the line of a check: {line}"));
+                continue;
+            };
+            if matches!(check.outcome, Outcome::Failed(_)) {
+                problems.push(line.to_owned());
+            }
+            match columns.iter_mut().find(|column| column.era == era) {
+                Some(column) => column.checks.push(check),
+                None => columns.push(Column { client: client.to_owned(), era, checks: vec![check] }),
+            }
+        }
+        let missing = eras.iter().filter(|era| !columns.iter().any(|column| column.era == **era));
+        let mut troubles: Vec<String> =
+            missing.map(|era| format!("{client}: not a word about {era}")).collect();
+        let failed = columns.iter().flat_map(|column| &column.checks).any(Check::failed);
+        match ending {
+            Some(ending) if !failed => troubles.push(format!("{client}: ended with {ending}")),
+            None if failed => troubles.push(format!("{client}: ended well after a failure")),
+            _ => {}
+        }
+        problems.extend(troubles.iter().cloned());
+        self.troubles.append(&mut troubles);
+        self.columns.append(&mut columns);
+        problems
+    }
+
+    /// Prints the table; an error when a check failed or is missing.
+    pub(super) fn print(mut self) -> Result {
+        self.find_forgotten();
+        let (text, verdict) = self.summary();
+        print!("{text}");
+        verdict
+    }
+
+    /// Notes as failed what a column does not report and another one of the same revision does.
+    fn find_forgotten(&mut self) {
+        let revision = |column: &Column| column.era.split(' ').next_back().unwrap_or_default().to_owned();
+        let known: BTreeSet<(String, String, String)> = self
+            .columns
+            .iter()
+            .flat_map(|column| column.checks.iter().map(move |check| (column, check)))
+            .filter(|(_, check)| check.group != OWN && check.group != ALL)
+            .map(|(column, check)| (revision(column), check.group.clone(), check.what.clone()))
+            .collect();
+        for column in self.columns.iter_mut().filter(|column| column.unspoken().is_none()) {
+            let version = revision(column);
+            for (_, group, what) in known.iter().filter(|(of, ..)| *of == version) {
+                let reported = column.checks.iter().any(|check| check.group == *group && check.what == *what);
+                if !reported {
+                    self.troubles.push(format!(
+                        "{} in {}: not a word about `{group}: {what}`",
+                        column.client, column.era
+                    ));
+                    let outcome = Outcome::Failed("not a word".to_owned());
+                    column.checks.push(Check { group: group.clone(), what: what.clone(), outcome });
+                }
+            }
+        }
+    }
+
+    fn summary(&self) -> (String, Result) {
+        let mut text = String::from(
+            " no  client                              era        revision    passed  failed  n/a\n",
+        );
+        let spoken: Vec<&Column> = self.columns.iter().filter(|column| column.unspoken().is_none()).collect();
+        let mut number = 0;
+        for column in &self.columns {
+            let (era, revision) = column.era.split_once(' ').unwrap_or_default();
+            let era = format!("{era:9}  {revision:10}");
+            if let Some(why) = column.unspoken() {
+                let _ = writeln!(text, "  -  {:34}  {era}  not in this client: {why}", column.client);
+                continue;
+            }
+            number += 1;
+            let count =
+                |wanted: fn(&Check) -> bool| column.checks.iter().filter(|check| wanted(check)).count();
+            let _ = writeln!(
+                text,
+                "{number:3}  {:34}  {era}  {:6}  {:6}  {:3}",
+                column.client,
+                count(|check| check.outcome == Outcome::Passed),
+                count(Check::failed),
+                count(Check::not_here),
+            );
+        }
+        let mut groups: Vec<&str> = Vec::new();
+        for check in spoken.iter().flat_map(|column| &column.checks) {
+            if !groups.contains(&check.group.as_str()) {
+                groups.push(&check.group);
+            }
+        }
+        let _ = write!(text, "\nfeature   ");
+        for number in 1..=spoken.len() {
+            let _ = write!(text, "  {number:>6}");
+        }
+        for group in groups {
+            let _ = write!(text, "\n{group:10}");
+            for column in &spoken {
+                let _ = write!(text, "  {:>6}", column.cell(group));
+            }
+        }
+        let _ =
+            writeln!(text, "\n(part: some of it cannot be asked, as is told below; -: nothing to check)\n");
+        text += &reasons(&spoken);
+        for trouble in &self.troubles {
+            let _ = writeln!(text, "FAILED  {trouble}");
+        }
+        let total = |wanted: fn(&Check) -> bool| {
+            spoken.iter().flat_map(|column| &column.checks).filter(|check| wanted(check)).count()
+        };
+        let (passed, failed) = (total(|check| check.outcome == Outcome::Passed), total(Check::failed));
+        let not_here = total(Check::not_here);
+        let _ = writeln!(
+            text,
+            "interop, every feature: {passed} passed, {failed} failed, {not_here} could not be asked"
+        );
+        let verdict = if failed == 0 && self.troubles.is_empty() && passed > 0 {
+            Ok(())
+        } else {
+            Err(format!(
+                "interop, every feature: {failed} of {} checks failed, {} clients in trouble; what each said is above",
+                passed + failed,
+                self.troubles.len()
+            ))
+        };
+        (text, verdict)
+    }
+}
+
+impl Column {
+    /// Why the client does not speak this era, if it does not.
+    fn unspoken(&self) -> Option<&str> {
+        self.checks.iter().find_map(|check| match &check.outcome {
+            Outcome::NotHere(why) if check.group == ALL => Some(why.as_str()),
+            _ => None,
+        })
+    }
+
+    fn cell(&self, group: &str) -> &'static str {
+        let checks = || self.checks.iter().filter(|check| check.group == group);
+        match (checks().count(), checks().filter(|check| check.not_here()).count()) {
+            _ if checks().any(Check::failed) => "FAILED",
+            (0, _) => "-",
+            (_, 0) => "ok",
+            (all, not_here) if all == not_here => "n/a",
+            _ => "part",
+        }
+    }
+}
+
+impl Check {
+    fn failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed(_))
+    }
+
+    fn not_here(&self) -> bool {
+        matches!(self.outcome, Outcome::NotHere(_))
+    }
+}
+
+/// Every check that some client cannot do, once, with the columns and the reason.
+fn reasons(spoken: &[&Column]) -> String {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for (at, column) in spoken.iter().enumerate() {
+        for check in &column.checks {
+            let Outcome::NotHere(why) = &check.outcome else { continue };
+            let reason = format!("{}: {} ({why})", check.group, check.what);
+            let number = (at + 1).to_string();
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, numbers)) => numbers.push(number),
+                None => reasons.push((reason, vec![number])),
+            }
+        }
+    }
+    reasons.iter().fold(String::new(), |mut text, (reason, numbers)| {
+        let _ = writeln!(text, "n/a in {}: {reason}", numbers.join(", "));
+        text
+    })
+}
+
+/// Reads the line of one check: its era with the revision, and the check.
+fn read(line: &str) -> Option<(String, Check)> {
+    let (kind, rest) = line.split_once(' ')?;
+    let mut words = rest.trim_start().splitn(3, ' ');
+    let era = format!("{} {}", words.next()?, words.next()?);
+    let (group, rest) = words.next()?.split_once(": ")?;
+    let (what, why) = rest.split_once(" -- ").unwrap_or((rest, ""));
+    let outcome = match kind {
+        "ok" => Outcome::Passed,
+        "FAIL" => Outcome::Failed(why.to_owned()),
+        "n/a" => Outcome::NotHere(why.to_owned()),
+        _ => return None,
+    };
+    Some((era, Check { group: group.to_owned(), what: what.to_owned(), outcome }))
+}
+
+/// The group of what only one library has.
+const OWN: &str = "own";
+/// The group of the one line about an era that a library does not speak.
+const ALL: &str = "all";
+
+#[cfg(test)]
+mod tests {
+
+    use super::Table;
+
+    fn table(sayings: &[(&str, &str)]) -> Table {
+        let mut table = Table::default();
+        for (client, lines) in sayings {
+            let ending = lines.contains("FAIL").then(|| "exit code 1".to_owned());
+            table.add(client, &["handshake 2025-11-25"], lines, ending);
+        }
+        table.find_forgotten();
+        table
+    }
+
+    #[test]
+    fn a_group_says_ok_failed_or_what_is_not_in_the_client() {
+        let (text, verdict) = table(&[
+            ("one", "ok   handshake 2025-11-25 log: a\nok   handshake 2025-11-25 log: b\n"),
+            ("two", "ok   handshake 2025-11-25 log: a\nn/a  handshake 2025-11-25 log: b -- too old\n"),
+        ])
+        .summary();
+        assert!(text.contains("\nlog             ok    part\n"), "{text}");
+        assert!(text.contains("n/a in 2: log: b (too old)\n"), "{text}");
+        verdict.unwrap();
+    }
+
+    #[test]
+    fn a_failed_check_fails_the_whole() {
+        let (text, verdict) =
+            table(&[("one", "FAIL handshake 2025-11-25 log: a -- no\nok   handshake 2025-11-25 log: b\n")])
+                .summary();
+        assert!(text.contains("\nlog         FAILED\n"), "{text}");
+        assert!(verdict.unwrap_err().contains("1 of 2 checks failed"));
+    }
+
+    #[test]
+    fn a_check_that_only_one_client_reports_has_failed_in_the_other() {
+        let (text, verdict) = table(&[
+            ("one", "ok   handshake 2025-11-25 log: a\nok   handshake 2025-11-25 log: b\n"),
+            ("two", "ok   handshake 2025-11-25 log: a\nok   handshake 2025-11-25 own: c\n"),
+        ])
+        .summary();
+        assert!(text.contains("two in handshake 2025-11-25: not a word about `log: b`"), "{text}");
+        assert!(verdict.is_err());
+    }
+
+    #[test]
+    fn silence_about_an_era_and_a_bad_ending_fail_the_whole() {
+        let mut silent = Table::default();
+        let problems = silent.add("one", &["auto 2026-07-28"], "", None);
+        assert_eq!(problems, ["one: not a word about auto 2026-07-28"]);
+        let mut crashed = Table::default();
+        let ok = "ok   auto 2026-07-28 log: a\n";
+        crashed.add("one", &["auto 2026-07-28"], ok, Some("exit code 1".to_owned()));
+        assert!(crashed.summary().1.is_err());
+    }
+
+    #[test]
+    fn an_era_that_a_client_does_not_speak_is_no_column() {
+        let (text, verdict) = table(&[(
+            "one",
+            "ok   handshake 2025-11-25 log: a\nn/a  stateless 2026-07-28 all: every check -- too old\n",
+        )])
+        .summary();
+        assert!(text.contains("not in this client: too old"), "{text}");
+        assert!(text.contains("\nlog             ok\n"), "{text}");
+        verdict.unwrap();
+    }
+}
