@@ -1,32 +1,135 @@
-//! Every example runs, as its reader would run it.
+//! Every example runs, as its reader would run it: a process of its own, driven by a client.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "run/everything.rs"]
+mod everything;
+// Its secrets lie behind links, as Unix has them.
+#[cfg(unix)]
+#[path = "run/files.rs"]
+mod files;
+
+use std::ffi::OsStr;
 use std::process::Stdio;
+use std::time::Duration;
 
-use serde_json::json;
-use tokio::process::Command;
-use toolway::Client;
-
-/// Starts an example; it ends when the returned client and child are dropped.
-async fn start(example: &str) -> (Client, tokio::process::Child) {
-    // Examples are built beside the tests: target/PROFILE/deps/run-… and target/PROFILE/examples/….
-    let tests = std::env::current_exe().unwrap();
-    let program = tests.ancestors().nth(2).unwrap().join("examples").join(example);
-    let child =
-        Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn();
-    let mut child =
-        child.unwrap_or_else(|error| panic!("{}: {error}; build it with --examples", program.display()));
-    let client = Client::connect_io(child.stdout.take().unwrap(), child.stdin.take().unwrap()).await.unwrap();
-    (client, child)
-}
+use serde_json::{Value, json};
+use tokio::process::{Child, Command};
+use toolway::client::News;
+use toolway::{Client, Code, Notification, ProtocolVersion};
 
 #[tokio::test]
 async fn hello() {
     let (client, mut child) = start("hello").await;
     assert_eq!(client.tools().await.unwrap()[0].description(), "Add two numbers.");
-    assert_eq!(client.call("add", json!({"a": 2, "b": 3})).await.unwrap().first_text(), Some("5"));
+    assert_eq!(call(&client, "add", json!({"a": 2, "b": 3})).await, "5");
     // A client that goes away ends the server.
     drop(client);
     assert!(child.wait().await.unwrap().success());
 }
+
+#[tokio::test]
+async fn notes_are_saved_found_read_reviewed_and_completed() {
+    let (client, _child) = start_session("notes").await;
+    let mut news = client.news();
+    client.subscribe("notes://index").await.unwrap();
+
+    let saved = client.call("save", json!({"title": "Milk", "body": "Two bottles."})).await.unwrap();
+    let saved: Value = saved.structured_content.unwrap().decode().unwrap();
+    assert_eq!(saved, json!({"id": 1, "uri": "notes://1/body"}));
+    let told = next(&mut news).await;
+    assert!(matches!(&told, Notification::ResourceUpdated(told) if told.uri == "notes://index"), "{told:?}");
+    call(&client, "save", json!({"title": "Mill", "body": "Grinds.", "folder": "places"})).await;
+
+    let read = async |uri: &str| client.read_resource(uri).await.unwrap().text().unwrap().to_owned();
+    assert_eq!(read("notes://index").await, r#"[{"id":1,"title":"Milk"},{"id":2,"title":"Mill"}]"#);
+    assert_eq!(read("notes://1/body").await, "Two bottles.");
+    assert_eq!(read("notes://1/folder").await, "general");
+    assert_eq!(read("notes://2/folder").await, "places");
+    let wrong = client.read_resource("notes://1/colour").await.unwrap_err();
+    assert_eq!(wrong.rpc().unwrap().message, "a note has a title, a folder and a body, but no colour");
+
+    let again = client.call("save", json!({"title": "Milk", "body": "Three."})).await.unwrap();
+    assert!(again.is_error());
+    let empty = client.call("save", json!({"title": "", "body": "?"})).await.unwrap();
+    assert!(empty.is_error() && empty.first_text().unwrap().contains("`title`"), "{empty:?}");
+    assert_eq!(call(&client, "find", json!({"title": "nothing"})).await, "(null)");
+
+    let review = client.get_prompt("review", [("style", "formal"), ("title", "Milk")]).await.unwrap();
+    assert_eq!(review.messages[1].content.as_text(), Some("Review this in a formal style:\n\nTwo bottles."));
+    let missing = client.get_prompt("review", [("style", "formal"), ("title", "Beer")]).await.unwrap_err();
+    assert_eq!(missing.rpc().unwrap().message, "there is no note \"Beer\"");
+    let titles = client.complete_prompt("review", "title", "mil", NOTHING).await.unwrap();
+    assert_eq!(titles.values, ["Milk", "Mill"]);
+    let styles = client.complete_prompt("review", "style", "c", NOTHING).await.unwrap();
+    assert_eq!(styles.values, ["casual"]);
+    let sections = client.complete_resource("notes://{id}/{section}", "section", "b", NOTHING).await.unwrap();
+    assert_eq!(sections.values, ["body"]);
+}
+
+#[tokio::test]
+async fn dynamic_tools_come_from_a_table_and_from_other_tools() {
+    let (client, _child) = start_session("dynamic").await;
+    let mut news = client.news();
+    let names = async || client.tools().await.unwrap().into_iter().map(|tool| tool.name).collect::<Vec<_>>();
+    assert_eq!(names().await, ["shout", "quote", "define"]);
+    assert_eq!(call(&client, "shout", json!({"text": "hello"})).await, "hello!");
+    assert_eq!(call(&client, "quote", json!({"text": "hello"})).await, "“hello”");
+    let empty = client.call("shout", json!({"text": ""})).await.unwrap();
+    assert!(empty.is_error() && empty.first_text().unwrap().contains("`text`"), "{empty:?}");
+
+    let whisper = json!({"name": "whisper", "template": "({text})"});
+    assert_eq!(call(&client, "define", whisper.clone()).await, "whisper is there");
+    assert!(matches!(next(&mut news).await, Notification::ToolsChanged(_)));
+    assert_eq!(names().await, ["shout", "quote", "define", "whisper"]);
+    assert_eq!(call(&client, "whisper", json!({"text": "hello"})).await, "(hello)");
+    let twice = client.call("define", whisper).await.unwrap();
+    assert!(twice.is_error() && twice.first_text().unwrap().contains("two tools have the name `whisper`"));
+}
+
+/// Starts an example and speaks the newest revision with it; it ends when the returned client and child are dropped.
+async fn start(example: &str) -> (Client, Child) {
+    let mut child = spawn(example, [""; 0]);
+    let client = Client::connect_io(child.stdout.take().unwrap(), child.stdin.take().unwrap()).await.unwrap();
+    (client, child)
+}
+
+/// Starts an example and shakes hands with it: what a server tells unasked, it tells in such a conversation.
+async fn start_session(example: &str) -> (Client, Child) {
+    let mut child = spawn(example, [""; 0]);
+    let (stdout, stdin) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    let builder = Client::builder().protocol(ProtocolVersion::LATEST_HANDSHAKE);
+    (builder.connect_io(stdout, stdin).await.unwrap(), child)
+}
+
+fn spawn(example: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Child {
+    // Examples are built beside the tests: target/PROFILE/deps/run-… and target/PROFILE/examples/….
+    let tests = std::env::current_exe().unwrap();
+    let program = tests.ancestors().nth(2).unwrap().join("examples").join(example);
+    let child = Command::new(&program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn();
+    child.unwrap_or_else(|error| panic!("{}: {error}; build it with --examples", program.display()))
+}
+
+/// The text that a tool answers, which must not be an error.
+async fn call(client: &Client, tool: &str, arguments: Value) -> String {
+    let result = client.call(tool, arguments).await.unwrap();
+    assert!(!result.is_error(), "{tool}: {result:?}");
+    result.first_text().unwrap_or_default().to_owned()
+}
+
+/// What the server tells next.
+async fn next(news: &mut News) -> Notification {
+    tokio::time::timeout(PATIENCE, news.next()).await.expect("the server tells something").unwrap()
+}
+
+/// Long enough for a machine that does other things too; nothing waits this long unless it fails.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// No arguments, for prompts and completions.
+const NOTHING: [(&str, &str); 0] = [];

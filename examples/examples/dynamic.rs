@@ -1,0 +1,69 @@
+//! Tools that are only known when the program runs: schemas from a file, handlers from a table, and changes while clients
+//! are connected. `cargo run -p toolway-examples --example dynamic`.
+
+use serde_json::{Value, json};
+use toolway::prelude::*;
+use toolway::types::{Tool, ToolAnnotations};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let server = Server::new("dynamic", "1.0.0").tools(from_table(TABLE)?).tool(definer()).build()?;
+    server.serve_stdio().await?;
+    Ok(())
+}
+
+/// What a configuration file or a database might hold.
+const TABLE: &str = r#"[
+    {"name": "shout", "description": "Say it loudly.", "template": "{text}!"},
+    {"name": "quote", "description": "Put it in quotes.", "template": "“{text}”"}
+]"#;
+
+#[derive(serde::Deserialize)]
+struct Row {
+    name: String,
+    description: String,
+    template: String,
+}
+
+fn from_table(table: &str) -> serde_json::Result<Vec<ToolEntry>> {
+    let rows: Vec<Row> = serde_json::from_str(table)?;
+    Ok(rows.into_iter().map(filled_in).collect())
+}
+
+/// A tool whose schema is written by hand and whose handler is a closure.
+fn filled_in(Row { name, description, template }: Row) -> ToolEntry {
+    let schema = json!({
+        "type": "object",
+        "properties": {"text": {"type": "string", "minLength": 1, "description": "What to say."}},
+        "required": ["text"],
+        "additionalProperties": false
+    });
+    let definition = Tool::new(name, schema)
+        .with_description(description)
+        .with_annotations(ToolAnnotations::new().with_read_only_hint(true));
+    // The arguments were checked against the schema before they come here.
+    ToolEntry::define(definition, move |arguments: Value| {
+        let said = template.replace("{text}", arguments["text"].as_str().unwrap_or_default());
+        async move { said }
+    })
+}
+
+/// A tool that makes tools. Clients hear that the list has changed.
+fn definer() -> ToolEntry {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Definition {
+        /// The name of the new tool.
+        name: String,
+        /// What it answers; `{text}` stands for what it is given.
+        template: String,
+    }
+    ToolEntry::from_fn("define", |new: Definition, ctx: Ctx| async move {
+        let Definition { name, template } = new;
+        let description = format!("Made at run time: {template}");
+        let tool = filled_in(Row { name: name.clone(), description, template });
+        // With `?` alone the model would not be told what is wrong: only what `ToolError::new` is given is for it.
+        ctx.server().add_tool(tool).map_err(|error| ToolError::new(error.to_string()))?;
+        Ok::<_, ToolError>(format!("{name} is there"))
+    })
+    .described("Define another tool.")
+}
