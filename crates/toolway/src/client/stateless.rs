@@ -7,7 +7,8 @@ use serde_json::Value;
 use toolway_protocol::capability::{ClientCapabilities, Settings};
 use toolway_protocol::era::Envelope;
 use toolway_protocol::era::stateless::{Discovered, write_bare, write_call};
-use toolway_protocol::jsonrpc::write_notification;
+use toolway_protocol::json::Members;
+use toolway_protocol::jsonrpc::{write_notification, write_request};
 use toolway_protocol::meta::Key;
 use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
@@ -53,10 +54,10 @@ impl Link {
         envelope.log_level = self.log_level();
         let mut frame = Vec::new();
         match request {
-            // What the application put into `_meta` itself is its own affair and goes without it: there is one `_meta`.
             Request::Other(method, params) => {
-                let request = Request::Other(method.clone(), split_meta(params.as_ref()).0);
-                write_call(&mut frame, &id, &request, &envelope);
+                write_request(&mut frame, self.version, &id, method, |members| {
+                    put_with_meta(members, params.as_ref(), &envelope);
+                });
             }
             request => write_call(&mut frame, &id, request, &envelope),
         }
@@ -72,14 +73,7 @@ impl Link {
     pub(super) fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
         let mut frame = Vec::new();
         write_notification(&mut frame, self.version, &method, |members| {
-            let (params, own) = split_meta(params);
-            put_params(members, params.as_ref());
-            members.object("_meta", |meta| {
-                self.envelope.put(meta);
-                for (name, value) in own.iter().filter(|(name, _)| !is_reserved(name)) {
-                    meta.put_foreign(name, value);
-                }
-            });
+            put_with_meta(members, params, &self.envelope);
         });
         self.outgoing(frame, None, method, None)
     }
@@ -93,6 +87,18 @@ impl Link {
     ) -> Outgoing {
         Outgoing { frame: frame.into(), id: id.into(), method, name, version: Some(self.version) }
     }
+}
+
+/// Writes parameters that were put together by hand, and the envelope beside what the caller has in `_meta`.
+fn put_with_meta(members: &mut Members<'_, '_>, params: Option<&RawJson>, envelope: &Envelope) {
+    let (params, own) = split_meta(params);
+    put_params(members, params.as_ref());
+    members.object("_meta", |meta| {
+        envelope.put(meta);
+        for (name, value) in own.iter().filter(|(name, _)| !is_reserved(name)) {
+            meta.put_foreign(name, value);
+        }
+    });
 }
 
 /// Takes what the caller wrote into `_meta` out of the parameters: an object has it once, and ours goes there too.

@@ -1,7 +1,8 @@
 //! One POST, one exchange: how does the stateless era answer over HTTP?
 //!
-//! The call runs in the task of the connection: no spawn, no channel. When the client closes the connection the
-//! future is dropped with everything in it, and on this wire that is what cancelling means.
+//! The call runs in the task of the connection: no spawn, no channel. Only a request that may be spoken to before its answer
+//! gets a queue, and a task of its own once it is. When the client closes the connection the future is dropped with everything in
+//! it, and on this wire that is what cancelling means.
 
 use ::http::header::HeaderValue;
 use ::http::{HeaderMap, Response, StatusCode};
