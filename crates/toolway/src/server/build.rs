@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
 use toolway_protocol::era::stateless::Stamp;
 use toolway_protocol::json::Limits;
 
@@ -92,7 +91,6 @@ impl ServerBuilder {
                 cache: self.cache,
                 cursors,
                 changes: Changes::default(),
-                listens: Arc::new(Semaphore::new(MAX_LISTENS)),
                 strict: self.strict,
                 limits: Limits::default(),
                 max_frame: self.max_frame,
@@ -100,9 +98,6 @@ impl ServerBuilder {
         })
     }
 }
-
-/// How many streams of changes may be open over HTTP.
-const MAX_LISTENS: usize = 10_000;
 
 /// One error for several mistakes.
 pub(super) fn mistaken(what: &str, mistakes: &[String]) -> Error {

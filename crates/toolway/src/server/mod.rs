@@ -75,7 +75,6 @@ mod tool;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::era::stateless::Stamp;
 use toolway_protocol::json::Limits;
@@ -152,8 +151,6 @@ struct Inner {
     cache: CachePolicy,
     cursors: CursorKey,
     changes: Changes,
-    /// Room for streams of changes over HTTP.
-    listens: Arc<Semaphore>,
     strict: bool,
     stamp: Stamp,
     limits: Limits,

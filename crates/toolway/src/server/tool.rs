@@ -307,8 +307,8 @@ impl ToolEntry {
         if problems.is_empty() { Ok(()) } else { Err(output_text(&problems)) }
     }
 
-    /// The arguments that travel in headers too.
-    pub(super) fn param_headers(&self) -> &ParamHeaders {
+    /// The arguments that travel in HTTP headers too, as `#[arg(header = "…")]` says.
+    pub fn param_headers(&self) -> &ParamHeaders {
         &self.param_headers
     }
 

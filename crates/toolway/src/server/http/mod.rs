@@ -27,6 +27,7 @@ use ::http::{Method as HttpMethod, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::sync::Semaphore;
 use toolway_protocol::era::{Claim, Door, classify};
 use toolway_protocol::http::header::{Mirrored, MirroredHeaders};
 use toolway_protocol::jsonrpc::{Incoming, Rejected, parse, write_error};
@@ -58,6 +59,7 @@ impl Server {
                 hosts: Hosts::default(),
                 origins: Origins::default(),
                 max_body: self.inner.max_frame,
+                listens: Arc::new(Semaphore::new(MAX_LISTENS)),
             }),
         }
     }
@@ -86,7 +88,12 @@ struct Settings {
     hosts: Hosts,
     origins: Origins,
     max_body: usize,
+    /// Room for streams of changes.
+    listens: Arc<Semaphore>,
 }
+
+/// How many streams of changes may be open.
+const MAX_LISTENS: usize = 10_000;
 
 impl HttpService {
     /// The names by which the server may be reached, besides the loopback names.
@@ -169,10 +176,10 @@ impl HttpService {
         };
         match classify(&message, Door::Http(&mirrored)) {
             Ok(Claim::Stateless(envelope)) => {
-                stateless::post(server, message, envelope, arrival(server, parts)).await
+                stateless::post(server, message, envelope, arrival(&self.settings, parts)).await
             }
             Ok(Claim::Handshake(version)) => {
-                handshake::post(server, message, version, arrival(server, parts)).await
+                handshake::post(server, message, version, arrival(&self.settings, parts)).await
             }
             Err(error) => failed(StatusCode::BAD_REQUEST, message_id(&message), &error),
         }
@@ -180,12 +187,12 @@ impl HttpService {
 }
 
 /// What handlers may ask for about the HTTP request.
-fn arrival(server: &Server, parts: Parts) -> Arrival {
+fn arrival(settings: &Settings, parts: Parts) -> Arrival {
     let Parts { headers, mut extensions, .. } = parts;
     Arrival {
         headers: Some(Arc::new(headers)),
         extensions: extensions.remove().unwrap_or_default(),
-        listens: Some(server.inner.listens.clone()),
+        listens: Some(settings.listens.clone()),
         ..Arrival::default()
     }
 }
@@ -277,12 +284,12 @@ where
 
 impl fmt::Debug for HttpService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { server, hosts, origins, max_body } = &*self.settings;
+        let Settings { server, hosts, origins, max_body, .. } = &*self.settings;
         f.debug_struct("HttpService")
             .field("server", server)
             .field("hosts", hosts)
             .field("origins", origins)
             .field("max_body", max_body)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
