@@ -76,7 +76,7 @@ impl<'a> Parser<'a> {
 }
 
 /// Licences that ask no more of a program's author than to name whose work it is.
-const ALLOWED: [&str; 11] = [
+const ALLOWED: [&str; 12] = [
     "0BSD",
     "Apache-2.0",
     "BSD-2-Clause",
@@ -85,6 +85,7 @@ const ALLOWED: [&str; 11] = [
     "CC0-1.0",
     "ISC",
     "MIT",
+    "MIT-0",
     "Unicode-3.0",
     "Unlicense",
     "Zlib",
