@@ -26,7 +26,7 @@ impl Sent {
             Self::Texts(values) => [
                 quote! { #values },
                 quote! { ::toolway::__private::values::Values },
-                quote! { ::std::string::String },
+                quote! { ::toolway::__private::Refusal },
             ],
         }
     }
@@ -37,7 +37,7 @@ impl Sent {
             Self::Json => [quote! { __sent.read::<#places>() }, quote! { __collected.error() }],
             Self::Texts(_) => [
                 quote! { ::toolway::__private::read_texts::<#places>(__sent.iter()) },
-                quote! { __collected.text() },
+                quote! { __collected.refusal() },
             ],
         }
     }
@@ -126,8 +126,8 @@ pub(crate) fn of_struct(ident: &Ident, sent: &Sent, respond: &TokenStream) -> To
                 match <::toolway::__private::Ctx as ::toolway::__private::Parameter>::absent(&__scope) {
                     ::core::result::Result::Ok(context) => context,
                     ::core::result::Result::Err(_) => {
-                        let text = ::std::string::String::from("this call comes without a context");
-                        return ::core::result::Result::Err(::toolway::__private::bad_arguments(text));
+                        let lacking = ::toolway::__private::Lacking::new("the context of a call");
+                        return ::core::result::Result::Err(::core::convert::From::from(lacking));
                     }
                 };
             #lend_run

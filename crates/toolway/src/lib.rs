@@ -128,7 +128,7 @@ pub mod prelude {
 #[cfg(feature = "server")]
 pub mod __private {
     pub use crate::schema::{Arg, Input, InputSchema, input_schema_of};
-    pub use crate::server::arguments::{Arguments, Collected, Slots, fill};
+    pub use crate::server::arguments::{Arguments, Collected, Lacking, Refusal, Slots, fill};
     pub use crate::server::generated::{
         bad_arguments, blocking, completers_of, expand, misfit, prompt_argument, prompt_arguments_of,
     };

@@ -202,15 +202,22 @@ impl<S: Slots> Target for Collected<S> {
     }
 }
 
+/// Reads an object as a whole; what is wrong names the argument it is about.
+pub(super) fn whole<'de, T: DeserializeOwned, D>(object: D) -> Result<T, String>
+where
+    D: Deserializer<'de, Error: fmt::Display>,
+{
+    let mut current = None;
+    T::deserialize(Placed { inner: object, current: &mut current })
+        .map_err(|error| placed(current.as_deref(), &error))
+}
+
 /// One type for all arguments together.
 struct Whole<T>(T);
 
 impl<T: DeserializeOwned> Target for Whole<T> {
     fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String> {
-        let mut current = None;
-        T::deserialize(Placed { inner: object, current: &mut current })
-            .map(Self)
-            .map_err(|error| placed(current.as_deref(), &error))
+        whole(object).map(Self)
     }
 
     fn enforces(_: &Rules) -> bool {
@@ -333,35 +340,52 @@ impl<S: Slots> Collected<S> {
         !self.problems.is_empty() || !self.lacks.is_empty()
     }
 
-    /// Everything that was wrong.
+    /// Everything that was wrong, as the error of a tool.
     pub fn error(&self) -> ToolError {
-        match self.lacking() {
-            Some(text) => ToolError::hidden(text),
-            None => ToolError::new(self.problems.join("; ")),
+        match self.refusal() {
+            Refusal::Sent(text) => ToolError::new(text),
+            Refusal::Lacking(lacking) => lacking.into(),
         }
     }
 
-    /// Everything that was wrong, as one text for the peer.
-    pub fn text(&self) -> String {
-        match self.lacking() {
-            Some(text) => {
-                tracing::error!(error = text, "a handler failed");
-                UNAVAILABLE.to_owned()
-            }
-            None => self.problems.join("; "),
+    /// Everything that was wrong, and whose fault it is.
+    pub fn refusal(&self) -> Refusal {
+        if self.lacks.is_empty() {
+            Refusal::Sent(self.problems.join("; "))
+        } else {
+            Refusal::Lacking(Lacking(self.lacks.join(", ")))
         }
-    }
-
-    /// What the server lacks, for its log. Better arguments would not help, so nothing is said about them then.
-    fn lacking(&self) -> Option<String> {
-        let lacks = self.lacks.join(", ");
-        (!lacks.is_empty()).then(|| format!("the call came without what its handler takes: {lacks}"))
     }
 }
 
-/// What a peer is told of a call that the server had not all for.
-pub(super) const UNAVAILABLE: &str =
-    "the server has not all that this needs; its operator finds the cause in the log";
+/// Why a handler cannot begin.
+#[derive(Debug)]
+pub enum Refusal {
+    /// What was sent is wrong, and its sender may know why.
+    Sent(String),
+    /// The server has not all that the handler takes, which is nothing that a caller can mend or need know.
+    Lacking(Lacking),
+}
+
+/// What a handler takes and a call came without.
+#[derive(Debug)]
+pub struct Lacking(String);
+
+impl Lacking {
+    /// This is missing.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
+
+impl fmt::Display for Lacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the call came without what its handler takes: {}", self.0)
+    }
+}
+
+/// As any error that is not made for peers, it stays hidden from them.
+impl std::error::Error for Lacking {}
 
 struct Walk<'w, S> {
     into: &'w mut Collected<S>,

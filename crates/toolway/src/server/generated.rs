@@ -7,7 +7,7 @@ use toolway_protocol::RpcError;
 use toolway_protocol::types::PromptArgument;
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
-use super::arguments::UNAVAILABLE;
+use super::arguments::{Lacking, Refusal};
 use super::completion::{Completer, Completers};
 use super::parameter::Parameter;
 use crate::schema::{input_schema_of, listed};
@@ -27,11 +27,16 @@ pub fn prompt_argument<P: Parameter>(
     })
 }
 
+/// The fields of a struct in declared order, and its schema.
+fn fields_of<T: DeserializeOwned + JsonSchema>() -> (Vec<String>, Value) {
+    let input = input_schema_of::<T>();
+    let names = input.names().map(str::to_owned).collect();
+    (names, input.finish().schema.decode().unwrap_or_default())
+}
+
 /// The fields of a struct as the arguments of a prompt.
 pub fn prompt_arguments_of<T: DeserializeOwned + JsonSchema>() -> Vec<PromptArgument> {
-    let input = input_schema_of::<T>();
-    let names: Vec<String> = input.names().map(str::to_owned).collect();
-    let schema: Value = input.finish().schema.decode().unwrap_or_default();
+    let (names, schema) = fields_of::<T>();
     let text = |property: &Value, key: &str| property.get(key).and_then(Value::as_str).map(str::to_owned);
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -47,9 +52,7 @@ pub fn prompt_arguments_of<T: DeserializeOwned + JsonSchema>() -> Vec<PromptArgu
 
 /// The fields of a struct that are enums, completed by their variants.
 pub fn completers_of<T: DeserializeOwned + JsonSchema>() -> Completers {
-    let input = input_schema_of::<T>();
-    let names: Vec<String> = input.names().map(str::to_owned).collect();
-    let schema: Value = input.finish().schema.decode().unwrap_or_default();
+    let (names, schema) = fields_of::<T>();
     let definitions = schema["$defs"].as_object().cloned().unwrap_or_default();
     names.into_iter().fold(Completers::default(), |completers, name| {
         match listed(&schema["properties"][&name], &definitions) {
@@ -64,10 +67,12 @@ pub fn misfit(name: &str) -> String {
     format!("the default of `{name}` does not fit its type")
 }
 
-/// An error of the protocol about what was sent; unless the text says that the server lacks something, which is not the
-/// caller's fault.
-pub fn bad_arguments<E: From<RpcError>>(text: String) -> E {
-    if text == UNAVAILABLE { RpcError::internal(text).into() } else { RpcError::invalid_params(text).into() }
+/// What was sent is wrong: an error of the protocol. What is lacking is the server's affair: an error that stays hidden.
+pub fn bad_arguments<E: From<RpcError> + From<Lacking>>(refusal: Refusal) -> E {
+    match refusal {
+        Refusal::Sent(text) => RpcError::invalid_params(text).into(),
+        Refusal::Lacking(lacking) => lacking.into(),
+    }
 }
 
 /// Runs what would hold up others on a thread where it may. A panic goes on here.

@@ -5,7 +5,7 @@ use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, Lacking};
 use super::context::Scope;
 use super::failure::ToolError;
 use super::state::States;
@@ -95,7 +95,7 @@ pub trait Parameter: Sized + Send {
     #[doc(hidden)]
     fn whole(arguments: &Arguments, scope: &Scope) -> Result<Self, ToolError> {
         let _ = arguments;
-        Self::absent(scope).map_err(|Missing| unavailable(std::any::type_name::<Self>()))
+        Self::absent(scope).map_err(|Missing| Lacking::new(std::any::type_name::<Self>()).into())
     }
 }
 
@@ -104,11 +104,6 @@ impl InputSchema {
     pub fn parameter<P: Parameter>(self, name: &'static str, arg: Arg) -> Self {
         if P::IS_ARGUMENT { self.argument(name, arg, P::is_optional(), P::describe) } else { self }
     }
-}
-
-/// A call came without something that its handler needs, and that no caller can send.
-pub(super) fn unavailable(what: &str) -> ToolError {
-    ToolError::hidden(format!("the call came without the {what} that its handler takes"))
 }
 
 /// There is nothing to make a parameter from.

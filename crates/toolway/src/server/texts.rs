@@ -1,55 +1,34 @@
 //! How does text become the parameters of a function? Prompts get their arguments as text, resources the parts of
 //! a URI; the parameters may still be numbers, enums, lists.
 
-use serde::de::value::{Error, MapAccessDeserializer, MapDeserializer, StrDeserializer};
+use serde::de::value::{Error, MapDeserializer, StrDeserializer};
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, MapAccess,
-    VariantAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, VariantAccess,
+    Visitor,
 };
 use serde::forward_to_deserialize_any;
 use toolway_protocol::uri_template::{Value, Values};
 
-use super::arguments::{Collected, Slots, walk};
+use super::arguments::{Collected, Refusal, Slots, walk, whole};
 use crate::schema::not_among;
 
-/// Reads named texts into the places of a function; what is wrong comes back as one sentence.
+/// Reads named texts into the places of a function.
 pub fn read_texts<'t, S: Slots>(
     texts: impl IntoIterator<Item = (&'t str, &'t Value)>,
-) -> Result<Collected<S>, String> {
-    let pairs = texts.into_iter().map(|(name, value)| (name, Text::of(value)));
-    walk(MapDeserializer::<_, Error>::new(pairs))
+) -> Result<Collected<S>, Refusal> {
+    walk(named(texts)).map_err(Refusal::Sent)
 }
 
 /// Reads named texts into the fields of a struct.
-pub fn read_struct<T: DeserializeOwned>(texts: &Values) -> Result<T, String> {
-    let mut fields = Fields { pairs: texts.iter(), name: None, value: None };
-    T::deserialize(MapAccessDeserializer::new(&mut fields)).map_err(|error| match fields.name {
-        Some(name) => format!("argument `{name}`: {error}"),
-        None => error.to_string(),
-    })
+pub fn read_struct<T: DeserializeOwned>(texts: &Values) -> Result<T, Refusal> {
+    whole(named(texts.iter())).map_err(Refusal::Sent)
 }
 
-/// Named texts, and which of them is being read.
-struct Fields<'t, I> {
-    pairs: I,
-    name: Option<&'t str>,
-    value: Option<&'t Value>,
-}
-
-impl<'de, 't, I: Iterator<Item = (&'t str, &'t Value)>> MapAccess<'de> for &mut Fields<'t, I> {
-    type Error = Error;
-
-    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
-        let next = self.pairs.next();
-        (self.name, self.value) = next.unzip();
-        let name = |name: &str| seed.deserialize(StrDeserializer::new(name));
-        self.name.map(name).transpose()
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
-        let value = self.value.take().ok_or_else(|| Error::custom("a value comes after its name"))?;
-        seed.deserialize(Text::of(value))
-    }
+/// Named texts as an object.
+fn named<'de, 't>(
+    texts: impl IntoIterator<Item = (&'t str, &'t Value)>,
+) -> impl Deserializer<'de, Error = Error> {
+    MapDeserializer::new(texts.into_iter().map(|(name, value)| (name, Text::of(value))))
 }
 
 /// Text that is read as whatever is wanted.

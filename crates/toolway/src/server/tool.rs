@@ -133,6 +133,9 @@ pub struct ToolEntry {
     definition: Arc<Tool>,
     handler: Arc<dyn ToolHandler>,
     rules: Option<Arc<Rules>>,
+    /// Whether the types enforce what the input schema says, and whether values may be turned to fit it.
+    is_typed: bool,
+    coerces: bool,
     output: Option<Arc<Checker>>,
     /// The arguments that travel in headers too.
     param_headers: ParamHeaders,
@@ -218,6 +221,8 @@ impl ToolEntry {
     fn made(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
         let mut entry = Self {
             definition: Arc::new(definition),
+            is_typed: handler.is_typed(),
+            coerces: true,
             handler,
             rules: None,
             output: None,
@@ -240,8 +245,8 @@ impl ToolEntry {
         let Examined { checker, mistakes, wrong_defaults } =
             examine(&input_schema.decode().unwrap_or_default());
         (self.wrong_schemas, self.wrong_defaults) = (mistakes, wrong_defaults);
-        self.rules = checker
-            .map(|checker| Arc::new(Rules { checker, is_typed: self.handler.is_typed(), coerces: true }));
+        let (is_typed, coerces) = (self.is_typed, self.coerces);
+        self.rules = checker.map(|checker| Arc::new(Rules { checker, is_typed, coerces }));
         let output = output_schema.as_ref().map(|schema| schema.decode().unwrap_or_default());
         self.output = match output.map(|schema: Value| Checker::compile(&schema)).transpose() {
             Ok(checker) => checker.map(Arc::new),
@@ -287,12 +292,10 @@ impl ToolEntry {
         let tool = Arc::make_mut(&mut self.definition);
         let (input, output) = (tool.input_schema.clone(), tool.output_schema.clone());
         change(tool);
+        // The types know nothing of a new schema.
+        self.is_typed &= tool.input_schema == input;
         if tool.input_schema != input || tool.output_schema != output {
             self.compile();
-            // The types know nothing of the new schema.
-            if let Some(rules) = self.rules.as_mut().and_then(Arc::get_mut) {
-                rules.is_typed = false;
-            }
         }
         self
     }
@@ -317,14 +320,8 @@ impl ToolEntry {
     }
 
     pub(super) fn strict(&mut self) {
-        if let Some(rules) = &self.rules {
-            let Rules { is_typed, .. } = **rules;
-            self.compile();
-            if let Some(rules) = self.rules.as_mut().and_then(Arc::get_mut) {
-                rules.coerces = false;
-                rules.is_typed = is_typed;
-            }
-        }
+        self.coerces = false;
+        self.compile();
     }
 
     pub(super) fn check(&self, states: &States, mistakes: &mut Vec<String>) {

@@ -1,10 +1,13 @@
 //! HTTP: who may come in, and what travels outside of the message.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use toolway::prelude::*;
 use toolway::server::http::{Hosts, HttpBody, HttpService, Origins};
 
@@ -233,4 +236,58 @@ async fn its_own_socket_answers_at_one_path() {
     Client::connect_http(&format!("http://{address}/mcp")).await.unwrap();
     let error = Client::connect_http(&format!("http://{address}/elsewhere")).await.unwrap_err();
     assert!(error.is_peer_fault(), "{error:?}");
+}
+
+/// Says something and then never ends.
+#[tool]
+async fn endless(ctx: Ctx, ended: State<Arc<Notify>>) {
+    struct Ended(Arc<Notify>);
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+    let _ended = Ended(Arc::clone(&ended));
+    ctx.progress(1, 2, "half").await;
+    std::future::pending::<()>().await;
+}
+
+fn endless_call() -> Request<Full<Bytes>> {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {}, "progressToken": 1,
+    });
+    let params = json!({"name": "endless", "arguments": {}, "_meta": meta});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let mut request = post(&body);
+    for (name, value) in
+        [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "endless")]
+    {
+        request.headers_mut().insert(name, value.parse().unwrap());
+    }
+    request
+}
+
+async fn next_piece(body: &mut HttpBody) -> String {
+    let bytes = body.frame().await.unwrap().unwrap().into_data().unwrap();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_shows_that_it_is_alive_and_its_end_ends_the_handler() {
+    let ended = Arc::new(Notify::new());
+    let server = Server::new("http", "1.0.0").state(ended.clone()).tools(tools![endless]).build().unwrap();
+    let response = server.http().handle(endless_call()).await;
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    assert_eq!(response.headers()["x-accel-buffering"], "no");
+    let mut body = response.into_body();
+    assert!(next_piece(&mut body).await.contains("notifications/progress"));
+    // Time stands still unless everybody waits: nothing but the silence itself brings these.
+    let start = tokio::time::Instant::now();
+    assert_eq!(next_piece(&mut body).await, ": alive\n\n");
+    assert_eq!(next_piece(&mut body).await, ": alive\n\n");
+    assert_eq!(start.elapsed().as_secs(), 30);
+    // In this era a client that closes the stream cancels.
+    drop(body);
+    ended.notified().await;
 }
