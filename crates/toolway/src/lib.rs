@@ -82,6 +82,8 @@ mod peer;
 pub(crate) mod schema;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
+pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod transport;

@@ -1,0 +1,105 @@
+//! What outlives one request? Sessions, the events of their streams, and the news of changes.
+//!
+//! A [`Store`] is the one place where a server keeps them. Servers that share a store are one server to their clients:
+//! a session that one of them opened, the others serve; a change that one of them makes, the clients of all hear.
+//! [`Memory`] is the default, for one process. `toolway::store::contract` (feature `testing`) is the test-suite that every
+//! backend must pass.
+//!
+//! A store knows nothing of the protocol. It keeps values under keys until they expire, appends entries to logs and reads
+//! them back, and carries messages from publishers to whoever subscribes at that moment.
+
+mod memory;
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+pub use memory::Memory;
+
+use crate::error::Result;
+
+/// Something that a store is doing.
+pub type Storing<'s, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 's>>;
+
+/// Where a server keeps what outlives one request.
+///
+/// Every method may be called by many tasks at once, and none of them does half of its work when its future is dropped.
+/// What has expired is as if it had never been there. Keys, logs and channels have names of their own: a key and a log of
+/// the same name are two things.
+pub trait Store: Send + Sync + 'static {
+    /// The value under a key.
+    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>>;
+
+    /// The value under a key, which lives so long from now on.
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>>;
+
+    /// Keeps a value under a key for so long, whatever was there.
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()>;
+
+    /// Keeps a value under a key for so long if what is there is what was expected (`None`: nothing); whether it was.
+    fn swap<'s>(
+        &'s self,
+        key: &'s str,
+        expected: Option<Bytes>,
+        value: Bytes,
+        ttl: Duration,
+    ) -> Storing<'s, bool>;
+
+    /// Forgets a value; whether it was there.
+    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool>;
+
+    /// Appends an entry to a log, which lives so long from now on, and gives back the entry's number: 1, 2, 3 and so on.
+    /// While the entries that may be dropped take more than `room`, the oldest of them are; others never are. The entry
+    /// that is being appended stays in any case.
+    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64>;
+
+    /// The entries of a log after a number, oldest first, at most `max` of them. Nothing for a log that is not there.
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>>;
+
+    /// The number of the last entry of a log; nothing for a log that is not there.
+    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>>;
+
+    /// Forgets a log; whether it was there.
+    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool>;
+
+    /// Tells everybody who is subscribed to a channel now.
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()>;
+
+    /// Hears what is published on a channel from now on: what is published after this has returned is heard.
+    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>>;
+}
+
+/// An entry of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What it says.
+    pub bytes: Bytes,
+    /// Whether it may be dropped when there are too many.
+    pub keep: Keep,
+}
+
+/// Whether an entry may be dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// It must stay as long as its log lives.
+    Always,
+    /// The oldest of these go when there are too many.
+    WhileThereIsRoom,
+}
+
+/// How much of what may be dropped is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// At most so many entries.
+    pub entries: usize,
+    /// At most so many bytes in them.
+    pub bytes: usize,
+}
+
+/// What somebody hears who subscribed. Dropping it ends the subscription.
+pub trait Subscription: Send + 'static {
+    /// Waits for the next message. `None` means that messages may have been missed: whoever cares looks again at what it
+    /// can read, and goes on. Dropping the future loses no message.
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>>;
+}
