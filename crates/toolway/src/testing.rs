@@ -240,7 +240,7 @@ impl Direct {
                 let mut lines = Vec::new();
                 talk.tell(&mut lines);
                 for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                    deliver(&talk, &news, line.to_vec());
+                    deliver(&talk, &news, Some(line.to_vec()));
                 }
             }
         });
@@ -256,13 +256,13 @@ impl Direct {
         let reply = loop {
             tokio::select! {
                 biased;
-                Some(frame) = said.recv() => deliver(&self.conversation, &self.inbox, frame),
+                Some(said) = said.recv() => deliver(&self.conversation, &self.inbox, said.into_frame()),
                 reply = &mut work => break reply,
             }
         };
         // What a request has said comes before its answer.
-        while let Ok(frame) = said.try_recv() {
-            deliver(&self.conversation, &self.inbox, frame);
+        while let Ok(said) = said.try_recv() {
+            deliver(&self.conversation, &self.inbox, said.into_frame());
         }
         match reply {
             Some(frame) => {
@@ -273,7 +273,8 @@ impl Direct {
     }
 }
 
-fn deliver(conversation: &Conversation, inbox: &OnceLock<Inbox>, frame: Vec<u8>) {
+fn deliver(conversation: &Conversation, inbox: &OnceLock<Inbox>, frame: Option<Vec<u8>>) {
+    let Some(frame) = frame else { return };
     if let (Some(inbox), Ok(message)) = (inbox.get(), conversation.read(&frame.into())) {
         inbox.take(&message);
     }

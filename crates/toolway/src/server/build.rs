@@ -16,6 +16,7 @@ use super::state::States;
 use super::tool::ToolEntry;
 use super::{Inner, Server, ServerBuilder};
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::Memory;
 
 impl ServerBuilder {
     /// Checks everything and makes the server.
@@ -92,6 +93,7 @@ impl ServerBuilder {
                 cursors,
                 changes: Changes::default(),
                 strict: self.strict,
+                store: self.store.unwrap_or_else(|| Arc::new(Memory::new())),
                 limits: Limits::default(),
                 max_frame: self.max_frame,
             }),

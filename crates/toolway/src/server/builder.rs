@@ -20,6 +20,7 @@ use super::resource::{Reader, ResourceEntry, reader};
 use super::respond::IntoResource;
 use super::state::States;
 use super::tool::ToolEntry;
+use crate::store::Store;
 use crate::transport::frame::MAX_LINE;
 
 /// A server that is being described. Made by [`Server::new`](super::Server::new).
@@ -65,6 +66,7 @@ pub struct ServerBuilder {
     pub(super) cursors: Option<CursorKey>,
     pub(super) strict: bool,
     pub(super) max_frame: usize,
+    pub(super) store: Option<Arc<dyn Store>>,
 }
 
 impl ServerBuilder {
@@ -87,6 +89,7 @@ impl ServerBuilder {
             cursors: None,
             strict: false,
             max_frame: MAX_LINE,
+            store: None,
         }
     }
 
@@ -530,6 +533,24 @@ impl ServerBuilder {
     /// ```
     pub fn capabilities(mut self, declared: ServerCapabilities) -> Self {
         self.declared = declared;
+        self
+    }
+
+    /// Where the server keeps what outlives one request: sessions, the events of their streams. Servers that share a store
+    /// are one server to their clients. In memory, unless said otherwise.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use toolway::prelude::*;
+    /// use toolway::store::Memory;
+    ///
+    /// let store = Arc::new(Memory::new());
+    /// let one = Server::new("app", "1.0.0").store(store.clone()).build()?;
+    /// let two = Server::new("app", "1.0.0").store(store).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.store = Some(Arc::new(store));
         self
     }
 

@@ -123,6 +123,38 @@ impl Listener {
         lists.chain(updated).collect()
     }
 
+    /// Takes back what could not be told.
+    pub(crate) fn put_back(&self, news: impl IntoIterator<Item = Notification>) {
+        let pending = &mut lock(&self.state).pending;
+        for news in news {
+            match news {
+                Notification::ToolsChanged(_) => pending.lists[List::Tools as usize] = true,
+                Notification::PromptsChanged(_) => pending.lists[List::Prompts as usize] = true,
+                Notification::ResourcesChanged(_) => pending.lists[List::Resources as usize] = true,
+                Notification::ResourceUpdated(updated) if !pending.updated.contains(&updated.uri) => {
+                    pending.updated.push(updated.uri);
+                }
+                _ => {}
+            }
+        }
+        self.wake.notify_one();
+    }
+
+    /// What it has subscribed to.
+    pub(crate) fn subscribed(&self) -> Vec<String> {
+        let mut uris: Vec<_> = lock(&self.state).subscribed.iter().cloned().collect();
+        uris.sort_unstable();
+        uris
+    }
+
+    /// Wants to hear of these resources, and of no others.
+    pub(crate) fn set_subscribed(&self, uris: Vec<String>) {
+        let mut state = lock(&self.state);
+        state.subscribed = uris.into_iter().collect();
+        let State { subscribed, pending, .. } = &mut *state;
+        pending.updated.retain(|uri| subscribed.contains(uri));
+    }
+
     /// Keeps to what the peer was promised: nothing else is told.
     pub(crate) fn promise(&self, capabilities: &ServerCapabilities) {
         let mut state = lock(&self.state);

@@ -333,6 +333,28 @@ impl Ctx {
         Log::new(&facts.threshold, &arrival.outbound, facts.peer.version, &self.cancel)
     }
 
+    /// Lets the client's connection go while the call runs on; the client comes back after `retry` and hears the rest.
+    /// For calls that take minutes, where an open connection costs more than coming back. Only clients of 2025-11-25
+    /// that have a session over HTTP can do that; for all others this does nothing.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolway::prelude::*;
+    ///
+    /// /// Render the film.
+    /// #[tool]
+    /// async fn render(ctx: Ctx) -> &'static str {
+    ///     ctx.release_stream(Duration::from_secs(30)).await;
+    ///     // … an hour of work …
+    ///     "rendered"
+    /// }
+    /// ```
+    pub async fn release_stream(&self, retry: Duration) {
+        if !self.is_cancelled() {
+            self.call.arrival.outbound.release(retry).await;
+        }
+    }
+
     /// Reads a resource of this server, in process.
     ///
     /// ```

@@ -30,7 +30,7 @@ use super::failure::busy;
 use super::handshake::{self, Session};
 use super::{Server, ServerBuilder, stateless};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outbound::Outbound;
+use crate::outbound::{Outbound, Said};
 use crate::transport::frame::{Line, Lines, push_line};
 
 /// How much output may wait before input is left alone.
@@ -85,7 +85,7 @@ struct Pipe<R, W> {
     ids: HashMap<task::Id, Id>,
     listens: Arc<Semaphore>,
     /// What handlers say while they run. Bounded: one that says more than the peer reads has to wait.
-    said: mpsc::Receiver<Vec<u8>>,
+    said: mpsc::Receiver<Said>,
     outbound: Outbound,
     closing: Arc<CancellationToken>,
     open: bool,
@@ -158,7 +158,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 // A cancelled request has no answer. A panic outside of user code is ours; it costs this answer.
                 Err(error) => self.finish(Some(error.id()), None),
             },
-            Some(frame) = self.said.recv(), if has_room => push_line(&mut self.out.waiting, &frame),
+            Some(said) = self.said.recv(), if has_room => self.out.say(said),
             () = self.conversation.changed(), if has_room => self.conversation.tell(&mut self.out.waiting),
             more = self.lines.fill(&mut self.reader), if self.open && has_room => {
                 self.open = more?;
@@ -235,7 +235,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     /// What a request has said comes before its answer.
     fn finish(&mut self, task: Option<task::Id>, frame: Option<Vec<u8>>) {
         while let Ok(said) = self.said.try_recv() {
-            push_line(&mut self.out.waiting, &said);
+            self.out.say(said);
         }
         // The id may be in use again by another request, if this one was cancelled.
         if let Some(id) = task.and_then(|task| self.ids.remove(&task))
@@ -280,6 +280,12 @@ enum Step {
 }
 
 impl Out {
+    fn say(&mut self, said: Said) {
+        if let Some(frame) = said.into_frame() {
+            push_line(&mut self.waiting, &frame);
+        }
+    }
+
     fn is_done(&self) -> bool {
         self.waiting.is_empty() && !self.unflushed
     }

@@ -118,6 +118,8 @@ use listing::Lister;
 use method::CustomMethod;
 use registry::Registry;
 
+use crate::store::Store;
+
 /// A built server. Cloning it is cheap; all clones are the same server.
 ///
 /// ```
@@ -151,6 +153,7 @@ struct Inner {
     cache: CachePolicy,
     cursors: CursorKey,
     changes: Changes,
+    store: Arc<dyn Store>,
     strict: bool,
     stamp: Stamp,
     limits: Limits,

@@ -193,6 +193,13 @@ impl Store for Memory {
         done(self.lock().log(log).map(|log| log.last))
     }
 
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+        let now = Instant::now();
+        let mut kept = self.lock();
+        let found = kept.logs.get_mut(log).filter(|log| log.until > now);
+        done(found.map(|log| log.until = now + ttl).is_some())
+    }
+
     fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
         let mut kept = self.lock();
         let was_there = kept.log(log).is_some();

@@ -10,7 +10,9 @@
 
 mod memory;
 
+use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -60,6 +62,9 @@ pub trait Store: Send + Sync + 'static {
     /// The number of the last entry of a log; nothing for a log that is not there.
     fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>>;
 
+    /// Lets a log live so long from now on; whether it is there.
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool>;
+
     /// Forgets a log; whether it was there.
     fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool>;
 
@@ -68,6 +73,69 @@ pub trait Store: Send + Sync + 'static {
 
     /// Hears what is published on a channel from now on: what is published after this has returned is heard.
     fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>>;
+}
+
+impl fmt::Debug for dyn Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a store")
+    }
+}
+
+/// A store that is shared.
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+        S::get(self, key)
+    }
+
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+        S::renew(self, key, ttl)
+    }
+
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+        S::put(self, key, value, ttl)
+    }
+
+    fn swap<'s>(
+        &'s self,
+        key: &'s str,
+        expected: Option<Bytes>,
+        value: Bytes,
+        ttl: Duration,
+    ) -> Storing<'s, bool> {
+        S::swap(self, key, expected, value, ttl)
+    }
+
+    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+        S::delete(self, key)
+    }
+
+    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+        S::append(self, log, entry, room, ttl)
+    }
+
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+        S::read(self, log, after, max)
+    }
+
+    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+        S::last(self, log)
+    }
+
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+        S::prolong(self, log, ttl)
+    }
+
+    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+        S::forget(self, log)
+    }
+
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+        S::publish(self, channel, message)
+    }
+
+    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+        S::subscribe(self, channel)
+    }
 }
 
 /// An entry of a log.
