@@ -16,7 +16,7 @@ use super::state::States;
 use super::tool::ToolEntry;
 use super::{Inner, Server, ServerBuilder};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::Memory;
+use crate::store::{Memory, Store};
 
 impl ServerBuilder {
     /// Checks everything and makes the server.
@@ -77,6 +77,11 @@ impl ServerBuilder {
                 return Err(mistaken(&format!("the server {:?} cannot be built", self.info.name), &mistakes));
             }
         };
+        let (store, changes) = match self.store {
+            // Whoever brings a store may share it.
+            Some(store) => (store.clone(), Changes::shared(store, &self.info.name)),
+            None => (Arc::new(Memory::new()) as Arc<dyn Store>, Changes::default()),
+        };
         Ok(Server {
             inner: Arc::new(Inner {
                 stamp: Stamp::new(&self.info),
@@ -91,9 +96,9 @@ impl ServerBuilder {
                 errors: self.errors,
                 cache: self.cache,
                 cursors,
-                changes: Changes::default(),
+                changes,
                 strict: self.strict,
-                store: self.store.unwrap_or_else(|| Arc::new(Memory::new())),
+                store,
                 limits: Limits::default(),
                 max_frame: self.max_frame,
             }),

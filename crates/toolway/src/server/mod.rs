@@ -26,7 +26,7 @@
 //! |---|---|
 //! | `builder.rs`, `elements.rs`, `discover.rs`, `build.rs` | What does the author give to the server? |
 //! | `registry.rs`, `cursor.rs`, `listing.rs` | What is there, and how is it listed? |
-//! | `live.rs`, `changes.rs` | What may change while it runs, and who hears of it? |
+//! | `live.rs`, `changes.rs`, `bridge.rs` | What may change while it runs, and who hears of it? |
 //! | `router.rs` | Which part of the server answers a request? |
 //! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
 //! | `handler.rs`, `parameter.rs`, `arguments.rs`, `placed.rs`, `texts.rs` | How does what was sent become the parameters of a function? |
@@ -36,6 +36,7 @@
 //! | `duplex.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
 
 pub(crate) mod arguments;
+mod bridge;
 mod build;
 mod builder;
 mod cache;

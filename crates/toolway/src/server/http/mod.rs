@@ -132,6 +132,9 @@ impl<'s> Visit<'s> {
     }
 
     async fn post(self, frame: Bytes) -> Response<HttpBody> {
+        if let Some(taken) = handshake::post_to_pipe(&self, &frame).await {
+            return taken;
+        }
         let message = match parse(&frame, self.settings.server.inner.limits) {
             Ok(Incoming::One(message)) => message,
             Ok(Incoming::Batch(messages)) => return handshake::post_batch(self, messages).await,
@@ -191,7 +194,11 @@ impl<'s> Visit<'s> {
     }
 
     fn not_allowed(&self) -> Response<HttpBody> {
-        let methods = if self.settings.is_sessionless { "POST" } else { "GET, POST, DELETE" };
+        let methods = match (self.settings.is_sessionless, self.settings.has_legacy_sse) {
+            (true, false) => "POST",
+            (true, true) => "GET, POST",
+            (false, _) => "GET, POST, DELETE",
+        };
         let error = RpcError::invalid_request(format!("this endpoint takes {methods}"));
         let mut response = refused(StatusCode::METHOD_NOT_ALLOWED, &error);
         response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::RpcError;
 
-use super::handshake::Sessions;
+use super::handshake::{Pipes, Sessions};
 use super::limits::Limits;
 use super::{BoxError, HttpBody, Hosts, Origins, guard, refused};
 use crate::error::Result;
@@ -83,6 +83,7 @@ pub(super) struct State {
     /// Places for streams of news.
     pub(super) streams: Arc<Semaphore>,
     pub(super) sessions: Sessions,
+    pub(super) pipes: Pipes,
     /// Trips when the server is told to stop.
     pub(super) closing: Arc<CancellationToken>,
 }
@@ -94,6 +95,7 @@ impl State {
             running: Arc::new(Semaphore::new(limits.in_flight)),
             streams: Arc::new(Semaphore::new(limits.streams)),
             sessions: Sessions::new(server, limits),
+            pipes: Pipes::default(),
             closing: Arc::default(),
         }
     }

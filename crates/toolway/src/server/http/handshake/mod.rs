@@ -6,9 +6,11 @@
 //! | `call.rs` | How is a request of a conversation answered? |
 //! | `sessions.rs` | Which conversations are open? |
 //! | `live.rs` | What is needed to serve one of them? |
+//! | `legacy_sse.rs` | What did the oldest revision have instead? |
 //! | `stream.rs` | How is a stream left and come back to? |
 
 mod call;
+mod legacy_sse;
 mod live;
 mod sessions;
 mod stream;
@@ -17,12 +19,14 @@ use std::sync::Arc;
 
 use ::http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use ::http::{Response, StatusCode};
+use bytes::Bytes;
 use serde_json::value::RawValue;
 use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::jsonrpc::{Params, Rejected};
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
 
+pub(super) use legacy_sse::Pipes;
 pub(super) use sessions::Sessions;
 
 use self::call::{alone, call, change};
@@ -171,6 +175,12 @@ async fn open(visit: Visit<'_>, id: &Id, params: &Params) -> Response<HttpBody> 
     }
 }
 
+/// What is posted to a conversation of the oldest transport; nothing, if it is none.
+pub(super) async fn post_to_pipe(visit: &Visit<'_>, frame: &Bytes) -> Option<Response<HttpBody>> {
+    let id = legacy_sse::named(visit)?;
+    Some(legacy_sse::post(visit, id, frame).await)
+}
+
 /// Several messages in one: only some revisions have that.
 pub(super) async fn post_batch(
     visit: Visit<'_>,
@@ -182,17 +192,19 @@ pub(super) async fn post_batch(
 
 /// Opens a stream of news, or comes back to any stream.
 pub(super) async fn get(visit: Visit<'_>) -> Response<HttpBody> {
-    if visit.settings.is_sessionless {
-        return visit.not_allowed();
-    }
     let headers = &visit.parts.headers;
-    if !headers.contains_key(&SESSION_ID) {
+    let has_session = headers.contains_key(&SESSION_ID) && !visit.settings.is_sessionless;
+    let is_oldest = visit.settings.has_legacy_sse && !has_session;
+    if !has_session && !is_oldest {
         // A client that has no session asks whether there are streams at all.
         return visit.not_allowed();
     }
     if !guard::takes_events(&headers.get_all(ACCEPT)) {
         let error = RpcError::invalid_request("the Accept header must allow text/event-stream");
         return refused(StatusCode::NOT_ACCEPTABLE, &error);
+    }
+    if is_oldest {
+        return legacy_sse::open(visit);
     }
     let live = match find(&visit).await {
         Ok(live) => live,
