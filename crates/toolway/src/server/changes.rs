@@ -163,7 +163,8 @@ impl Listener {
                 lists[*list as usize]
             }
             Change::Resource(uri) => {
-                let is_wanted = subscribed.contains(uri) || (*hears_all && pending.updated.len() < MAX_SUBSCRIBED);
+                let is_wanted =
+                    subscribed.contains(uri) || (*hears_all && pending.updated.len() < MAX_SUBSCRIBED);
                 if is_wanted && !pending.updated.contains(uri) {
                     pending.updated.push(uri.clone());
                 }

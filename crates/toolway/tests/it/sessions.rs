@@ -419,8 +419,7 @@ async fn there_are_only_so_many_sessions() {
 async fn one_address_has_only_its_share_of_the_sessions() {
     let (service, _) = service();
     let service = service.max_sessions(100, 2);
-    let nobody =
-        Raw { service, session: String::new(), version: NEWEST, headers: Vec::new() };
+    let nobody = Raw { service, session: String::new(), version: NEWEST, headers: Vec::new() };
     let from = async |address: [u8; 4]| {
         let mut request = nobody.request(http::Method::POST, &initialize(NEWEST).to_string());
         request.extensions_mut().insert(toolway::server::http::Remote((address, 1234).into()));
@@ -462,7 +461,10 @@ async fn row_209_servers_that_share_a_store_are_one_server() {
     });
     there.resource_updated("news://today");
     let (message, stream) = heard.await.unwrap();
-    assert_eq!((&message["method"], &message["params"]["uri"]), (&json!("notifications/resources/updated"), &json!("news://today")));
+    assert_eq!(
+        (&message["method"], &message["params"]["uri"]),
+        (&json!("notifications/resources/updated"), &json!("news://today"))
+    );
     // A stream that broke at one is come back to at the other.
     gate.go(1);
     let mut events = Events::of(raw.call(7, "walk", json!({"steps": 2})).await);
@@ -494,7 +496,12 @@ async fn a_client_that_takes_no_events_gets_one_message() {
 async fn without_sessions_each_request_stands_alone() {
     let (service, gate) = service();
     let service = service.sessionless();
-    let raw = Raw { service, session: String::new(), version: NEWEST, headers: vec![("mcp-protocol-version", NEWEST.to_owned())] };
+    let raw = Raw {
+        service,
+        session: String::new(),
+        version: NEWEST,
+        headers: vec![("mcp-protocol-version", NEWEST.to_owned())],
+    };
     let response = raw.post(&initialize(NEWEST)).await;
     assert!(!response.headers().contains_key("mcp-session-id"));
     let (_, answer) = whole(response).await;

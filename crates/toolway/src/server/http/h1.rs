@@ -12,7 +12,11 @@ use tokio::net::TcpStream;
 use super::HttpService;
 
 /// Answers everything that comes on one connection.
-pub(super) async fn converse(service: &HttpService, socket: TcpStream, remote: SocketAddr) -> hyper::Result<()> {
+pub(super) async fn converse(
+    service: &HttpService,
+    socket: TcpStream,
+    remote: SocketAddr,
+) -> hyper::Result<()> {
     speak(service, TokioIo::new(socket), remote).await
 }
 
@@ -23,7 +27,8 @@ pub(super) async fn speak(
     remote: SocketAddr,
 ) -> hyper::Result<()> {
     let limits = &service.settings.limits;
-    let answer = service_fn(|request| async move { Ok::<_, Infallible>(service.route(request, remote).await) });
+    let answer =
+        service_fn(|request| async move { Ok::<_, Infallible>(service.route(request, remote).await) });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_timeout)

@@ -116,7 +116,11 @@ impl HttpService {
         }
     }
 
-    pub(super) async fn route(&self, mut request: Request<Incoming>, remote: SocketAddr) -> Response<HttpBody> {
+    pub(super) async fn route(
+        &self,
+        mut request: Request<Incoming>,
+        remote: SocketAddr,
+    ) -> Response<HttpBody> {
         if request.uri().path() == PATH {
             request.extensions_mut().insert(Remote(remote));
             return self.handle(request).await;

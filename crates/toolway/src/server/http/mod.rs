@@ -277,4 +277,3 @@ fn unavailable(id: Option<&toolway_protocol::Id>, error: &RpcError) -> Response<
 fn refused(status: StatusCode, error: &RpcError) -> Response<HttpBody> {
     failed(status, None, error)
 }
-

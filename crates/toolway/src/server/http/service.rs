@@ -16,7 +16,7 @@ use toolway_protocol::RpcError;
 
 use super::handshake::{Pipes, Sessions};
 use super::limits::Limits;
-use super::{BoxError, HttpBody, Hosts, Origins, guard, refused};
+use super::{BoxError, Hosts, HttpBody, Origins, guard, refused};
 use crate::error::Result;
 use crate::server::failure::busy;
 use crate::server::{Server, ServerBuilder};

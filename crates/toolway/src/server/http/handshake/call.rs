@@ -80,8 +80,7 @@ pub(super) async fn change(
 ) -> Response<HttpBody> {
     let server = &visit.settings.server;
     for _ in 0..TRIES {
-        let frame =
-            handshake::serve(server, &live.session, id, method, params, Arrival::default()).await;
+        let frame = handshake::serve(server, &live.session, id, method, params, Arrival::default()).await;
         match live.save().await {
             Ok(true) => return reply(StatusCode::OK, frame),
             Ok(false) => {}

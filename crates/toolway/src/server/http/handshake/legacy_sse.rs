@@ -49,7 +49,8 @@ pub(super) fn open(visit: Visit<'_>) -> Response<HttpBody> {
     let (near, far) = tokio::io::duplex(BUFFER);
     let (reader, writer) = tokio::io::split(near);
     let id = random::<16>();
-    let pipe = Pipe { owner: visit.owner().map(str::to_owned), writer: tokio::sync::Mutex::new(Some(writer)) };
+    let pipe =
+        Pipe { owner: visit.owner().map(str::to_owned), writer: tokio::sync::Mutex::new(Some(writer)) };
     let pipe = Arc::new(pipe);
     lock(&visit.state.pipes.0).insert(id.clone(), pipe.clone());
     let closing = visit.state.closing.clone();

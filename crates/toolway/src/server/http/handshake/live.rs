@@ -133,7 +133,6 @@ impl Live {
         &self.limits
     }
 
-
     /// Takes over what a record says. Another server may have written it.
     fn apply(&self, record: Record) {
         self.session.set_log_level(record.level);

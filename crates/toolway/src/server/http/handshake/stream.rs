@@ -172,9 +172,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Pace {
     async fn wait_for_reader(&self, number: u64) {
-        let is_far = || {
-            self.readers.load(Ordering::Acquire) > 0 && self.read.load(Ordering::Acquire) + FAR < number
-        };
+        let is_far =
+            || self.readers.load(Ordering::Acquire) > 0 && self.read.load(Ordering::Acquire) + FAR < number;
         while is_far() && !self.is_stalled.load(Ordering::Acquire) {
             let moved = self.moved.notified();
             if is_far() && tokio::time::timeout(PATIENCE, moved).await.is_err() {
