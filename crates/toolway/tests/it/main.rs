@@ -18,5 +18,6 @@ mod robust;
 mod rows;
 mod stateless;
 mod stdio;
+mod store;
 mod tasks;
 mod tools;
