@@ -49,6 +49,7 @@
 //! The rest:
 //!
 //! - [`Client`]: the other end.
+//! - [`store`]: where a server keeps what outlives a request, and how to bring your own.
 //! - [`testing`]: both ends joined in memory, over a pipe and over HTTP; calls of nobody for unit tests.
 //! - [`Error`]: what went wrong and whose fault it was.
 //! - [`types`], [`capability`]: the protocol's vocabulary; the protocol itself is the crate `toolway_protocol`.

@@ -20,5 +20,6 @@ mod rows;
 mod sessions;
 mod stateless;
 mod stdio;
+mod store;
 mod tasks;
 mod tools;
