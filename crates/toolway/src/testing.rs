@@ -248,7 +248,7 @@ impl Direct {
     }
 
     async fn answer(&self, outgoing: Outgoing) -> crate::Result<Option<Message>> {
-        let message = self.conversation.read(&outgoing.frame).map_err(|rejected| rejected.error)?;
+        let message = self.conversation.read_one(&outgoing.frame).map_err(|rejected| rejected.error)?;
         let (sender, mut said) = mpsc::channel(16);
         let listens = Some(Arc::new(Semaphore::new(1)));
         let arrival = Arrival { outbound: Outbound::to(sender), listens, ..Arrival::default() };
@@ -266,7 +266,7 @@ impl Direct {
         }
         match reply {
             Some(frame) => {
-                Ok(Some(self.conversation.read(&frame.into()).map_err(|rejected| rejected.error)?))
+                Ok(Some(self.conversation.read_one(&frame.into()).map_err(|rejected| rejected.error)?))
             }
             None => Ok(None),
         }
@@ -275,7 +275,7 @@ impl Direct {
 
 fn deliver(conversation: &Conversation, inbox: &OnceLock<Inbox>, frame: Option<Vec<u8>>) {
     let Some(frame) = frame else { return };
-    if let (Some(inbox), Ok(message)) = (inbox.get(), conversation.read(&frame.into())) {
+    if let (Some(inbox), Ok(message)) = (inbox.get(), conversation.read_one(&frame.into())) {
         inbox.take(&message);
     }
 }

@@ -115,18 +115,32 @@ async fn read(mut reader: impl AsyncRead + Unpin, pending: Pending, inbox: Arc<O
         while let Some(line) = lines.next_line() {
             let Line::Text(frame) = line else { continue };
             match parse(&frame, Limits::default()) {
-                Ok(Incoming::One(message @ Message::Response { .. })) => pending.settle(message),
-                Ok(Incoming::One(message @ Message::Notification { .. })) => {
-                    if let Some(inbox) = inbox.get() {
-                        inbox.take(&message);
+                Ok(Incoming::One(message)) => take(message, &pending, &inbox),
+                // Whoever speaks 2025-03-26 must take them; from others they do no harm.
+                Ok(Incoming::Batch(messages)) => {
+                    for message in messages.into_iter().flatten() {
+                        take(message, &pending, &inbox);
                     }
                 }
-                // No question is expected, and rubbish on a pipe is skipped.
-                _ => tracing::debug!("skipped a line of the server that answers nothing"),
+                // Rubbish on a pipe is skipped.
+                Err(_) => tracing::debug!("skipped a line of the server that is no message"),
             }
         }
     }
     pending.close();
+}
+
+fn take(message: Message, pending: &Pending, inbox: &OnceLock<Inbox>) {
+    match message {
+        Message::Response { .. } => pending.settle(message),
+        Message::Notification { .. } => {
+            if let Some(inbox) = inbox.get() {
+                inbox.take(&message);
+            }
+        }
+        // No question is expected.
+        Message::Request { .. } => tracing::debug!("skipped a request of the server"),
+    }
 }
 
 async fn write(mut writer: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Queued>) {

@@ -3,7 +3,8 @@
 //! Everything happens in one task. A request is polled once in place, and most are done then; only one that
 //! has to wait becomes a task of its own. A finished task hands its frame back by returning it; only what a handler says
 //! while it runs goes through a queue. Output is written while input is read, and when a peer does not read its answers,
-//! reading stops too, so memory is bounded by configuration and not by the peer.
+//! reading stops too, so memory is bounded by configuration and not by the peer. The messages of a batch are taken one by
+//! one; only their answers wait for each other (`batch.rs`).
 
 use std::collections::HashMap;
 use std::io;
@@ -19,11 +20,12 @@ use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::era::lifecycle::Lifecycle;
-use toolway_protocol::era::{Claim, Door, classify};
+use toolway_protocol::era::{Claim, Door, batch, classify};
 use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
+use super::batch::{Batches, Place};
 use super::changes::Listener;
 use super::context::Arrival;
 use super::failure::busy;
@@ -33,7 +35,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outbound::{Outbound, Said};
 use crate::transport::frame::{Line, Lines, push_line};
 
-/// How much output may wait before input is left alone.
+/// How much output may wait before input is left alone; and how much may wait for the rest of a batch before other batches
+/// are refused.
 const MAX_WAITING: usize = 1 << 20;
 /// How many requests of one pipe may run at the same time.
 const MAX_RUNNING: usize = 256;
@@ -81,8 +84,9 @@ struct Pipe<R, W> {
     running: JoinSet<Option<Vec<u8>>>,
     /// The running requests by id, to cancel them.
     handles: HashMap<Id, AbortHandle>,
-    /// The ids of the requests that are tasks.
-    ids: HashMap<task::Id, Id>,
+    /// The requests that are tasks.
+    asked: HashMap<task::Id, Asked>,
+    batches: Batches,
     listens: Arc<Semaphore>,
     /// What handlers say while they run. Bounded: one that says more than the peer reads has to wait.
     said: mpsc::Receiver<Said>,
@@ -91,6 +95,13 @@ struct Pipe<R, W> {
     open: bool,
     /// When the pipe is given up, once the input has ended.
     deadline: Instant,
+}
+
+/// What an answer needs to find its way.
+struct Asked {
+    id: Id,
+    /// Where it belongs, if the request came in a batch.
+    place: Option<Place>,
 }
 
 /// Bytes on their way to the peer.
@@ -115,7 +126,8 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             conversation: Arc::new(Conversation::new(server)),
             running: JoinSet::new(),
             handles: HashMap::new(),
-            ids: HashMap::new(),
+            asked: HashMap::new(),
+            batches: Batches::default(),
             listens: Arc::new(Semaphore::new(MAX_LISTENS)),
             open: true,
             deadline: Instant::now(),
@@ -154,9 +166,9 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             biased;
             written = self.out.write(&mut self.writer), if !self.out.is_done() => written?,
             Some(done) = self.running.join_next_with_id(), if !self.running.is_empty() => match done {
-                Ok((task, frame)) => self.finish(Some(task), frame),
+                Ok((task, frame)) => self.finish(task, frame),
                 // A cancelled request has no answer. A panic outside of user code is ours; it costs this answer.
-                Err(error) => self.finish(Some(error.id()), None),
+                Err(error) => self.finish(error.id(), None),
             },
             Some(said) = self.said.recv(), if has_room => self.out.say(said),
             () = self.conversation.changed(), if has_room => self.conversation.tell(&mut self.out.waiting),
@@ -177,16 +189,39 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             Line::Text(frame) => frame,
             Line::TooLong => {
                 let error = RpcError::invalid_request("the message is too long");
-                return self.refuse(&Rejected { id: None, error });
+                return self.refuse(None, &Rejected { id: None, error });
             }
         };
-        let message = match self.conversation.read(&frame) {
-            Ok(message) => message,
-            Err(rejected) if rejected.wants_answer() => return self.refuse(&rejected),
-            Err(_) => return,
-        };
+        match self.conversation.read(&frame) {
+            Ok(Incoming::One(message)) => self.take_one(None, message).await,
+            Ok(Incoming::Batch(messages)) => self.take_batch(messages).await,
+            Err(rejected) => self.refuse(None, &rejected),
+        }
+    }
+
+    async fn take_batch(&mut self, messages: Vec<Result<Message, Rejected>>) {
+        // A request that never ends keeps the answers of its batch here. Where nothing is started, nothing is kept.
+        let is_full = self.batches.held() >= MAX_WAITING;
+        let place = self.batches.open(&messages);
+        for (index, message) in messages.into_iter().enumerate() {
+            let place = Some(place(index));
+            match message {
+                Ok(Message::Request { id, method, .. }) if is_full && method != Method::Ping => {
+                    let error = busy("too many answers wait for the rest of their batch");
+                    self.refuse(place, &Rejected { id: Some(id), error });
+                }
+                Ok(message) => self.take_one(place, message).await,
+                Err(rejected) => self.refuse(place, &rejected),
+            }
+        }
+    }
+
+    async fn take_one(&mut self, place: Option<Place>, message: Message) {
         match &message {
-            Message::Request { id, .. } => self.start(Some(id.clone()), message).await,
+            Message::Request { id, .. } => {
+                let asked = Asked { id: id.clone(), place };
+                self.start(Some(asked), message).await;
+            }
             Message::Notification { method: Method::Cancelled, params } => self.cancel(params),
             Message::Notification { .. } => self.start(None, message).await,
             // We have asked nothing that could be answered.
@@ -195,18 +230,19 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     }
 
     /// Runs a request, in place if it is quick.
-    async fn start(&mut self, id: Option<Id>, message: Message) {
-        if let Some(id) = &id
+    async fn start(&mut self, asked: Option<Asked>, message: Message) {
+        let place = asked.as_ref().and_then(|asked| asked.place);
+        if let Some(Asked { id, .. }) = &asked
             && self.handles.contains_key(id)
         {
             let error = RpcError::invalid_request("a request with this id is still running");
-            return self.refuse(&Rejected { id: Some(id.clone()), error });
+            return self.refuse(place, &Rejected { id: Some(id.clone()), error });
         }
         if self.running.len() >= MAX_RUNNING && !is_quick(&message) {
             // A notification has no answer that could say so.
-            if let Some(id) = id {
+            if let Some(Asked { id, .. }) = asked {
                 let error = busy("too many requests of this connection are running");
-                self.refuse(&Rejected { id: Some(id), error });
+                self.refuse(place, &Rejected { id: Some(id), error });
             }
             return;
         }
@@ -221,37 +257,54 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             Box::pin(async move { conversation.serve(message, arrival).await });
         let first = std::future::poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
         match first {
-            Poll::Ready(frame) => self.finish(None, frame),
+            Poll::Ready(frame) => self.answer(place, frame),
             Poll::Pending => {
                 let handle = self.running.spawn(work);
-                if let Some(id) = id {
-                    self.ids.insert(handle.id(), id.clone());
-                    self.handles.insert(id, handle);
+                if let Some(asked) = asked {
+                    let task = handle.id();
+                    self.handles.insert(asked.id.clone(), handle);
+                    self.asked.insert(task, asked);
                 }
             }
         }
     }
 
+    fn finish(&mut self, task: task::Id, frame: Option<Vec<u8>>) {
+        let asked = self.asked.remove(&task);
+        // The id may be in use again by another request, if this one was cancelled.
+        if let Some(Asked { id, .. }) = &asked
+            && self.handles.get(id).is_some_and(|handle| handle.id() == task)
+        {
+            self.handles.remove(id);
+        }
+        self.answer(asked.and_then(|asked| asked.place), frame);
+    }
+
     /// What a request has said comes before its answer.
-    fn finish(&mut self, task: Option<task::Id>, frame: Option<Vec<u8>>) {
+    fn answer(&mut self, place: Option<Place>, frame: Option<Vec<u8>>) {
         while let Ok(said) = self.said.try_recv() {
             self.out.say(said);
         }
-        // The id may be in use again by another request, if this one was cancelled.
-        if let Some(id) = task.and_then(|task| self.ids.remove(&task))
-            && self.handles.get(&id).map(AbortHandle::id) == task
-        {
-            self.handles.remove(&id);
-        }
-        if let Some(frame) = frame {
-            push_line(&mut self.out.waiting, &frame);
+        self.put(place, frame);
+    }
+
+    fn refuse(&mut self, place: Option<Place>, rejected: &Rejected) {
+        if rejected.wants_answer() {
+            let mut frame = Vec::new();
+            write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
+            self.put(place, Some(frame));
         }
     }
 
-    fn refuse(&mut self, rejected: &Rejected) {
-        let mut frame = Vec::new();
-        write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
-        push_line(&mut self.out.waiting, &frame);
+    /// Sends an answer, or keeps it until its batch is whole.
+    fn put(&mut self, place: Option<Place>, frame: Option<Vec<u8>>) {
+        let frame = match place {
+            Some(place) => self.batches.settle(place, frame),
+            None => frame,
+        };
+        if let Some(frame) = frame {
+            push_line(&mut self.out.waiting, &frame);
+        }
     }
 
     /// An id that is not running, or a malformed cancel, is nothing to talk about.
@@ -378,13 +431,23 @@ impl Conversation {
         }
     }
 
-    /// Reads one frame.
-    pub(crate) fn read(&self, frame: &Bytes) -> Result<Message, Rejected> {
+    /// Reads one frame. The messages of a batch may be there; what may not was refused.
+    pub(super) fn read(&self, frame: &Bytes) -> Result<Incoming, Rejected> {
+        match parse(frame, self.server.inner.limits)? {
+            Incoming::Batch(messages) => {
+                let version = self.lifecycle().version();
+                let messages = batch::judge(version, messages);
+                messages.map(Incoming::Batch).map_err(|error| Rejected { id: None, error })
+            }
+            one @ Incoming::One(_) => Ok(one),
+        }
+    }
+
+    /// Reads one frame for somebody who takes one message at a time.
+    pub(crate) fn read_one(&self, frame: &Bytes) -> Result<Message, Rejected> {
         match parse(frame, self.server.inner.limits)? {
             Incoming::One(message) => Ok(message),
-            Incoming::Batch(_) => {
-                Err(Rejected { id: None, error: RpcError::invalid_request("batches are not accepted") })
-            }
+            Incoming::Batch(_) => Err(Rejected { id: None, error: batch::refused() }),
         }
     }
 

@@ -10,7 +10,8 @@ use crate::extensions::Extensions;
 
 impl Server {
     /// Answers one JSON-RPC message, for hosts that bring their own way of carrying text: a web framework, a queue, a
-    /// function in the cloud. Nothing is remembered between calls, and there is nobody to send notifications to.
+    /// function in the cloud. Nothing is remembered between calls, and there is nobody to send notifications to. So no revision
+    /// with batches can be agreed upon: one is refused.
     ///
     /// `extensions` are values for the handlers of this request. `None` means that nothing is to be answered.
     ///
@@ -27,7 +28,7 @@ impl Server {
     /// ```
     pub async fn handle_json(&self, text: impl Into<String>, extensions: Extensions) -> Option<String> {
         let conversation = Conversation::deaf(self.clone());
-        let frame = match conversation.read(&Bytes::from(text.into())) {
+        let frame = match conversation.read_one(&Bytes::from(text.into())) {
             Ok(message) => {
                 let arrival = Arrival { extensions, ..Arrival::default() };
                 conversation.serve(message, arrival).await?

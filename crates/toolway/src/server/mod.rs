@@ -33,9 +33,10 @@
 //! | `respond/`, `failure.rs` | How does what it returns become a result? |
 //! | `context.rs`, `log.rs`, `extract.rs`, `state.rs`, `cache.rs` | What may it ask for and say meanwhile? |
 //! | `handshake/`, `stateless/` | What does each era add? |
-//! | `duplex.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
+//! | `duplex.rs`, `batch.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
 
 pub(crate) mod arguments;
+mod batch;
 mod bridge;
 mod build;
 mod builder;

@@ -103,6 +103,21 @@ async fn rubbish_on_a_pipe_is_skipped() {
     client.unwrap();
 }
 
+/// The specification: whoever speaks 2025-03-26 must take batches.
+#[tokio::test]
+async fn a_batch_of_the_server_is_taken_apart() {
+    let (client, _) = connect(vec![
+        r#"[{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no"}}]"#,
+        r#"[{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-03-26","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}}]"#,
+        r#"[7,{"jsonrpc":"2.0","method":"notifications/tools/list_changed"},{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}]"#,
+    ])
+    .await;
+    let client = client.unwrap();
+    let mut news = client.news();
+    assert_eq!(client.tools().await.unwrap()[0].name, "t");
+    assert!(matches!(news.try_next(), Some(toolway::Notification::ToolsChanged(_))));
+}
+
 #[tokio::test]
 async fn a_server_that_goes_away_is_a_transport_error_at_once() {
     let (near, far) = tokio::io::duplex(1 << 16);

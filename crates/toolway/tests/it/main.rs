@@ -5,6 +5,7 @@
 #![expect(clippy::items_after_statements, reason = "what a test needs stands where it is needed")]
 
 mod arguments;
+mod batches;
 mod client;
 mod composition;
 mod handshake;

@@ -140,13 +140,7 @@ impl<'s> Visit<'s> {
             Ok(Incoming::Batch(messages)) => return handshake::post_batch(self, messages).await,
             Err(Rejected { id, error }) => return failed(StatusCode::BAD_REQUEST, id.as_ref(), &error),
         };
-        let headers = &self.parts.headers;
-        let mirrored = MirroredHeaders {
-            protocol_version: mirrored(headers, &PROTOCOL_VERSION),
-            method: mirrored(headers, &MCP_METHOD),
-            name: mirrored(headers, &MCP_NAME),
-        };
-        match classify(&message, Door::Http(&mirrored)) {
+        match classify(&message, Door::Http(&mirrored_headers(&self.parts.headers))) {
             Ok(Claim::Stateless(envelope)) => stateless::post(self, message, envelope).await,
             Ok(Claim::Handshake(version)) => handshake::post(self, message, version).await,
             Err(error) => failed(StatusCode::BAD_REQUEST, message_id(&message), &error),
@@ -193,6 +187,15 @@ impl<'s> Visit<'s> {
         }
     }
 
+    /// The same, when there is more than one message.
+    fn arrival_again(&self) -> Arrival {
+        Arrival {
+            headers: Some(Arc::new(self.parts.headers.clone())),
+            extensions: self.parts.extensions.get().cloned().unwrap_or_default(),
+            ..Arrival::default()
+        }
+    }
+
     fn not_allowed(&self) -> Response<HttpBody> {
         let methods = match (self.settings.is_sessionless, self.settings.has_legacy_sse) {
             (true, false) => "POST",
@@ -216,6 +219,14 @@ fn message_id(message: &Message) -> Option<&toolway_protocol::Id> {
 static PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 static MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 static MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+fn mirrored_headers(headers: &HeaderMap) -> MirroredHeaders<'_> {
+    MirroredHeaders {
+        protocol_version: mirrored(headers, &PROTOCOL_VERSION),
+        method: mirrored(headers, &MCP_METHOD),
+        name: mirrored(headers, &MCP_NAME),
+    }
+}
 
 fn mirrored<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Mirrored<'h> {
     Mirrored::from_lines(headers.get_all(name).iter().map(HeaderValue::as_bytes))

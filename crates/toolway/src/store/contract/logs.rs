@@ -268,7 +268,7 @@ async fn a_log_can_be_prolonged(trial: &Trial<'_>) {
     assert!(!prolong(&never, LONG).await);
     trial.wait().await;
     assert_eq!(numbers(trial, &longer).await, [1]);
-    assert_eq!(numbers(trial, &shorter).await, []);
+    assert!(numbers(trial, &shorter).await.is_empty());
     assert!(!prolong(&gone, LONG).await, "prolonging does not bring it back");
     assert_eq!(trial.last(&never).await, None, "prolonging puts nothing there");
 }

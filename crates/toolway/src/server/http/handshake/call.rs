@@ -71,26 +71,22 @@ pub(super) async fn alone(
 
 /// Answers a request that changes what is kept about its conversation. Another server may change it at the same time; then it is
 /// done again on top of that.
-pub(super) async fn change(
-    visit: Visit<'_>,
+pub(super) async fn changed(
+    visit: &Visit<'_>,
     live: &Arc<Live>,
     id: &Id,
     method: &Method,
     params: &Params,
-) -> Response<HttpBody> {
+) -> Result<Vec<u8>, Response<HttpBody>> {
     let server = &visit.settings.server;
     for _ in 0..TRIES {
         let frame = handshake::serve(server, &live.session, id, method, params, Arrival::default()).await;
-        match live.save().await {
-            Ok(true) => return reply(StatusCode::OK, frame),
-            Ok(false) => {}
-            Err(error) => return no_store(&error),
+        if live.save().await.map_err(|error| no_store(&error))? {
+            return Ok(frame);
         }
-        if let Err(error) = live.refresh().await {
-            return no_store(&error);
-        }
+        live.refresh().await.map_err(|error| no_store(&error))?;
     }
-    unavailable(Some(id), &busy("too many changes of this session come at once"))
+    Err(unavailable(Some(id), &busy("too many changes of this session come at once")))
 }
 
 /// Answers a request of a conversation.

@@ -3,12 +3,13 @@
 //! | file | question |
 //! |---|---|
 //! | `mod.rs` | What do POST, GET and DELETE mean? |
-//! | `call.rs` | How is a request of a conversation answered? |
+//! | `call.rs`, `batch.rs` | How is a request of a conversation answered, and several together? |
 //! | `sessions.rs` | Which conversations are open? |
 //! | `live.rs` | What is needed to serve one of them? |
 //! | `legacy_sse.rs` | What did the oldest revision have instead? |
 //! | `stream.rs` | How is a stream left and come back to? |
 
+mod batch;
 mod call;
 mod legacy_sse;
 mod live;
@@ -29,7 +30,7 @@ use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
 pub(super) use legacy_sse::Pipes;
 pub(super) use sessions::Sessions;
 
-use self::call::{alone, call, change};
+use self::call::{alone, call, changed};
 use self::live::{Live, Record};
 use self::stream::Reader;
 use super::body::{HttpBody, event_stream};
@@ -61,12 +62,16 @@ pub(super) async fn post(
     };
     match message {
         Message::Request { id, method, params } if changes_record(&method) => {
-            change(visit, &live, &id, &method, &params).await
+            match changed(&visit, &live, &id, &method, &params).await {
+                Ok(frame) => reply(StatusCode::OK, frame),
+                Err(refusal) => refusal,
+            }
         }
         Message::Request { id, method, params } => call(visit, live, id, method, params).await,
-        Message::Notification { method, params } => {
-            hear(visit, &live, method, params).await.unwrap_or_else(|error| no_store(&error))
-        }
+        Message::Notification { method, params } => match hear(&visit, &live, method, params).await {
+            Ok(()) => accepted(),
+            Err(error) => no_store(&error),
+        },
         Message::Response { .. } => asked_nothing(),
     }
 }
@@ -76,12 +81,7 @@ fn changes_record(method: &Method) -> bool {
     matches!(method, Method::SetLogLevel | Method::Subscribe | Method::Unsubscribe)
 }
 
-async fn hear(
-    visit: Visit<'_>,
-    live: &Arc<Live>,
-    method: Method,
-    params: Params,
-) -> Result<Response<HttpBody>> {
+async fn hear(visit: &Visit<'_>, live: &Arc<Live>, method: Method, params: Params) -> Result<()> {
     match method {
         Method::Initialized => {
             live.ready();
@@ -97,11 +97,11 @@ async fn hear(
             }
         }
         method => {
-            let server = visit.settings.server.clone();
-            handshake::hear(&server, &live.session, &method, &params, visit.arrival()).await;
+            let server = &visit.settings.server;
+            handshake::hear(server, &live.session, &method, &params, visit.arrival_again()).await;
         }
     }
-    Ok(accepted())
+    Ok(())
 }
 
 fn asked_nothing() -> Response<HttpBody> {
@@ -181,13 +181,12 @@ pub(super) async fn post_to_pipe(visit: &Visit<'_>, frame: &Bytes) -> Option<Res
     Some(legacy_sse::post(visit, id, frame).await)
 }
 
-/// Several messages in one: only some revisions have that.
+/// Several messages in one.
 pub(super) async fn post_batch(
     visit: Visit<'_>,
     messages: Vec<Result<Message, Rejected>>,
 ) -> Response<HttpBody> {
-    let _ = (&visit, messages);
-    refused(StatusCode::BAD_REQUEST, &RpcError::invalid_request("batches are not accepted"))
+    batch::post(visit, messages).await
 }
 
 /// Opens a stream of news, or comes back to any stream.
