@@ -6,6 +6,7 @@
 
 mod arguments;
 mod client;
+mod client_http;
 mod composition;
 mod handshake;
 mod http;
