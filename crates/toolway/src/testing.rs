@@ -117,25 +117,13 @@ pub async fn each_wire(server: &Server, test: impl AsyncFn(Client)) {
 }
 
 /// Runs a test over every wire on which a server can speak unasked and remembers its peer: those of the handshake
-/// era in memory and over a pipe.
+/// era.
 ///
 /// # Panics
 ///
 /// As [`each_wire`] does.
 pub async fn each_session(server: &Server, test: impl AsyncFn(Client)) {
-    let wires = Wire::all().filter(|wire| wire.link != Link::Http && wire.version.era() == Era::Handshake);
-    on(server, wires, test).await;
-}
-
-/// Runs a test over every wire on which a later request feels what an earlier one has said: all but HTTP in the
-/// handshake era, where requests stand alone.
-///
-/// # Panics
-///
-/// As [`each_wire`] does.
-pub async fn each_memory(server: &Server, test: impl AsyncFn(Client)) {
-    let forgets = |wire: &Wire| wire.link == Link::Http && wire.version.era() == Era::Handshake;
-    on(server, Wire::all().filter(|wire| !forgets(wire)), test).await;
+    on(server, Wire::all().filter(|wire| wire.version.era() == Era::Handshake), test).await;
 }
 
 async fn on(server: &Server, wires: impl Iterator<Item = Wire>, test: impl AsyncFn(Client)) {

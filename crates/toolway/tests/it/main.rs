@@ -7,6 +7,7 @@
 mod arguments;
 mod batches;
 mod client;
+mod client_http;
 mod composition;
 mod handshake;
 mod http;

@@ -12,7 +12,7 @@ use toolway::capability::{ServerCapabilities, Settings};
 use toolway::client::News;
 use toolway::prelude::*;
 use toolway::server::{Arguments, CallFuture, Parameter, Scope, ToolHandler};
-use toolway::testing::{each_memory, each_session, each_wire};
+use toolway::testing::{each_session, each_wire};
 use toolway::types::{
     CacheScope, CallToolResult, LogLevel, Resource, ResourceTemplate, SubscriptionFilter, Tool,
 };
@@ -147,7 +147,7 @@ async fn a_capability_that_came_after_the_handshake_is_not_told_of() {
 async fn a_stream_of_changes_is_acknowledged_for_what_is_promised_and_carries_nothing_else() {
     let server = of_prompts();
     let streams = Mutex::new(0);
-    each_memory(&server, async |client| {
+    each_wire(&server, async |client| {
         if client.protocol_version().era() == Era::Handshake {
             return;
         }
