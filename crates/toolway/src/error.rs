@@ -65,6 +65,8 @@ pub enum ErrorKind {
     PeerIncompatible,
     /// The peer understood and answered with an error.
     PeerRefused,
+    /// The peer was not let in: the server's `on_connect` refused it.
+    NotAdmitted,
     /// This program uses the library wrongly.
     Misuse,
     /// The connection failed.

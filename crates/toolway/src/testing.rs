@@ -13,10 +13,13 @@ use tokio::task::AbortHandle;
 use toolway_protocol::{Era, Message, ProtocolVersion};
 
 use crate::client::{Carried, Client, Inbox, Outgoing, Transport};
+use crate::extensions::Extensions;
 use crate::outbound::Outbound;
 use crate::panic::catch;
 use crate::peer::Peer;
-use crate::server::{Arrival, Conversation, Ctx, Facts, Parameter, Scope, Server, Threshold};
+use crate::server::{
+    Admitted, Arrival, Connecting, Conversation, Ctx, Facts, Parameter, Refuse, Scope, Server, Threshold,
+};
 
 /// Joins a client to a server in this process, in the newest revision.
 ///
@@ -187,7 +190,7 @@ impl Drop for Guard {
 async fn join(server: &Server, wire: Wire) -> (Client, Guard) {
     let builder = Client::builder().protocol(wire.version);
     let (client, guard) = match wire.link {
-        Link::Direct => (builder.connect(Direct::new(server)).await, Guard(None)),
+        Link::Direct => (builder.connect(Direct::new(server).await).await, Guard(None)),
         Link::Pipe => {
             let (near, far) = tokio::io::duplex(64 << 10);
             let server = server.clone();
@@ -211,6 +214,8 @@ async fn join(server: &Server, wire: Wire) -> (Client, Guard) {
 
 /// A client and a server with nothing in between: a request is a call of a function.
 struct Direct {
+    /// What the server thinks of the client, as on a pipe.
+    admission: Result<Admitted, Refuse>,
     conversation: Arc<Conversation>,
     inbox: Arc<OnceLock<Inbox>>,
     /// Tells of changes.
@@ -218,7 +223,8 @@ struct Direct {
 }
 
 impl Direct {
-    fn new(server: &Server) -> Self {
+    async fn new(server: &Server) -> Self {
+        let admission = server.admit(Connecting::over_pipe(), Extensions::new()).await;
         let conversation = Arc::new(Conversation::new(server.clone()));
         let inbox = Arc::new(OnceLock::<Inbox>::new());
         let (talk, news) = (conversation.clone(), inbox.clone());
@@ -232,14 +238,17 @@ impl Direct {
                 }
             }
         });
-        Self { conversation, inbox, telling: telling.abort_handle() }
+        Self { admission, conversation, inbox, telling: telling.abort_handle() }
     }
 
     async fn answer(&self, outgoing: Outgoing) -> crate::Result<Option<Message>> {
+        let admitted = self.admission.as_ref().map_err(Refuse::error)?;
         let message = self.conversation.read_one(&outgoing.frame).map_err(|rejected| rejected.error)?;
         let (sender, mut said) = mpsc::channel(16);
         let listens = Some(Arc::new(Semaphore::new(1)));
-        let arrival = Arrival { outbound: Outbound::to(sender), listens, ..Arrival::default() };
+        let Admitted { principal, extensions } = admitted.clone();
+        let outbound = Outbound::to(sender);
+        let arrival = Arrival { outbound, extensions, principal, listens, ..Arrival::default() };
         let mut work = pin!(self.conversation.serve(message, arrival));
         let reply = loop {
             tokio::select! {

@@ -41,7 +41,7 @@ impl ServerBuilder {
     /// assert!(error.to_string().contains("call `.state(…)`"));
     /// ```
     pub fn build(self) -> Result<Server> {
-        let mut mistakes = Vec::new();
+        let mut mistakes = self.mistakes;
         if self.info.name.is_empty() {
             mistakes.push("the server's name is empty".to_owned());
         }
@@ -59,6 +59,12 @@ impl ServerBuilder {
         }
         for lister in &self.listers {
             lister.check("the handler of `list_resources`", &states, &mut mistakes);
+        }
+        match &self.admission {
+            Some(admission) => admission.check("the handler of `on_connect`", &states, &mut mistakes),
+            None => mistakes.extend(self.guarded.iter().map(|name| {
+                format!("the merged server {name:?} has `on_connect`, which is not taken over: call it on this one")
+            })),
         }
         let methods = named("method", self.methods, &states, &mut mistakes);
         let notifications = named("notification", self.notifications, &states, &mut mistakes);
@@ -93,6 +99,7 @@ impl ServerBuilder {
                 listers: self.listers,
                 methods,
                 notifications,
+                admission: self.admission,
                 errors: self.errors,
                 cache: self.cache,
                 cursors,

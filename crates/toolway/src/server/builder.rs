@@ -6,6 +6,7 @@ use std::time::Duration;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::types::{CacheHints, CacheScope, Icon, Implementation};
 
+use super::admit::Admission;
 use super::cache::{CachePolicy, Cacheable};
 use super::context::millis;
 use super::cursor::CursorKey;
@@ -59,6 +60,11 @@ pub struct ServerBuilder {
     pub(super) listers: Vec<Lister>,
     pub(super) methods: Vec<(String, CustomMethod)>,
     pub(super) notifications: Vec<(String, CustomMethod)>,
+    pub(super) admission: Option<Admission>,
+    /// The names of merged servers that would not have admitted everybody.
+    pub(super) guarded: Vec<String>,
+    /// What is known to be wrong before it is built.
+    pub(super) mistakes: Vec<String>,
     pub(super) errors: ErrorPolicy,
     pub(super) cache: CachePolicy,
     pub(super) declared: ServerCapabilities,
@@ -82,6 +88,9 @@ impl ServerBuilder {
             listers: Vec::new(),
             methods: Vec::new(),
             notifications: Vec::new(),
+            admission: None,
+            guarded: Vec::new(),
+            mistakes: Vec::new(),
             errors: ErrorPolicy::default(),
             cache: CachePolicy::default(),
             declared: ServerCapabilities::default(),
@@ -264,7 +273,11 @@ impl ServerBuilder {
             mut listers,
             mut methods,
             mut notifications,
+            admission,
+            guarded,
+            mistakes,
             strict,
+            info,
             ..
         } = other;
         let mut found = discover::make(found);
@@ -296,6 +309,8 @@ impl ServerBuilder {
         self.listers.extend(listers);
         self.methods.extend(methods);
         self.notifications.extend(notifications);
+        self.guarded.extend(if admission.is_some() { vec![info.name] } else { guarded });
+        self.mistakes.extend(mistakes);
         self
     }
 

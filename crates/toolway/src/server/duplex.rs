@@ -25,6 +25,7 @@ use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
+use super::admit::{Admitted, Connecting, Refuse};
 use super::batch::{Batches, Place};
 use super::changes::Listener;
 use super::context::Arrival;
@@ -32,6 +33,7 @@ use super::failure::busy;
 use super::handshake::{self, Session};
 use super::{Server, ServerBuilder, stateless};
 use crate::error::{Error, ErrorKind, Result};
+use crate::extensions::Extensions;
 use crate::outbound::{Outbound, Said};
 use crate::transport::frame::{Line, Lines, push_line};
 
@@ -63,6 +65,12 @@ impl Server {
     ///
     /// Requests that still run then may finish, for ten seconds. A peer that stops reading is no error.
     ///
+    /// # Errors
+    ///
+    /// When the pipe breaks, and when [`on_connect`](ServerBuilder::on_connect) refuses the peer
+    /// ([`ErrorKind::NotAdmitted`]), which is asked once, before the first message. A refused peer gets the refusal as the
+    /// answer to what it asks, and the conversation ends with that.
+    ///
     /// # Cancellation
     ///
     /// Dropping the future ends the conversation and every request in it.
@@ -71,7 +79,21 @@ impl Server {
         reader: impl AsyncRead + Unpin + Send,
         writer: impl AsyncWrite + Unpin + Send,
     ) -> Result<()> {
-        Pipe::new(self.clone(), reader, writer).run().await
+        let admission = self.admit(Connecting::over_pipe(), Extensions::new()).await;
+        match admission {
+            Ok(admitted) => self.serve_admitted(reader, writer, admitted).await,
+            Err(refuse) => Err(Pipe::new(self.clone(), reader, writer).turn_away(&refuse).await),
+        }
+    }
+
+    /// Serves a peer that was let in already.
+    pub(super) async fn serve_admitted(
+        &self,
+        reader: impl AsyncRead + Unpin + Send,
+        writer: impl AsyncWrite + Unpin + Send,
+        admitted: Admitted,
+    ) -> Result<()> {
+        Pipe { admitted, ..Pipe::new(self.clone(), reader, writer) }.run().await
     }
 }
 
@@ -92,6 +114,8 @@ struct Pipe<R, W> {
     said: mpsc::Receiver<Said>,
     outbound: Outbound,
     closing: Arc<CancellationToken>,
+    /// Who the peer is.
+    admitted: Admitted,
     open: bool,
     /// When the pipe is given up, once the input has ended.
     deadline: Instant,
@@ -119,6 +143,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             said,
             outbound: Outbound::to(sender),
             closing: Arc::default(),
+            admitted: Admitted::default(),
             reader,
             writer,
             lines: Lines::new(server.inner.max_frame),
@@ -152,6 +177,35 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 Err(error) => return Err(Error::new(ErrorKind::Transport, "the pipe broke").caused_by(error)),
             }
         }
+    }
+
+    /// Tells a peer that it was not let in, as soon as it asks for anything, and then goes.
+    async fn turn_away(mut self, refuse: &Refuse) -> Error {
+        while self.open && self.out.is_done() {
+            // Whatever is wrong with the pipe, the refusal is what there is to tell.
+            self.open = self.lines.fill(&mut self.reader).await.unwrap_or(false);
+            while self.has_room()
+                && let Some(line) = self.lines.next_line()
+            {
+                self.turn_down(line, refuse);
+            }
+        }
+        // A peer that does not read its answer is not waited for without end.
+        let _ = tokio::time::timeout(GRACE, self.out.write_all(&mut self.writer)).await;
+        Error::new(ErrorKind::NotAdmitted, format!("the connection was refused: {refuse}"))
+    }
+
+    /// Whatever wants an answer gets the refusal.
+    fn turn_down(&mut self, line: Line, refuse: &Refuse) {
+        let id = match line {
+            Line::TooLong => None,
+            Line::Text(frame) => match self.conversation.read(&frame) {
+                Ok(Incoming::One(Message::Request { id, .. })) => Some(id),
+                Err(rejected) if rejected.wants_answer() => rejected.id,
+                Ok(_) | Err(_) => return,
+            },
+        };
+        self.refuse(None, &Rejected { id, error: refuse.error() });
     }
 
     /// Whether more may be read and said. What runs does not count: cancels, pings and answers must always come through.
@@ -251,6 +305,8 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             outbound: self.outbound.clone(),
             closing: Some(self.closing.clone()),
             listens: Some(self.listens.clone()),
+            principal: self.admitted.principal.clone(),
+            extensions: self.admitted.extensions.clone(),
             ..Arrival::default()
         };
         let mut work: Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>> =
@@ -341,6 +397,13 @@ impl Out {
 
     fn is_done(&self) -> bool {
         self.waiting.is_empty() && !self.unflushed
+    }
+
+    async fn write_all(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        while !self.is_done() {
+            self.write(writer).await?;
+        }
+        Ok(())
     }
 
     /// Writes some. Safe to drop at any point: what was written is taken off at once.

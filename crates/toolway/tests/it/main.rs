@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::items_after_statements, reason = "what a test needs stands where it is needed")]
 
+mod admission;
 mod arguments;
 mod batches;
 mod client;

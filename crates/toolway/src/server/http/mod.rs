@@ -28,7 +28,7 @@ mod stateless;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use ::http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use ::http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use ::http::request::Parts;
 use ::http::{Method as HttpMethod, Request, Response, StatusCode};
 use bytes::Bytes;
@@ -45,9 +45,12 @@ pub use guard::{Hosts, Origins};
 pub use service::HttpService;
 
 use self::service::{Settings, State};
+use super::admit::{Admitted, Connecting, Refuse};
 use super::context::Arrival;
+use super::extract::Principal;
 use super::failure::busy;
 use crate::error::Result;
+use crate::extensions::Extensions;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -92,15 +95,27 @@ struct Visit<'s> {
     settings: &'s Settings,
     state: &'s State,
     parts: Parts,
+    admitted: Admitted,
 }
 
 impl<'s> Visit<'s> {
-    async fn admit(settings: &'s Settings, parts: Parts) -> Result<Self, Response<HttpBody>> {
+    async fn admit(settings: &'s Settings, mut parts: Parts) -> Result<Self, Response<HttpBody>> {
         let state = settings.state();
         if state.closing.is_cancelled() {
             return Err(unavailable(None, &busy("the server is about to stop")));
         }
-        Ok(Self { settings, state, parts })
+        let extensions: Extensions = parts.extensions.remove().unwrap_or_default();
+        let mut admitted = if settings.server.has_admission() {
+            let connecting = connecting(&parts);
+            settings.server.admit(connecting, extensions).await.map_err(|refuse| turned_away(&refuse))?
+        } else {
+            Admitted { principal: None, extensions }
+        };
+        // An application that has found out who calls says so.
+        if admitted.principal.is_none() {
+            admitted.principal = admitted.extensions.get::<Principal>().as_deref().cloned();
+        }
+        Ok(Self { settings, state, parts, admitted })
     }
 
     /// Reads the body of a POST.
@@ -149,7 +164,7 @@ impl<'s> Visit<'s> {
 
     /// Who the request comes from, if that is known.
     fn owner(&self) -> Option<&str> {
-        None
+        self.admitted.principal.as_ref().map(Principal::as_str)
     }
 
     /// Against whose share of sessions it counts.
@@ -177,10 +192,11 @@ impl<'s> Visit<'s> {
 
     /// What handlers may ask for about the HTTP request.
     fn arrival(self) -> Arrival {
-        let Parts { headers, mut extensions, .. } = self.parts;
+        let Admitted { principal, extensions } = self.admitted;
         Arrival {
-            headers: Some(Arc::new(headers)),
-            extensions: extensions.remove().unwrap_or_default(),
+            headers: Some(Arc::new(self.parts.headers)),
+            extensions,
+            principal,
             listens: Some(self.state.streams.clone()),
             closing: Some(self.state.closing.clone()),
             ..Arrival::default()
@@ -189,9 +205,11 @@ impl<'s> Visit<'s> {
 
     /// The same, when there is more than one message.
     fn arrival_again(&self) -> Arrival {
+        let Admitted { principal, extensions } = self.admitted.clone();
         Arrival {
             headers: Some(Arc::new(self.parts.headers.clone())),
-            extensions: self.parts.extensions.get().cloned().unwrap_or_default(),
+            extensions,
+            principal,
             ..Arrival::default()
         }
     }
@@ -207,6 +225,25 @@ impl<'s> Visit<'s> {
         response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
         response
     }
+}
+
+/// What is known about a request before anything of it is looked at.
+fn connecting(parts: &Parts) -> Connecting {
+    Connecting::over_http(
+        Arc::new(parts.headers.clone()),
+        parts.uri.query(),
+        handshake::session_id(&parts.headers).map(str::to_owned),
+        parts.extensions.get::<Remote>().map(|Remote(address)| *address),
+    )
+}
+
+fn turned_away(refuse: &Refuse) -> Response<HttpBody> {
+    let status = StatusCode::from_u16(refuse.status()).unwrap_or(StatusCode::FORBIDDEN);
+    let mut response = refused(status, &refuse.error());
+    if let Some(challenge) = refuse.challenge().and_then(|text| HeaderValue::from_str(&text).ok()) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
 }
 
 fn message_id(message: &Message) -> Option<&toolway_protocol::Id> {

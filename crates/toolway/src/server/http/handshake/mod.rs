@@ -114,6 +114,11 @@ fn no_store(error: &Error) -> Response<HttpBody> {
     unavailable(None, &busy("what is known about this session cannot be read now"))
 }
 
+/// The conversation that a request says it belongs to.
+pub(super) fn session_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(&SESSION_ID).and_then(|id| id.to_str().ok())
+}
+
 /// The conversation that a request belongs to.
 async fn find(visit: &Visit<'_>) -> Result<Arc<Live>, Response<HttpBody>> {
     let mut lines = visit.parts.headers.get_all(&SESSION_ID).iter();
