@@ -110,7 +110,7 @@ async fn entered(gate: &State<Gate>, count: u32) {
 }
 
 #[tokio::test]
-async fn each_message_of_a_batch_is_answered_in_one_array() {
+async fn row_196_each_message_of_a_batch_is_answered_in_one_array() {
     let (server, gate) = server();
     let mut talk = open(&server, WITH_BATCHES).await;
     let batch = json!([

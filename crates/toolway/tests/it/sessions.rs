@@ -530,3 +530,172 @@ async fn a_reader_that_never_reads_holds_nobody_up() {
     let rest = Events::of(stuck).rest().await;
     assert_eq!(rest.last().unwrap()["result"]["content"][0]["text"], "walked 3000");
 }
+
+#[tokio::test]
+async fn a_batch_is_answered_together_where_the_revision_has_batches() {
+    let (service, gate) = service();
+    let raw = Raw::open(&service, "2025-03-26").await;
+    let add = |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "add", "arguments": {"a": id, "b": 1}}});
+    let batch = json!([
+        add(1), {"jsonrpc": "2.0", "method": "notifications/initialized"}, add(2),
+        {"jsonrpc": "2.0", "id": 3, "method": "logging/setLevel", "params": {"level": "debug"}},
+        initialize("2025-03-26"), {"jsonrpc": "2.0", "id": 1, "method": "ping"}, 7,
+    ]);
+    let (status, answers) = whole(raw.post(&batch).await).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(answers[0]["result"]["content"][0]["text"], "2");
+    assert_eq!(answers[1]["result"]["content"][0]["text"], "3");
+    assert_eq!((&answers[2]["id"], &answers[2]["result"]), (&json!(3), &json!({})));
+    assert_eq!((&answers[3]["id"], &answers[3]["error"]["code"]), (&json!(0), &json!(-32600)));
+    assert_eq!((&answers[4]["id"], &answers[4]["error"]["code"]), (&json!(1), &json!(-32600)));
+    assert_eq!(answers.as_array().unwrap().len(), 6, "{answers}");
+    // What changes the session counts for the next request.
+    let rest = Events::of(raw.call(9, "chatter", json!({})).await).rest().await;
+    assert_eq!(rest.len(), 3, "{rest:?}");
+    // Only notifications: nothing to say.
+    let quiet = json!([{"jsonrpc": "2.0", "method": "notifications/initialized"}]);
+    assert_eq!(raw.post(&quiet).await.status(), StatusCode::ACCEPTED);
+    // One that speaks makes the reply a stream, whose last message is the array.
+    let walk = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "walk", "arguments": {"steps": 1}, "_meta": {"progressToken": 5}}});
+    gate.go(2);
+    let events = Events::of(raw.post(&json!([walk, add(6)])).await).rest().await;
+    assert!(progress(1)(&events[0]));
+    assert_eq!((&events[1][0]["id"], &events[1][1]["id"]), (&json!(5), &json!(6)));
+    // Each can be cancelled by its id alone.
+    let silent = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "silent", "arguments": {}}});
+    let batch = json!([silent, add(8)]);
+    let (answers, _) = tokio::join!(raw.post(&batch), async {
+        let cancel =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+        raw.post(&cancel).await
+    });
+    let (_, answers) = whole(answers).await;
+    assert_eq!((answers.as_array().unwrap().len(), &answers[0]["id"]), (1, &json!(8)));
+}
+
+#[tokio::test]
+async fn a_batch_is_refused_where_the_revision_has_none() {
+    let (service, _) = service();
+    let ping = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
+    for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+        let raw = Raw::open(&service, version).await;
+        let (status, error) = whole(raw.post(&ping).await).await;
+        assert_eq!((status, &error["error"]["code"]), (StatusCode::BAD_REQUEST, &json!(-32600)), "{version}");
+        assert!(error["error"]["message"].as_str().unwrap().contains("2025-03-26"), "{error}");
+    }
+    let alone = |version: Option<&str>| Raw {
+        service: service.clone().sessionless(),
+        session: String::new(),
+        version: NEWEST,
+        headers: version.into_iter().map(|version| ("mcp-protocol-version", version.to_owned())).collect(),
+    };
+    // Who does not say means the revision that had no header to say it in.
+    for (version, status) in
+        [(None, 200), (Some("2025-03-26"), 200), (Some("2025-06-18"), 400), (Some("2026-07-28"), 400)]
+    {
+        assert_eq!(alone(version).post(&ping).await.status(), status, "{version:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_oldest_transport_is_there_when_asked_for() {
+    let gate = Steps::new();
+    let server = server(&gate);
+    let off =
+        Raw { service: server.http(), session: String::new(), version: "2024-11-05", headers: Vec::new() };
+    assert_eq!(off.get(None).await.status(), StatusCode::METHOD_NOT_ALLOWED);
+    let raw = Raw { service: server.http().legacy_sse(), ..off };
+    let mut events = raw.stream(None).await;
+    let endpoint = events.next().await.unwrap();
+    assert_eq!(endpoint.event.as_deref(), Some("endpoint"));
+    let query = String::from_utf8(endpoint.data.to_vec()).unwrap();
+    let post = async |query: &str, body: &str| {
+        let mut request = raw.request(http::Method::POST, body);
+        *request.uri_mut() = format!("/mcp{query}").parse().unwrap();
+        raw.service.handle(request).await.status().as_u16()
+    };
+    assert_eq!(post(&query, &initialize("2024-11-05").to_string()).await, 202);
+    assert_eq!(events.message().await.unwrap()["result"]["protocolVersion"], "2024-11-05");
+    // A message may have line breaks in it.
+    let pretty = "{\n\"jsonrpc\": \"2.0\",\n\"method\": \"notifications/initialized\"}";
+    assert_eq!(post(&query, pretty).await, 202);
+    gate.go(2);
+    let walk = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "walk", "arguments": {"steps": 1}, "_meta": {"progressToken": 5}}});
+    assert_eq!(post(&query, &walk.to_string()).await, 202);
+    assert!(progress(1)(&events.message().await.unwrap()));
+    assert_eq!(events.message().await.unwrap()["result"]["content"][0]["text"], "walked 1");
+    server.tools_changed();
+    assert_eq!(events.message().await.unwrap()["method"], "notifications/tools/list_changed");
+    assert_eq!(post("?sessionId=0123456789abcdef", pretty).await, 404);
+    // Both newer transports are on the same address at the same time.
+    let newer = Raw::open(&raw.service, NEWEST).await;
+    let (_, sum) = whole(newer.call(1, "add", json!({"a": 2, "b": 3})).await).await;
+    assert_eq!(sum["result"]["content"][0]["text"], "5");
+    // The conversation ends with its stream.
+    drop(events);
+    assert_eq!(post(&query, pretty).await, 404);
+}
+
+/// Who says who they are, in a header.
+async fn by_name(connecting: Connecting) -> Result<Admit, Refuse> {
+    match connecting.bearer() {
+        Some(name) => Ok(Admit::as_principal(name)),
+        None => Err(Refuse::unauthorized("https://app.example/.well-known/oauth-protected-resource")),
+    }
+}
+
+#[tokio::test]
+async fn a_session_belongs_to_who_opened_it() {
+    let gate = Steps::new();
+    let server = Server::new("users", "1.0.0")
+        .state(gate.clone())
+        .tools(tools![walk, add])
+        .on_connect(by_name)
+        .build()
+        .unwrap();
+    let service = server.http().legacy_sse();
+    let of = |name: &str| vec![("authorization", format!("Bearer {name}"))];
+    let alice = Raw::open_with(&service, NEWEST, of("alice")).await;
+    gate.go(1);
+    let mut events = Events::of(alice.call(7, "walk", json!({"steps": 2})).await);
+    assert!(events.message().await.is_some());
+    let last = events.last.clone().unwrap();
+    // Nobody else can use it, end it, listen in, come back to its streams, or find out that it exists.
+    let mallory = Raw { headers: of("mallory"), ..alice.clone() };
+    let guess = Raw { session: "0".repeat(32), ..mallory.clone() };
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    for (theirs, nobodys) in [
+        (
+            mallory.call(1, "add", json!({"a": 1, "b": 1})).await,
+            guess.call(1, "add", json!({"a": 1, "b": 1})).await,
+        ),
+        (mallory.post(&cancel).await, guess.post(&cancel).await),
+        (mallory.get(None).await, guess.get(None).await),
+        (mallory.get(Some(&last)).await, guess.get(Some(&last)).await),
+        (mallory.delete().await, guess.delete().await),
+    ] {
+        assert_eq!(format!("{:?}", theirs.headers()), format!("{:?}", nobodys.headers()));
+        let (theirs, nobodys) = (whole(theirs).await, whole(nobodys).await);
+        assert_eq!(theirs.0, StatusCode::NOT_FOUND);
+        assert_eq!(theirs, nobodys);
+    }
+    let own = Raw::open_with(&service, NEWEST, of("mallory")).await;
+    assert_eq!(own.get(Some(&last)).await.status(), StatusCode::BAD_REQUEST);
+    gate.go(2);
+    assert_eq!(events.rest().await.pop().unwrap()["result"]["content"][0]["text"], "walked 2");
+    // Every request is asked for itself: a session is no credential.
+    let nobody = Raw { headers: Vec::new(), ..alice.clone() };
+    for refused in [nobody.get(None).await, nobody.delete().await, nobody.post(&cancel).await] {
+        assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+        assert!(refused.headers()["www-authenticate"].to_str().unwrap().contains("resource_metadata="));
+    }
+    // The oldest transport is no way around that.
+    let mut pipe = Raw { session: String::new(), headers: of("alice"), ..alice.clone() }.stream(None).await;
+    let query = String::from_utf8(pipe.next().await.unwrap().data.to_vec()).unwrap();
+    for (name, status) in [("mallory", 404), ("alice", 202)] {
+        let raw = Raw { session: String::new(), headers: of(name), ..alice.clone() };
+        let mut request = raw.request(http::Method::POST, &initialize(NEWEST).to_string());
+        *request.uri_mut() = format!("/mcp{query}").parse().unwrap();
+        assert_eq!(service.handle(request).await.status(), status, "{name}");
+    }
+}

@@ -28,7 +28,9 @@ mod stateless;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use ::http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use ::http::header::{
+    ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use ::http::request::Parts;
 use ::http::{Method as HttpMethod, Request, Response, StatusCode};
 use bytes::Bytes;

@@ -59,8 +59,7 @@ pub(super) fn open(visit: Visit<'_>) -> Response<HttpBody> {
     let server = visit.settings.server.clone();
     let (far_reader, far_writer) = tokio::io::split(far);
     let admitted = visit.admitted;
-    let serving =
-        tokio::spawn(async move { server.serve_admitted(far_reader, far_writer, admitted).await });
+    let serving = tokio::spawn(async move { server.serve_admitted(far_reader, far_writer, admitted).await });
     let opened = Opened { id, pipes, serving: serving.abort_handle(), _place: place };
     event_stream(move |pen| async move {
         // The address is relative: only the client knows by which path it came.
