@@ -68,7 +68,7 @@ impl HttpService {
         B::Error: Into<BoxError>,
     {
         let (parts, body) = request.into_parts();
-        if let Err(refusal) = self.settings.check(&parts) {
+        if let Some(refusal) = self.settings.refusal(&parts) {
             return refusal;
         }
         let visit = match Visit::admit(&self.settings, parts).await {

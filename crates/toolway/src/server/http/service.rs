@@ -111,10 +111,10 @@ impl Settings {
         self.state.get_or_init(|| Arc::new(State::new(self)))
     }
 
-    /// The one place that every request passes, whatever its route and method.
-    pub(super) fn check(&self, parts: &Parts) -> Result<(), Response<HttpBody>> {
-        guard::check(parts, &self.hosts, &self.origins)
-            .map_err(|refusal| refused(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal)))
+    /// The one place that every request passes, whatever its route and method: what is said to one that may not come in.
+    pub(super) fn refusal(&self, parts: &Parts) -> Option<Response<HttpBody>> {
+        let refusal = guard::check(parts, &self.hosts, &self.origins).err()?;
+        Some(refused(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal)))
     }
 }
 
