@@ -18,7 +18,11 @@ mod guard;
 mod handshake;
 mod limits;
 mod listen;
+#[cfg(not(feature = "h2c"))]
 #[path = "h1.rs"]
+mod protocol;
+#[cfg(feature = "h2c")]
+#[path = "h2c.rs"]
 mod protocol;
 mod service;
 mod signal;
@@ -270,4 +274,3 @@ fn unavailable(id: Option<&toolway_protocol::Id>, error: &RpcError) -> Response<
 fn refused(status: StatusCode, error: &RpcError) -> Response<HttpBody> {
     failed(status, None, error)
 }
-

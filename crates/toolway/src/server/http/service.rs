@@ -16,7 +16,7 @@ use toolway_protocol::RpcError;
 
 use super::handshake::Sessions;
 use super::limits::Limits;
-use super::{BoxError, HttpBody, Hosts, Origins, guard, refused};
+use super::{BoxError, Hosts, HttpBody, Origins, guard, refused};
 use crate::error::Result;
 use crate::server::failure::busy;
 use crate::server::{Server, ServerBuilder};
@@ -169,6 +169,14 @@ impl HttpService {
     /// How many connections may be open; more wait until others have gone. Only for [`serve`](Self::serve).
     pub fn max_connections(mut self, number: usize) -> Self {
         self.edit().limits.connections = number.min(Semaphore::MAX_PERMITS);
+        self
+    }
+
+    /// How many requests, streams of news among them, may be open at the same time on one connection of HTTP/2; more are
+    /// refused, and the client may send them again. Only for [`serve`](Self::serve) with the feature `h2c`: on HTTP/1.1 a
+    /// connection has one.
+    pub fn max_h2_streams(mut self, number: usize) -> Self {
+        self.edit().limits.h2_streams = number.max(1);
         self
     }
 
