@@ -121,6 +121,11 @@ impl HttpService {
         mut request: Request<Incoming>,
         remote: SocketAddr,
     ) -> Response<HttpBody> {
+        // HTTP/1.1 is stopped before it comes here; HTTP/2 counts bytes only.
+        if request.headers().len() > self.settings.limits.headers {
+            let error = RpcError::invalid_request("the request has too many headers");
+            return refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &error);
+        }
         if request.uri().path() == PATH {
             request.extensions_mut().insert(Remote(remote));
             return self.handle(request).await;

@@ -174,6 +174,14 @@ impl HttpService {
         self
     }
 
+    /// How many requests, streams of news among them, may be open at the same time on one connection of HTTP/2; more are
+    /// refused, and the client may send them again. Only for [`serve`](Self::serve) with the feature `h2c`: on HTTP/1.1 a
+    /// connection has one.
+    pub fn max_h2_streams(mut self, number: usize) -> Self {
+        self.edit().limits.h2_streams = number.max(1);
+        self
+    }
+
     /// How many requests may run at the same time.
     pub fn max_in_flight(mut self, number: usize) -> Self {
         self.edit().limits.in_flight = number.min(Semaphore::MAX_PERMITS);
