@@ -58,7 +58,7 @@ async function asked(request) {
 function unknownMethod(error) {
   if (!(error instanceof SdkHttpError) || error.status !== 404) return undefined;
   try {
-    return JSON.parse(error.text).error;
+    return JSON.parse(error.data.text).error;
   } catch {
     return undefined;
   }

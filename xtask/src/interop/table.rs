@@ -130,14 +130,14 @@ impl Table {
 
     fn summary(&self) -> (String, Result) {
         let mut text = String::from(
-            " no  client                                 transport  era        revision    passed  failed  n/a\n",
+            " no  client                                  transport  era        revision    passed  failed  n/a\n",
         );
         let spoken: Vec<&Column> = self.columns.iter().filter(|column| column.unspoken().is_none()).collect();
         let mut number = 0;
         for column in &self.columns {
             let (era, revision) = column.era.split_once(' ').unwrap_or_default();
             let Run { client, transport, .. } = &column.run;
-            let name = format!("{client:37}  {transport:9}  {era:9}  {revision:10}");
+            let name = format!("{client:38}  {transport:9}  {era:9}  {revision:10}");
             if let Some(why) = column.unspoken() {
                 let _ = writeln!(text, "  -  {name}  not in this client: {why}");
                 continue;
