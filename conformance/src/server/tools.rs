@@ -21,6 +21,7 @@ pub(super) fn all() -> Vec<ToolEntry> {
         test_tool_with_logging,
         test_tool_with_progress,
         test_logging_tool,
+        test_reconnection,
         test_trigger_tool_change,
         test_trigger_prompt_change,
         test_x_mcp_header,
@@ -90,6 +91,14 @@ async fn test_tool_with_progress(ctx: Ctx) -> &'static str {
     sleep(STEP).await;
     ctx.progress(100, 100, "Completed step 100 of 100").await;
     "Tool with progress executed successfully"
+}
+
+/// Lets its connection go; the client comes back for the result.
+#[tool]
+async fn test_reconnection(ctx: Ctx) -> &'static str {
+    ctx.release_stream(STEP).await;
+    sleep(STEP * 4).await;
+    "Reconnection test completed successfully"
 }
 
 /// Logs once, also for a caller that has not asked for it and must not hear it.

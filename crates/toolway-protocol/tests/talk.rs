@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::era::stateless::{Discovered, Stamp};
-use toolway_protocol::era::{Claim, Door, classify, handshake, stateless};
+use toolway_protocol::era::{Claim, Door, batch, classify, handshake, stateless};
 use toolway_protocol::http::header::{Mirrored, MirroredHeaders};
 use toolway_protocol::http::status;
 use toolway_protocol::json::Limits;
@@ -135,17 +135,18 @@ impl Player {
     fn receive(&mut self, text: &str) {
         match parse(&Bytes::copy_from_slice(text.as_bytes()), Limits::default()) {
             Ok(Incoming::One(message)) => self.message(message),
-            Ok(Incoming::Batch(messages)) if self.lifecycle.has_batches() => {
-                for message in messages {
-                    match message {
-                        Ok(message) => self.message(message),
-                        Err(Rejected { id, error }) => self.fail(id.as_ref(), &error, 400),
+            Ok(Incoming::Batch(messages)) => match batch::judge(self.lifecycle.version(), messages) {
+                Ok(messages) => {
+                    for message in messages {
+                        match message {
+                            Ok(message) => self.message(message),
+                            Err(rejected) if !rejected.wants_answer() => {}
+                            Err(Rejected { id, error }) => self.fail(id.as_ref(), &error, 400),
+                        }
                     }
                 }
-            }
-            Ok(Incoming::Batch(_)) => {
-                self.fail(None, &RpcError::invalid_request("batches are not accepted"), 400);
-            }
+                Err(error) => self.fail(None, &error, 400),
+            },
             Err(Rejected { id, error }) => self.fail(id.as_ref(), &error, 400),
         }
     }

@@ -44,7 +44,15 @@ struct Inner {
     message: String,
     rpc: Option<RpcError>,
     status: Option<u16>,
+    loss: Option<Loss>,
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// What is gone with the error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    Reply,
+    Conversation,
 }
 
 /// Whose fault it was.
@@ -57,6 +65,8 @@ pub enum ErrorKind {
     PeerIncompatible,
     /// The peer understood and answered with an error.
     PeerRefused,
+    /// The peer was not let in: the server's `on_connect` refused it.
+    NotAdmitted,
     /// This program uses the library wrongly.
     Misuse,
     /// The connection failed.
@@ -70,7 +80,14 @@ pub enum ErrorKind {
 impl Error {
     /// A failure of some kind, for those who implement transports or handlers.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), rpc: None, status: None, cause: None }))
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            rpc: None,
+            status: None,
+            loss: None,
+            cause: None,
+        }))
     }
 
     /// Adds what lies underneath.
@@ -110,6 +127,38 @@ impl Error {
     /// Adds the HTTP status of an answer that held no message.
     pub fn with_http_status(mut self, status: u16) -> Self {
         self.0.status = Some(status);
+        self
+    }
+
+    /// Whether a request was sent and its reply was lost on the way. Unlike after a failure to connect, the server
+    /// may have done what it was asked.
+    ///
+    /// ```
+    /// use toolway::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Transport, "the reply broke off").broken_off();
+    /// assert!(error.is_broken_off());
+    /// assert!(!Error::new(ErrorKind::Transport, "failed to connect").is_broken_off());
+    /// ```
+    pub fn is_broken_off(&self) -> bool {
+        self.0.loss == Some(Loss::Reply)
+    }
+
+    /// Says that a request was sent and its reply was lost, for those who implement transports.
+    pub fn broken_off(mut self) -> Self {
+        self.0.loss = Some(Loss::Reply);
+        self
+    }
+
+    /// Whether the conversation is over, because the server has forgotten it or it was closed. Whoever wants to go on
+    /// connects again.
+    pub fn is_session_ended(&self) -> bool {
+        self.0.loss == Some(Loss::Conversation)
+    }
+
+    /// Says that the conversation is over, for those who implement transports.
+    pub fn session_ended(mut self) -> Self {
+        self.0.loss = Some(Loss::Conversation);
         self
     }
 

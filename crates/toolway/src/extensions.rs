@@ -59,6 +59,15 @@ impl Extensions {
         self.0.get_or_insert_default().insert(TypeId::of::<T>(), Arc::new(value));
     }
 
+    /// Adds the values of another; they take the place of those of the same type.
+    pub(crate) fn extend(&mut self, over: Self) {
+        match (&mut self.0, over.0) {
+            (_, None) => {}
+            (Some(values), Some(over)) => values.extend(over),
+            (none, over) => *none = over,
+        }
+    }
+
     /// The value of this type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.0.as_ref()?.get(&TypeId::of::<T>())?.clone().downcast().ok()

@@ -44,11 +44,13 @@
 //!   [`nest`](server::ServerBuilder::nest) and [`merge`](server::ServerBuilder::merge) put several together.
 //! - [`Server`]: the doors it opens: [`serve_stdio`](Server::serve_stdio), [`http`](Server::http), which is also a `tower` service,
 //!   [`serve_io`](Server::serve_io) for any pair of streams, [`handle_json`](Server::handle_json) for one message at a time.
+//! - [`on_connect`](server::ServerBuilder::on_connect): who may come in, and as which [`Principal`].
 //! - [`Server::add_tool`] and its kin: changes while it runs, which clients hear of.
 //!
 //! The rest:
 //!
 //! - [`Client`]: the other end.
+//! - [`store`]: where a server keeps what outlives a request, and how to bring your own.
 //! - [`testing`]: both ends joined in memory, over a pipe and over HTTP; calls of nobody for unit tests.
 //! - [`Error`]: what went wrong and whose fault it was.
 //! - [`types`], [`capability`]: the protocol's vocabulary; the protocol itself is the crate `toolway_protocol`.
@@ -97,10 +99,10 @@ pub use extensions::Extensions;
 pub use peer::Peer;
 #[cfg(feature = "server")]
 pub use server::{
-    Audio, Complete, Completer, Completing, Ctx, Cursor, Embedded, ErrorPolicy, Extension, File, Filled,
-    Headers, Image, IntoContent, Json, Message, Prompt, PromptEntry, PromptError, Reader, Reading,
-    ResourceEntry, ResourceError, ResourcePage, Run, Server, State, Text, ToolEntry, ToolError, assistant,
-    user,
+    Admit, Audio, Complete, Completer, Completing, Connecting, Ctx, Cursor, Embedded, ErrorPolicy, Extension,
+    File, Filled, Headers, Image, IntoContent, Json, Message, Principal, Prompt, PromptEntry, PromptError,
+    Reader, Reading, Refuse, ResourceEntry, ResourceError, ResourcePage, Run, Server, State, Text, ToolEntry,
+    ToolError, assistant, user,
 };
 #[cfg(feature = "macros")]
 pub use toolway_macros::{prompt, resource, service, tool};
@@ -115,10 +117,10 @@ pub mod prelude {
     pub use crate::types::Completion;
     #[cfg(feature = "server")]
     pub use crate::{
-        Audio, Complete, Completer, Completing, Ctx, Cursor, Embedded, ErrorPolicy, Extension, Extensions,
-        File, Filled, Headers, Image, Json, Message, Prompt, PromptEntry, PromptError, Reading,
-        ResourceEntry, ResourceError, ResourcePage, Run, Server, State, Text, ToolEntry, ToolError,
-        assistant, prompts, resources, tools, user,
+        Admit, Audio, Complete, Completer, Completing, Connecting, Ctx, Cursor, Embedded, ErrorPolicy,
+        Extension, Extensions, File, Filled, Headers, Image, Json, Message, Principal, Prompt, PromptEntry,
+        PromptError, Reading, Refuse, ResourceEntry, ResourceError, ResourcePage, Run, Server, State, Text,
+        ToolEntry, ToolError, assistant, prompts, resources, tools, user,
     };
     pub use crate::{Error, ProtocolVersion};
     #[cfg(feature = "macros")]

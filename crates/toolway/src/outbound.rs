@@ -1,15 +1,36 @@
 //! Where do notifications that belong to one request go? To whoever asked, or nowhere.
 
+use std::time::Duration;
+
 use tokio::sync::mpsc;
 use toolway_protocol::{Notification, ProtocolVersion};
 
+/// What a request says while it runs.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// This message.
+    Frame(Vec<u8>),
+    /// That its connection may be closed; the client is to come back after so long.
+    Release(Duration),
+}
+
+impl Said {
+    /// The message, if it is one. Most ways to a peer are all there is, and cannot be released.
+    pub(crate) fn into_frame(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Frame(frame) => Some(frame),
+            Self::Release(_) => None,
+        }
+    }
+}
+
 /// The way to the peer of one request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Outbound(Option<mpsc::Sender<Vec<u8>>>);
+pub(crate) struct Outbound(Option<mpsc::Sender<Said>>);
 
 impl Outbound {
     /// Frames go into this queue. It is bounded: a handler waits while its peer does not read.
-    pub(crate) fn to(queue: mpsc::Sender<Vec<u8>>) -> Self {
+    pub(crate) fn to(queue: mpsc::Sender<Said>) -> Self {
         Self(Some(queue))
     }
 
@@ -30,7 +51,14 @@ impl Outbound {
     /// Sends a frame, if there is a way.
     pub(crate) async fn send(&self, frame: Vec<u8>) {
         if let Some(queue) = &self.0 {
-            let _ = queue.send(frame).await;
+            let _ = queue.send(Said::Frame(frame)).await;
+        }
+    }
+
+    /// Says that the connection may be closed meanwhile.
+    pub(crate) async fn release(&self, retry: Duration) {
+        if let Some(queue) = &self.0 {
+            let _ = queue.send(Said::Release(retry)).await;
         }
     }
 }

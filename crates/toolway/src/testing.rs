@@ -13,10 +13,13 @@ use tokio::task::AbortHandle;
 use toolway_protocol::{Era, Message, ProtocolVersion};
 
 use crate::client::{Carried, Client, Inbox, Outgoing, Transport};
+use crate::extensions::Extensions;
 use crate::outbound::Outbound;
 use crate::panic::catch;
 use crate::peer::Peer;
-use crate::server::{Arrival, Conversation, Ctx, Facts, Parameter, Scope, Server, Threshold};
+use crate::server::{
+    Admitted, Arrival, Connecting, Conversation, Ctx, Facts, Parameter, Refuse, Scope, Server, Threshold,
+};
 
 /// Joins a client to a server in this process, in the newest revision.
 ///
@@ -117,25 +120,13 @@ pub async fn each_wire(server: &Server, test: impl AsyncFn(Client)) {
 }
 
 /// Runs a test over every wire on which a server can speak unasked and remembers its peer: those of the handshake
-/// era in memory and over a pipe.
+/// era.
 ///
 /// # Panics
 ///
 /// As [`each_wire`] does.
 pub async fn each_session(server: &Server, test: impl AsyncFn(Client)) {
-    let wires = Wire::all().filter(|wire| wire.link != Link::Http && wire.version.era() == Era::Handshake);
-    on(server, wires, test).await;
-}
-
-/// Runs a test over every wire on which a later request feels what an earlier one has said: all but HTTP in the
-/// handshake era, where requests stand alone.
-///
-/// # Panics
-///
-/// As [`each_wire`] does.
-pub async fn each_memory(server: &Server, test: impl AsyncFn(Client)) {
-    let forgets = |wire: &Wire| wire.link == Link::Http && wire.version.era() == Era::Handshake;
-    on(server, Wire::all().filter(|wire| !forgets(wire)), test).await;
+    on(server, Wire::all().filter(|wire| wire.version.era() == Era::Handshake), test).await;
 }
 
 async fn on(server: &Server, wires: impl Iterator<Item = Wire>, test: impl AsyncFn(Client)) {
@@ -199,7 +190,7 @@ impl Drop for Guard {
 async fn join(server: &Server, wire: Wire) -> (Client, Guard) {
     let builder = Client::builder().protocol(wire.version);
     let (client, guard) = match wire.link {
-        Link::Direct => (builder.connect(Direct::new(server)).await, Guard(None)),
+        Link::Direct => (builder.connect(Direct::new(server).await).await, Guard(None)),
         Link::Pipe => {
             let (near, far) = tokio::io::duplex(64 << 10);
             let server = server.clone();
@@ -223,6 +214,8 @@ async fn join(server: &Server, wire: Wire) -> (Client, Guard) {
 
 /// A client and a server with nothing in between: a request is a call of a function.
 struct Direct {
+    /// What the server thinks of the client, as on a pipe.
+    admission: Result<Admitted, Refuse>,
     conversation: Arc<Conversation>,
     inbox: Arc<OnceLock<Inbox>>,
     /// Tells of changes.
@@ -230,7 +223,8 @@ struct Direct {
 }
 
 impl Direct {
-    fn new(server: &Server) -> Self {
+    async fn new(server: &Server) -> Self {
+        let admission = server.admit(Connecting::over_pipe(), Extensions::new()).await;
         let conversation = Arc::new(Conversation::new(server.clone()));
         let inbox = Arc::new(OnceLock::<Inbox>::new());
         let (talk, news) = (conversation.clone(), inbox.clone());
@@ -240,41 +234,45 @@ impl Direct {
                 let mut lines = Vec::new();
                 talk.tell(&mut lines);
                 for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                    deliver(&talk, &news, line.to_vec());
+                    deliver(&talk, &news, Some(line.to_vec()));
                 }
             }
         });
-        Self { conversation, inbox, telling: telling.abort_handle() }
+        Self { admission, conversation, inbox, telling: telling.abort_handle() }
     }
 
     async fn answer(&self, outgoing: Outgoing) -> crate::Result<Option<Message>> {
-        let message = self.conversation.read(&outgoing.frame).map_err(|rejected| rejected.error)?;
+        let admitted = self.admission.as_ref().map_err(Refuse::error)?;
+        let message = self.conversation.read_one(&outgoing.frame).map_err(|rejected| rejected.error)?;
         let (sender, mut said) = mpsc::channel(16);
         let listens = Some(Arc::new(Semaphore::new(1)));
-        let arrival = Arrival { outbound: Outbound::to(sender), listens, ..Arrival::default() };
+        let Admitted { principal, extensions } = admitted.clone();
+        let outbound = Outbound::to(sender);
+        let arrival = Arrival { outbound, extensions, principal, listens, ..Arrival::default() };
         let mut work = pin!(self.conversation.serve(message, arrival));
         let reply = loop {
             tokio::select! {
                 biased;
-                Some(frame) = said.recv() => deliver(&self.conversation, &self.inbox, frame),
+                Some(said) = said.recv() => deliver(&self.conversation, &self.inbox, said.into_frame()),
                 reply = &mut work => break reply,
             }
         };
         // What a request has said comes before its answer.
-        while let Ok(frame) = said.try_recv() {
-            deliver(&self.conversation, &self.inbox, frame);
+        while let Ok(said) = said.try_recv() {
+            deliver(&self.conversation, &self.inbox, said.into_frame());
         }
         match reply {
             Some(frame) => {
-                Ok(Some(self.conversation.read(&frame.into()).map_err(|rejected| rejected.error)?))
+                Ok(Some(self.conversation.read_one(&frame.into()).map_err(|rejected| rejected.error)?))
             }
             None => Ok(None),
         }
     }
 }
 
-fn deliver(conversation: &Conversation, inbox: &OnceLock<Inbox>, frame: Vec<u8>) {
-    if let (Some(inbox), Ok(message)) = (inbox.get(), conversation.read(&frame.into())) {
+fn deliver(conversation: &Conversation, inbox: &OnceLock<Inbox>, frame: Option<Vec<u8>>) {
+    let Some(frame) = frame else { return };
+    if let (Some(inbox), Ok(message)) = (inbox.get(), conversation.read_one(&frame.into())) {
         inbox.take(&message);
     }
 }

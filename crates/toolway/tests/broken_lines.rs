@@ -28,8 +28,8 @@ use toolway::prelude::*;
 static MEMORY: PeakAlloc = PeakAlloc;
 
 /// Conversations: the revision that `initialize` asks for, and how many broken lines follow.
-const CONVERSATIONS: [(Option<&str>, usize); 3] =
-    [(Some("2025-11-25"), 3_400), (None, 3_300), (Some("2024-11-05"), 3_300)];
+const CONVERSATIONS: [(Option<&str>, usize); 4] =
+    [(Some("2025-11-25"), 2_500), (None, 2_500), (Some("2024-11-05"), 2_500), (Some("2025-03-26"), 2_500)];
 /// Broken lines before the memory is looked at: buffers grow to their size once.
 const WARM_UP: usize = 1_000;
 /// The most that the server may take beside its idle size.
@@ -48,10 +48,12 @@ async fn ten_thousand_broken_lines_get_their_right_answers_and_leave_nothing_beh
     let seed = std::env::var("SEED").map_or(DEFAULT_SEED, |seed| seed.parse().unwrap());
     let server = Server::new("lines", "1.0.0").strict().max_message(MAX_LINE).state(Gate(Semaphore::new(0)));
     let server = server.tools(tools![hold, echo, double]).build().unwrap();
-    let mut source = Source { random: Random(seed.max(1)), opened: false, drawn: 0, seed };
+    let random = Random(seed.max(1));
+    let mut source = Source { random, opened: false, has_batches: false, drawn: 0, seed };
     let mut floor = None;
     for (opening, count) in CONVERSATIONS {
         source.opened = opening.is_some();
+        source.has_batches = opening == Some("2025-03-26");
         let mut talk = Talk::start(&server).await;
         if let Some(version) = opening {
             talk.open(version).await;
@@ -284,11 +286,19 @@ enum Due {
     Text(Value, String),
     /// Nothing is wrong; the result has this member, or none.
     Result(Value, Option<&'static str>),
+    /// All of these in one array.
+    Array(Vec<Due>),
 }
 
 impl Due {
     fn is(&self, answer: &Value) -> bool {
-        let members = answer.as_object().unwrap();
+        if let Self::Array(dues) = self {
+            let fits = |answers: &Vec<Value>| {
+                answers.len() == dues.len() && dues.iter().zip(answers).all(|(due, answer)| due.is(answer))
+            };
+            return answer.as_array().is_some_and(fits);
+        }
+        let Some(members) = answer.as_object() else { return false };
         let is_answer_to = |id: Option<&Value>, outcome: &str| {
             members.get("jsonrpc") == Some(&json!("2.0"))
                 && members.get("id") == id
@@ -296,7 +306,7 @@ impl Due {
                 && members.len() == 2 + usize::from(id.is_some())
         };
         match self {
-            Self::Silence => false,
+            Self::Silence | Self::Array(_) => false,
             Self::Error { code, id } => {
                 let error = &answer["error"];
                 let names_versions = error["data"]["requested"].is_string()
@@ -341,6 +351,8 @@ struct Source {
     random: Random,
     /// Whether the conversation was opened with `initialize`.
     opened: bool,
+    /// Whether its revision has batches.
+    has_batches: bool,
     drawn: usize,
     seed: u64,
 }
@@ -559,21 +571,51 @@ fn no_object(source: &mut Source) -> (Vec<u8>, Due) {
     (value.into(), error(code, None))
 }
 
-/// Batches are for 2025-03-26 only (BASE-7), which none of these conversations speaks.
+/// Batches are for 2025-03-26 only (BASE-7); there each message is answered for itself.
 fn batch(source: &mut Source) -> (Vec<u8>, Due) {
-    let elements: Vec<String> = (0..source.random.below(4))
-        .map(|_| match source.random.below(4) {
-            0 => source.request().0.text(),
-            1 => Frame::notification("notifications/initialized").text(),
-            2 => r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_owned(),
-            _ => source.random.word("7 null [] {} [[]]").to_owned(),
-        })
-        .collect();
+    let (mut elements, mut dues, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..source.random.below(4) {
+        let (element, due) = match source.random.below(5) {
+            0 => {
+                let id = source.id();
+                (Frame::request(&id, "ping").text(), Due::Result(id_value(&id), None))
+            }
+            1 => {
+                let id = source.id();
+                let opening = r#"{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#;
+                (Frame::request(&id, "initialize").params(opening).text(), error(INVALID_REQUEST, Some(&id)))
+            }
+            2 => (Frame::notification("notifications/initialized").text(), Due::Silence),
+            3 => (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_owned(), Due::Silence),
+            _ => (source.random.word("7 null [] {} [[]]").to_owned(), error(INVALID_REQUEST, None)),
+        };
+        let due = match due {
+            Due::Result(id, _) | Due::Error { id: Some(id), .. } if ids.contains(&id) => {
+                Due::Error { code: INVALID_REQUEST, id: Some(id) }
+            }
+            due => due,
+        };
+        if let Due::Result(id, _) | Due::Error { id: Some(id), .. } = &due {
+            ids.push(id.clone());
+        }
+        elements.push(element);
+        if !matches!(due, Due::Silence) {
+            dues.push(due);
+        }
+    }
     let mut line = format!("[{}]", elements.join(","));
-    if source.random.one_in(20) {
+    let is_too_long = source.random.one_in(20);
+    if is_too_long {
         line = format!("[{}0]", "0,".repeat(300));
     }
-    (line.into_bytes(), error(INVALID_REQUEST, None))
+    let due = if is_too_long || elements.is_empty() || !source.has_batches {
+        error(INVALID_REQUEST, None)
+    } else if dues.is_empty() {
+        Due::Silence
+    } else {
+        Due::Array(dues)
+    };
+    (line.into_bytes(), due)
 }
 
 /// A right request of this length.

@@ -79,6 +79,19 @@ pub fn has_batches(version: ProtocolVersion) -> bool {
     version == ProtocolVersion::V2025_03_26
 }
 
+/// Whether a stream of events begins with one that only says where it can be come back to, and whether the server may then
+/// let the connection go.
+///
+/// ```
+/// use toolway_protocol::{ProtocolVersion, era::handshake::has_primers};
+///
+/// assert!(has_primers(ProtocolVersion::LATEST_HANDSHAKE));
+/// assert_eq!(ProtocolVersion::ALL.into_iter().filter(|version| has_primers(*version)).count(), 1);
+/// ```
+pub fn has_primers(version: ProtocolVersion) -> bool {
+    version == ProtocolVersion::V2025_11_25
+}
+
 /// The error for a resource that does not exist.
 ///
 /// ```

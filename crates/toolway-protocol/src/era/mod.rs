@@ -10,9 +10,11 @@
 //! | [`envelope`] | What does a stateless request say about itself? |
 //! | [`stateless`], [`mod@handshake`] | How are requests read and replies written in each era? |
 //! | [`lifecycle`] | What may be said when, in the handshake era? |
+//! | [`batch`] | Who may send several messages in one frame? |
 //! | [`negotiate`] | Which revision will both sides speak? |
 //! | [`since`] | Which revision brought which member? |
 
+pub mod batch;
 pub mod envelope;
 pub mod handshake;
 pub mod lifecycle;

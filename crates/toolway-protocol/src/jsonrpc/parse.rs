@@ -21,7 +21,7 @@ use crate::wire::Wire;
 pub enum Incoming {
     /// One message.
     One(Message),
-    /// Several; only one revision has batches, so the caller must ask the era first.
+    /// Several, 1 to 100 of them; [`batch::judge`](crate::era::batch::judge) says whether they may come together.
     Batch(Vec<Result<Message, Rejected>>),
 }
 
@@ -64,7 +64,8 @@ impl Rejected {
 /// Most messages that a batch may hold.
 const MAX_BATCH: usize = 100;
 
-/// Reads one frame.
+/// Reads one frame. A batch that is empty, or holds more than 100 messages, is refused as a whole before any of them is
+/// judged.
 ///
 /// ```
 /// use toolway_protocol::jsonrpc::{Incoming, Message, parse};

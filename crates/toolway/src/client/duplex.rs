@@ -1,6 +1,7 @@
 //! The read loop of one pipe, seen from the client's end.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -8,9 +9,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
-use toolway_protocol::{Id, Message};
+use toolway_protocol::{Era, Id, Message};
 
-use super::transport::{Carried, Inbox, Outgoing, Transport};
+use super::handshake::answer;
+use super::transport::{Carried, Closing, Inbox, Outgoing, Transport};
 use super::{Client, ClientBuilder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::{Line, Lines, MAX_LINE, push_line};
@@ -50,6 +52,8 @@ struct Pipe {
     outgoing: mpsc::Sender<Queued>,
     pending: Pending,
     inbox: Arc<OnceLock<Inbox>>,
+    /// Whether the server may ask, too: once a handshake was begun.
+    answers: Arc<AtomicBool>,
     tasks: [AbortHandle; 2],
 }
 
@@ -61,12 +65,18 @@ impl Pipe {
         let pending = Pending::default();
         let (outgoing, queue) = mpsc::channel(MAX_WAITING);
         let inbox = Arc::new(OnceLock::new());
-        let reading = tokio::spawn(read(reader, pending.clone(), inbox.clone()));
+        let answers = Arc::new(AtomicBool::new(false));
+        let asking = Asking { answers: answers.clone(), outgoing: outgoing.clone() };
+        let reading = tokio::spawn(read(reader, pending.clone(), inbox.clone(), asking));
         let writing = tokio::spawn(write(writer, queue));
-        Self { outgoing, pending, inbox, tasks: [reading.abort_handle(), writing.abort_handle()] }
+        let tasks = [reading.abort_handle(), writing.abort_handle()];
+        Self { outgoing, pending, inbox, answers, tasks }
     }
 
     async fn send(&self, outgoing: Outgoing) -> Result<Option<Message>> {
+        if outgoing.version.is_none_or(|version| version.era() == Era::Handshake) {
+            self.answers.store(true, Ordering::Release);
+        }
         let mut line = Vec::new();
         push_line(&mut line, &outgoing.frame);
         let waiting = match outgoing.id {
@@ -91,17 +101,55 @@ impl Transport for Pipe {
     fn deliver_to(&self, inbox: Inbox) {
         let _ = self.inbox.set(inbox);
     }
+
+    /// The end of its input tells a server on a pipe that nobody is there any more.
+    fn close(&self) -> Closing<'_> {
+        self.stop();
+        self.pending.close();
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
-impl Drop for Pipe {
-    fn drop(&mut self) {
+impl Pipe {
+    fn stop(&self) {
         for task in &self.tasks {
             task.abort();
         }
     }
 }
 
-async fn read(mut reader: impl AsyncRead + Unpin, pending: Pending, inbox: Arc<OnceLock<Inbox>>) {
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// How questions of the server are answered.
+struct Asking {
+    answers: Arc<AtomicBool>,
+    outgoing: mpsc::Sender<Queued>,
+}
+
+impl Asking {
+    fn heed(&self, message: &Message) {
+        if !self.answers.load(Ordering::Acquire) {
+            return;
+        }
+        if let Some(frame) = answer(message) {
+            let mut line = Vec::new();
+            push_line(&mut line, &frame);
+            // A server that asks and does not read gets no answer; waiting for it could stop both sides.
+            let _ = self.outgoing.try_send(Queued { line, written: oneshot::channel().0 });
+        }
+    }
+}
+
+async fn read(
+    mut reader: impl AsyncRead + Unpin,
+    pending: Pending,
+    inbox: Arc<OnceLock<Inbox>>,
+    asking: Asking,
+) {
     let mut lines = Lines::new(MAX_LINE);
     let mut open = true;
     while open {
@@ -115,18 +163,31 @@ async fn read(mut reader: impl AsyncRead + Unpin, pending: Pending, inbox: Arc<O
         while let Some(line) = lines.next_line() {
             let Line::Text(frame) = line else { continue };
             match parse(&frame, Limits::default()) {
-                Ok(Incoming::One(message @ Message::Response { .. })) => pending.settle(message),
-                Ok(Incoming::One(message @ Message::Notification { .. })) => {
-                    if let Some(inbox) = inbox.get() {
-                        inbox.take(&message);
+                Ok(Incoming::One(message)) => take(message, &pending, &inbox, &asking),
+                // Whoever speaks 2025-03-26 must take them; from others they do no harm.
+                Ok(Incoming::Batch(messages)) => {
+                    for message in messages.into_iter().flatten() {
+                        take(message, &pending, &inbox, &asking);
                     }
                 }
-                // No question is expected, and rubbish on a pipe is skipped.
-                _ => tracing::debug!("skipped a line of the server that answers nothing"),
+                // Rubbish on a pipe is skipped.
+                Err(_) => tracing::debug!("skipped a line of the server that is no message"),
             }
         }
     }
     pending.close();
+}
+
+fn take(message: Message, pending: &Pending, inbox: &OnceLock<Inbox>, asking: &Asking) {
+    match message {
+        Message::Response { .. } => pending.settle(message),
+        Message::Notification { .. } => {
+            if let Some(inbox) = inbox.get() {
+                inbox.take(&message);
+            }
+        }
+        Message::Request { .. } => asking.heed(&message),
+    }
 }
 
 async fn write(mut writer: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Queued>) {
@@ -193,7 +254,7 @@ struct Waiting {
 
 impl Waiting {
     async fn reply(mut self) -> Result<Message> {
-        (&mut self.receiver).await.map_err(|_| gone())
+        (&mut self.receiver).await.map_err(|_| gone().broken_off())
     }
 }
 

@@ -2,9 +2,9 @@
 
 use toolway_protocol::capability::ClientCapabilities;
 use toolway_protocol::era::handshake::{Initialize, Initialized, write_call, write_initialize};
-use toolway_protocol::jsonrpc::{write_notification, write_request};
+use toolway_protocol::jsonrpc::{write_bare_result, write_error, write_notification, write_request};
 use toolway_protocol::types::Implementation;
-use toolway_protocol::{Era, Id, Method, ProtocolVersion, RawJson, Request};
+use toolway_protocol::{Era, Id, Message, Method, ProtocolVersion, RawJson, Request, RpcError};
 
 use super::ServerFacts;
 use super::transport::{Outgoing, Transport, exchange, put_params};
@@ -79,4 +79,16 @@ impl Link {
     fn outgoing(&self, frame: Vec<u8>, id: Option<Id>, method: Method) -> Outgoing {
         Outgoing { frame: frame.into(), id, method, name: None, version: Some(self.version) }
     }
+}
+
+/// What to answer when the server asks something, so that it does not wait for ever: we are here, and know of nothing
+/// else. Nothing for messages that are no questions.
+pub(super) fn answer(message: &Message) -> Option<Vec<u8>> {
+    let Message::Request { id, method, .. } = message else { return None };
+    let mut frame = Vec::new();
+    match method {
+        Method::Ping => write_bare_result(&mut frame, id, &RawJson::from(serde_json::json!({}))),
+        method => write_error(&mut frame, Some(id), &RpcError::method_not_found(method.name())),
+    }
+    Some(frame)
 }

@@ -32,7 +32,7 @@ use toolway_protocol::types::Implementation;
 use toolway_protocol::{Id, Method, Notification, ProtocolVersion, RawJson, Request};
 
 pub use connect::ClientBuilder;
-pub use transport::{Carried, Inbox, Outgoing, Transport};
+pub use transport::{Carried, Closing, Inbox, Outgoing, Transport};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -120,6 +120,28 @@ impl Client {
     /// What the server tells from now on: progress, log messages, changes.
     pub fn news(&self) -> News {
         News(self.shared.inbox.listen())
+    }
+
+    /// Ends the conversation, for all clones, and waits until the server knows.
+    ///
+    /// Dropping the last clone ends it too, but cannot tell whether the server has heard of it. Calls of clones that
+    /// are left fail.
+    ///
+    /// ```
+    /// # use toolway::prelude::*;
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # let server = Server::new("calculator", "1.0.0").build()?;
+    /// let client = toolway::testing::connect(&server).await;
+    /// client.ping().await?;
+    /// client.close().await?;
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the server could not be told within five seconds; the conversation is over all the same.
+    pub async fn close(self) -> Result<()> {
+        self.shared.transport.close().await
     }
 
     async fn tell(&self, method: Method, params: Option<&RawJson>) -> Result<()> {

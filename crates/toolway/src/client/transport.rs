@@ -28,7 +28,10 @@ pub struct Outgoing {
 /// A message that is being carried: the reply, or `None` for a notification.
 pub type Carried<'t> = Pin<Box<dyn Future<Output = Result<Option<Message>>> + Send + 't>>;
 
-/// Carries messages to one server and brings the replies back.
+/// A conversation that is being ended.
+pub type Closing<'t> = Pin<Box<dyn Future<Output = Result<()>> + Send + 't>>;
+
+/// Carries messages to one server and brings the replies back. Dropping it ends whatever it has begun.
 pub trait Transport: Send + Sync + 'static {
     /// Sends a message and waits for the reply, if it is one that gets a reply.
     fn carry(&self, outgoing: Outgoing) -> Carried<'_>;
@@ -36,6 +39,11 @@ pub trait Transport: Send + Sync + 'static {
     /// Says where what the server tells unasked is to go. Called once, before anything is carried.
     fn deliver_to(&self, inbox: Inbox) {
         let _ = inbox;
+    }
+
+    /// Ends the conversation and waits until the server knows. Nothing is carried afterwards.
+    fn close(&self) -> Closing<'_> {
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 

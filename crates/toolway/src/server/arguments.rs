@@ -319,6 +319,10 @@ impl<S: Slots> Collected<S> {
         let value = sent.or_else(|| self.of_schema(name)).or_else(|| P::of_default(&default?()));
         match value.map_or_else(|| P::absent(scope), Ok) {
             Ok(value) => Some(value),
+            Err(_) if let Some(text) = P::NEEDED => {
+                self.problems.push(text.to_owned());
+                None
+            }
             Err(_) if !P::IS_ARGUMENT => {
                 self.lacks.push(format!("`{name}` ({})", std::any::type_name::<P>()));
                 None

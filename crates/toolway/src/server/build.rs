@@ -16,6 +16,7 @@ use super::state::States;
 use super::tool::ToolEntry;
 use super::{Inner, Server, ServerBuilder};
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::{Memory, Store};
 
 impl ServerBuilder {
     /// Checks everything and makes the server.
@@ -40,7 +41,7 @@ impl ServerBuilder {
     /// assert!(error.to_string().contains("call `.state(…)`"));
     /// ```
     pub fn build(self) -> Result<Server> {
-        let mut mistakes = Vec::new();
+        let mut mistakes = self.mistakes;
         if self.info.name.is_empty() {
             mistakes.push("the server's name is empty".to_owned());
         }
@@ -59,6 +60,12 @@ impl ServerBuilder {
         for lister in &self.listers {
             lister.check("the handler of `list_resources`", &states, &mut mistakes);
         }
+        match &self.admission {
+            Some(admission) => admission.check("the handler of `on_connect`", &states, &mut mistakes),
+            None => mistakes.extend(self.guarded.iter().map(|name| {
+                format!("the merged server {name:?} has `on_connect`, which is not taken over: call it on this one")
+            })),
+        }
         let methods = named("method", self.methods, &states, &mut mistakes);
         let notifications = named("notification", self.notifications, &states, &mut mistakes);
         let cursors = self.cursors.unwrap_or_else(CursorKey::random);
@@ -76,6 +83,11 @@ impl ServerBuilder {
                 return Err(mistaken(&format!("the server {:?} cannot be built", self.info.name), &mistakes));
             }
         };
+        let (store, changes) = match self.store {
+            // Whoever brings a store may share it.
+            Some(store) => (store.clone(), Changes::shared(store, &self.info.name)),
+            None => (Arc::new(Memory::new()) as Arc<dyn Store>, Changes::default()),
+        };
         Ok(Server {
             inner: Arc::new(Inner {
                 stamp: Stamp::new(&self.info),
@@ -87,11 +99,13 @@ impl ServerBuilder {
                 listers: self.listers,
                 methods,
                 notifications,
+                admission: self.admission,
                 errors: self.errors,
                 cache: self.cache,
                 cursors,
-                changes: Changes::default(),
+                changes,
                 strict: self.strict,
+                store,
                 limits: Limits::default(),
                 max_frame: self.max_frame,
             }),

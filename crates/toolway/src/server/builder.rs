@@ -6,6 +6,7 @@ use std::time::Duration;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::types::{CacheHints, CacheScope, Icon, Implementation};
 
+use super::admit::Admission;
 use super::cache::{CachePolicy, Cacheable};
 use super::context::millis;
 use super::cursor::CursorKey;
@@ -20,6 +21,7 @@ use super::resource::{Reader, ResourceEntry, reader};
 use super::respond::IntoResource;
 use super::state::States;
 use super::tool::ToolEntry;
+use crate::store::Store;
 use crate::transport::frame::MAX_LINE;
 
 /// A server that is being described. Made by [`Server::new`](super::Server::new).
@@ -58,6 +60,11 @@ pub struct ServerBuilder {
     pub(super) listers: Vec<Lister>,
     pub(super) methods: Vec<(String, CustomMethod)>,
     pub(super) notifications: Vec<(String, CustomMethod)>,
+    pub(super) admission: Option<Admission>,
+    /// The names of merged servers that would not have admitted everybody.
+    pub(super) guarded: Vec<String>,
+    /// What is known to be wrong before it is built.
+    pub(super) mistakes: Vec<String>,
     pub(super) errors: ErrorPolicy,
     pub(super) cache: CachePolicy,
     pub(super) declared: ServerCapabilities,
@@ -65,6 +72,7 @@ pub struct ServerBuilder {
     pub(super) cursors: Option<CursorKey>,
     pub(super) strict: bool,
     pub(super) max_frame: usize,
+    pub(super) store: Option<Arc<dyn Store>>,
 }
 
 impl ServerBuilder {
@@ -80,6 +88,9 @@ impl ServerBuilder {
             listers: Vec::new(),
             methods: Vec::new(),
             notifications: Vec::new(),
+            admission: None,
+            guarded: Vec::new(),
+            mistakes: Vec::new(),
             errors: ErrorPolicy::default(),
             cache: CachePolicy::default(),
             declared: ServerCapabilities::default(),
@@ -87,6 +98,7 @@ impl ServerBuilder {
             cursors: None,
             strict: false,
             max_frame: MAX_LINE,
+            store: None,
         }
     }
 
@@ -261,7 +273,11 @@ impl ServerBuilder {
             mut listers,
             mut methods,
             mut notifications,
+            admission,
+            guarded,
+            mistakes,
             strict,
+            info,
             ..
         } = other;
         let mut found = discover::make(found);
@@ -293,6 +309,8 @@ impl ServerBuilder {
         self.listers.extend(listers);
         self.methods.extend(methods);
         self.notifications.extend(notifications);
+        self.guarded.extend(if admission.is_some() { vec![info.name] } else { guarded });
+        self.mistakes.extend(mistakes);
         self
     }
 
@@ -530,6 +548,24 @@ impl ServerBuilder {
     /// ```
     pub fn capabilities(mut self, declared: ServerCapabilities) -> Self {
         self.declared = declared;
+        self
+    }
+
+    /// Where the server keeps what outlives one request: sessions, the events of their streams. Servers that share a store
+    /// are one server to their clients. In memory, unless said otherwise.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use toolway::prelude::*;
+    /// use toolway::store::Memory;
+    ///
+    /// let store = Arc::new(Memory::new());
+    /// let one = Server::new("app", "1.0.0").store(store.clone()).build()?;
+    /// let two = Server::new("app", "1.0.0").store(store).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.store = Some(Arc::new(store));
         self
     }
 

@@ -6,24 +6,51 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::types::{ResourceUpdated, Told};
 use toolway_protocol::{Notification, RpcError};
 
-/// Everybody who listens.
+use super::bridge::Bridge;
+use crate::store::Store;
+
+/// Everybody who listens, here and at the servers that share a store with this one.
 #[derive(Debug, Default)]
-pub(super) struct Changes(Mutex<Vec<Weak<Listener>>>);
+pub(super) struct Changes {
+    listeners: Arc<Listeners>,
+    bridge: Option<Bridge>,
+}
 
 /// A list that has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum List {
     Tools,
     Prompts,
     Resources,
 }
 
+impl List {
+    pub(super) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
+}
+
+/// Something that has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Change {
+    List(List),
+    /// The content of a resource.
+    Resource(String),
+}
+
 impl Changes {
+    /// Changes that servers with the same store hear of as well.
+    pub(super) fn shared(store: Arc<dyn Store>, server: &str) -> Self {
+        let bridge = Bridge::new(store, server);
+        let listeners = Arc::<Listeners>::default();
+        listeners.add(bridge.here());
+        Self { listeners, bridge: Some(bridge) }
+    }
+
     /// Adds a listener that hears of every list, and of resources once it subscribes. It is forgotten when it is dropped.
     pub(super) fn listen(&self) -> Arc<Listener> {
         self.listen_to([true; 3])
@@ -33,37 +60,53 @@ impl Changes {
     pub(super) fn listen_to(&self, lists: [bool; 3]) -> Arc<Listener> {
         let state = State { lists, can_subscribe: true, ..State::default() };
         let listener = Arc::new(Listener { state: Mutex::new(state), wake: Notify::new() });
-        let mut listeners = lock(&self.0);
-        listeners.retain(|listener| listener.strong_count() > 0);
-        listeners.push(Arc::downgrade(&listener));
+        self.listeners.add(&listener);
+        self.begin();
         listener
     }
 
     /// A list is another one now.
     pub(super) fn list(&self, list: List) {
-        self.tell(|state| {
-            let is_wanted = state.lists[list as usize];
-            state.pending.lists[list as usize] |= is_wanted;
-            is_wanted
-        });
+        self.tell(&Change::List(list));
     }
 
     /// A resource has another content now.
     pub(super) fn resource(&self, uri: &str) {
-        self.tell(|State { subscribed, pending, .. }| {
-            let is_wanted = subscribed.contains(uri);
-            if is_wanted && !pending.updated.iter().any(|known| known == uri) {
-                pending.updated.push(uri.to_owned());
-            }
-            is_wanted
-        });
+        self.tell(&Change::Resource(uri.to_owned()));
     }
 
-    fn tell(&self, note: impl Fn(&mut State) -> bool) {
+    fn tell(&self, change: &Change) {
+        self.listeners.tell(change, None);
+        self.begin();
+    }
+
+    fn begin(&self) {
+        if let Some(bridge) = &self.bridge {
+            bridge.begin(&self.listeners);
+        }
+    }
+}
+
+/// Those who listen here.
+#[derive(Debug, Default)]
+pub(super) struct Listeners(Mutex<Vec<Weak<Listener>>>);
+
+impl Listeners {
+    fn add(&self, listener: &Arc<Listener>) {
+        let mut listeners = lock(&self.0);
+        // Those that have gone are looked for when there may be as many as are there.
+        if listeners.len() == listeners.capacity() {
+            listeners.retain(|listener| listener.strong_count() > 0);
+        }
+        listeners.push(Arc::downgrade(listener));
+    }
+
+    /// Tells all but one.
+    pub(super) fn tell(&self, change: &Change, but: Option<&Arc<Listener>>) {
         let listeners: Vec<_> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
         for listener in listeners {
-            if note(&mut lock(&listener.state)) {
-                listener.wake.notify_one();
+            if but.is_none_or(|but| !Arc::ptr_eq(but, &listener)) {
+                listener.note(change);
             }
         }
     }
@@ -92,6 +135,8 @@ struct State {
     lists: [bool; 3],
     can_subscribe: bool,
     subscribed: HashSet<String>,
+    /// It hears of every resource.
+    hears_all: bool,
     pending: Pending,
 }
 
@@ -102,6 +147,36 @@ struct Pending {
 }
 
 impl Listener {
+    /// One that hears of everything, whoever it is for.
+    pub(super) fn of_everything() -> Self {
+        let state = State { lists: [true; 3], hears_all: true, ..State::default() };
+        Self { state: Mutex::new(state), wake: Notify::new() }
+    }
+
+    /// Remembers a change, if it is one to be told.
+    fn note(&self, change: &Change) {
+        let mut state = lock(&self.state);
+        let State { lists, subscribed, hears_all, pending, .. } = &mut *state;
+        let is_wanted = match change {
+            Change::List(list) => {
+                pending.lists[*list as usize] |= lists[*list as usize];
+                lists[*list as usize]
+            }
+            Change::Resource(uri) => {
+                let is_wanted =
+                    subscribed.contains(uri) || (*hears_all && pending.updated.len() < MAX_SUBSCRIBED);
+                if is_wanted && !pending.updated.contains(uri) {
+                    pending.updated.push(uri.clone());
+                }
+                is_wanted
+            }
+        };
+        drop(state);
+        if is_wanted {
+            self.wake.notify_one();
+        }
+    }
+
     /// Waits until there may be something to tell.
     pub(crate) async fn changed(&self) {
         self.wake.notified().await;
@@ -121,6 +196,38 @@ impl Listener {
             lists.into_iter().zip(makers).filter(|(changed, _)| *changed).map(|(_, make)| make(Told::new()));
         let updated = updated.into_iter().map(|uri| Notification::ResourceUpdated(ResourceUpdated::new(uri)));
         lists.chain(updated).collect()
+    }
+
+    /// Takes back what could not be told.
+    pub(crate) fn put_back(&self, news: impl IntoIterator<Item = Notification>) {
+        let pending = &mut lock(&self.state).pending;
+        for news in news {
+            match news {
+                Notification::ToolsChanged(_) => pending.lists[List::Tools as usize] = true,
+                Notification::PromptsChanged(_) => pending.lists[List::Prompts as usize] = true,
+                Notification::ResourcesChanged(_) => pending.lists[List::Resources as usize] = true,
+                Notification::ResourceUpdated(updated) if !pending.updated.contains(&updated.uri) => {
+                    pending.updated.push(updated.uri);
+                }
+                _ => {}
+            }
+        }
+        self.wake.notify_one();
+    }
+
+    /// What it has subscribed to.
+    pub(crate) fn subscribed(&self) -> Vec<String> {
+        let mut uris: Vec<_> = lock(&self.state).subscribed.iter().cloned().collect();
+        uris.sort_unstable();
+        uris
+    }
+
+    /// Wants to hear of these resources, and of no others.
+    pub(crate) fn set_subscribed(&self, uris: Vec<String>) {
+        let mut state = lock(&self.state);
+        state.subscribed = uris.into_iter().collect();
+        let State { subscribed, pending, .. } = &mut *state;
+        pending.updated.retain(|uri| subscribed.contains(uri));
     }
 
     /// Keeps to what the peer was promised: nothing else is told.

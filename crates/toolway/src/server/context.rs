@@ -17,6 +17,8 @@ use toolway_protocol::{Id, Notification, RawJson};
 
 use super::Server;
 use super::completion::Completing;
+use super::connecting::Connecting;
+use super::extract::Principal;
 use super::failure::{ResourceError, ToolError};
 use super::listing::Cursor;
 use super::log::{Log, Threshold};
@@ -37,6 +39,8 @@ pub(crate) struct Arrival {
     pub(crate) headers: Option<Arc<HeaderMap>>,
     /// What the application attached.
     pub(crate) extensions: Extensions,
+    /// Who the peer is, as far as somebody has asked.
+    pub(crate) principal: Option<Principal>,
     /// Room for streams of changes; nothing, where there can be none.
     pub(crate) listens: Option<Arc<Semaphore>>,
     /// Trips when the door is about to close, for what would otherwise never end.
@@ -74,6 +78,8 @@ enum Subject {
     Reading(Reading),
     Filled(Values),
     Listing(Cursor),
+    /// Boxed, because it is large and rare.
+    Connecting(Box<Connecting>),
 }
 
 pub(super) struct Call {
@@ -109,6 +115,11 @@ impl Scope {
     /// The values that came with the request.
     pub fn extensions(&self) -> &Extensions {
         &self.call.arrival.extensions
+    }
+
+    /// Who the caller is, if [`on_connect`](super::ServerBuilder::on_connect) has said so.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.call.arrival.principal.as_ref()
     }
 
     /// The headers that the request came with; none on a pipe.
@@ -177,6 +188,18 @@ impl Scope {
             Subject::Listing(cursor) => Some(cursor),
             _ => None,
         }
+    }
+
+    pub(super) fn connecting(&self) -> Option<&Connecting> {
+        match &self.about {
+            Subject::Connecting(connecting) => Some(connecting),
+            _ => None,
+        }
+    }
+
+    pub(super) fn connecting_this(mut self, connecting: Connecting) -> Self {
+        self.about = Subject::Connecting(Box::new(connecting));
+        self
     }
 
     pub(super) fn listing_from(mut self, cursor: Cursor) -> Self {
@@ -258,6 +281,12 @@ impl Ctx {
         &self.call.facts.peer
     }
 
+    /// Who the caller is: whom [`on_connect`](super::ServerBuilder::on_connect) has admitted. Nothing, where nobody was
+    /// asked or anyone is admitted.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.call.arrival.principal.as_ref()
+    }
+
     /// The server that the call came to.
     pub fn server(&self) -> &Server {
         &self.call.server
@@ -331,6 +360,28 @@ impl Ctx {
     pub fn log(&self) -> Log<'_> {
         let Call { facts, arrival, .. } = &*self.call;
         Log::new(&facts.threshold, &arrival.outbound, facts.peer.version, &self.cancel)
+    }
+
+    /// Lets the client's connection go while the call runs on; the client comes back after `retry` and hears the rest.
+    /// For calls that take minutes, where an open connection costs more than coming back. Only clients of 2025-11-25
+    /// that have a session over HTTP can do that; for all others this does nothing.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolway::prelude::*;
+    ///
+    /// /// Render the film.
+    /// #[tool]
+    /// async fn render(ctx: Ctx) -> &'static str {
+    ///     ctx.release_stream(Duration::from_secs(30)).await;
+    ///     // … an hour of work …
+    ///     "rendered"
+    /// }
+    /// ```
+    pub async fn release_stream(&self, retry: Duration) {
+        if !self.is_cancelled() {
+            self.call.arrival.outbound.release(retry).await;
+        }
     }
 
     /// Reads a resource of this server, in process.

@@ -3,7 +3,8 @@
 //! Everything happens in one task. A request is polled once in place, and most are done then; only one that
 //! has to wait becomes a task of its own. A finished task hands its frame back by returning it; only what a handler says
 //! while it runs goes through a queue. Output is written while input is read, and when a peer does not read its answers,
-//! reading stops too, so memory is bounded by configuration and not by the peer.
+//! reading stops too, so memory is bounded by configuration and not by the peer. The messages of a batch are taken one by
+//! one; only their answers wait for each other (`batch.rs`).
 
 use std::collections::HashMap;
 use std::io;
@@ -19,21 +20,25 @@ use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::era::lifecycle::Lifecycle;
-use toolway_protocol::era::{Claim, Door, classify};
+use toolway_protocol::era::{Claim, Door, batch, classify};
 use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
+use super::admit::{Admitted, Connecting, Refuse};
+use super::batch::{Batches, Place};
 use super::changes::Listener;
 use super::context::Arrival;
 use super::failure::busy;
 use super::handshake::{self, Session};
 use super::{Server, ServerBuilder, stateless};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outbound::Outbound;
+use crate::extensions::Extensions;
+use crate::outbound::{Outbound, Said};
 use crate::transport::frame::{Line, Lines, push_line};
 
-/// How much output may wait before input is left alone.
+/// How much output may wait before input is left alone; and how much may wait for the rest of a batch before other batches
+/// are refused.
 const MAX_WAITING: usize = 1 << 20;
 /// How many requests of one pipe may run at the same time.
 const MAX_RUNNING: usize = 256;
@@ -60,6 +65,12 @@ impl Server {
     ///
     /// Requests that still run then may finish, for ten seconds. A peer that stops reading is no error.
     ///
+    /// # Errors
+    ///
+    /// When the pipe breaks, and when [`on_connect`](ServerBuilder::on_connect) refuses the peer
+    /// ([`ErrorKind::NotAdmitted`]), which is asked once, before the first message. A refused peer gets the refusal as the
+    /// answer to what it asks, and the conversation ends with that.
+    ///
     /// # Cancellation
     ///
     /// Dropping the future ends the conversation and every request in it.
@@ -68,7 +79,21 @@ impl Server {
         reader: impl AsyncRead + Unpin + Send,
         writer: impl AsyncWrite + Unpin + Send,
     ) -> Result<()> {
-        Pipe::new(self.clone(), reader, writer).run().await
+        let admission = self.admit(Connecting::over_pipe(), Extensions::new()).await;
+        match admission {
+            Ok(admitted) => self.serve_admitted(reader, writer, admitted).await,
+            Err(refuse) => Err(Pipe::new(self.clone(), reader, writer).turn_away(&refuse).await),
+        }
+    }
+
+    /// Serves a peer that was let in already.
+    pub(super) async fn serve_admitted(
+        &self,
+        reader: impl AsyncRead + Unpin + Send,
+        writer: impl AsyncWrite + Unpin + Send,
+        admitted: Admitted,
+    ) -> Result<()> {
+        Pipe { admitted, ..Pipe::new(self.clone(), reader, writer) }.run().await
     }
 }
 
@@ -81,16 +106,26 @@ struct Pipe<R, W> {
     running: JoinSet<Option<Vec<u8>>>,
     /// The running requests by id, to cancel them.
     handles: HashMap<Id, AbortHandle>,
-    /// The ids of the requests that are tasks.
-    ids: HashMap<task::Id, Id>,
+    /// The requests that are tasks.
+    asked: HashMap<task::Id, Asked>,
+    batches: Batches,
     listens: Arc<Semaphore>,
     /// What handlers say while they run. Bounded: one that says more than the peer reads has to wait.
-    said: mpsc::Receiver<Vec<u8>>,
+    said: mpsc::Receiver<Said>,
     outbound: Outbound,
     closing: Arc<CancellationToken>,
+    /// Who the peer is.
+    admitted: Admitted,
     open: bool,
     /// When the pipe is given up, once the input has ended.
     deadline: Instant,
+}
+
+/// What an answer needs to find its way.
+struct Asked {
+    id: Id,
+    /// Where it belongs, if the request came in a batch.
+    place: Option<Place>,
 }
 
 /// Bytes on their way to the peer.
@@ -108,6 +143,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             said,
             outbound: Outbound::to(sender),
             closing: Arc::default(),
+            admitted: Admitted::default(),
             reader,
             writer,
             lines: Lines::new(server.inner.max_frame),
@@ -115,7 +151,8 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             conversation: Arc::new(Conversation::new(server)),
             running: JoinSet::new(),
             handles: HashMap::new(),
-            ids: HashMap::new(),
+            asked: HashMap::new(),
+            batches: Batches::default(),
             listens: Arc::new(Semaphore::new(MAX_LISTENS)),
             open: true,
             deadline: Instant::now(),
@@ -142,6 +179,35 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
+    /// Tells a peer that it was not let in, as soon as it asks for anything, and then goes.
+    async fn turn_away(mut self, refuse: &Refuse) -> Error {
+        while self.open && self.out.is_done() {
+            // Whatever is wrong with the pipe, the refusal is what there is to tell.
+            self.open = self.lines.fill(&mut self.reader).await.unwrap_or(false);
+            while self.has_room()
+                && let Some(line) = self.lines.next_line()
+            {
+                self.turn_down(line, refuse);
+            }
+        }
+        // A peer that does not read its answer is not waited for without end.
+        let _ = tokio::time::timeout(GRACE, self.out.write_all(&mut self.writer)).await;
+        Error::new(ErrorKind::NotAdmitted, format!("the connection was refused: {refuse}"))
+    }
+
+    /// Whatever wants an answer gets the refusal.
+    fn turn_down(&mut self, line: Line, refuse: &Refuse) {
+        let id = match line {
+            Line::TooLong => None,
+            Line::Text(frame) => match self.conversation.read(&frame) {
+                Ok(Incoming::One(Message::Request { id, .. })) => Some(id),
+                Err(rejected) if rejected.wants_answer() => rejected.id,
+                Ok(_) | Err(_) => return,
+            },
+        };
+        self.refuse(None, &Rejected { id, error: refuse.error() });
+    }
+
     /// Whether more may be read and said. What runs does not count: cancels, pings and answers must always come through.
     fn has_room(&self) -> bool {
         self.out.waiting.len() < MAX_WAITING
@@ -154,11 +220,11 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             biased;
             written = self.out.write(&mut self.writer), if !self.out.is_done() => written?,
             Some(done) = self.running.join_next_with_id(), if !self.running.is_empty() => match done {
-                Ok((task, frame)) => self.finish(Some(task), frame),
+                Ok((task, frame)) => self.finish(task, frame),
                 // A cancelled request has no answer. A panic outside of user code is ours; it costs this answer.
-                Err(error) => self.finish(Some(error.id()), None),
+                Err(error) => self.finish(error.id(), None),
             },
-            Some(frame) = self.said.recv(), if has_room => push_line(&mut self.out.waiting, &frame),
+            Some(said) = self.said.recv(), if has_room => self.out.say(said),
             () = self.conversation.changed(), if has_room => self.conversation.tell(&mut self.out.waiting),
             more = self.lines.fill(&mut self.reader), if self.open && has_room => {
                 self.open = more?;
@@ -177,16 +243,39 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             Line::Text(frame) => frame,
             Line::TooLong => {
                 let error = RpcError::invalid_request("the message is too long");
-                return self.refuse(&Rejected { id: None, error });
+                return self.refuse(None, &Rejected { id: None, error });
             }
         };
-        let message = match self.conversation.read(&frame) {
-            Ok(message) => message,
-            Err(rejected) if rejected.wants_answer() => return self.refuse(&rejected),
-            Err(_) => return,
-        };
+        match self.conversation.read(&frame) {
+            Ok(Incoming::One(message)) => self.take_one(None, message).await,
+            Ok(Incoming::Batch(messages)) => self.take_batch(messages).await,
+            Err(rejected) => self.refuse(None, &rejected),
+        }
+    }
+
+    async fn take_batch(&mut self, messages: Vec<Result<Message, Rejected>>) {
+        // A request that never ends keeps the answers of its batch here. Where nothing is started, nothing is kept.
+        let is_full = self.batches.held() >= MAX_WAITING;
+        let place = self.batches.open(&messages);
+        for (index, message) in messages.into_iter().enumerate() {
+            let place = Some(place(index));
+            match message {
+                Ok(Message::Request { id, method, .. }) if is_full && method != Method::Ping => {
+                    let error = busy("too many answers wait for the rest of their batch");
+                    self.refuse(place, &Rejected { id: Some(id), error });
+                }
+                Ok(message) => self.take_one(place, message).await,
+                Err(rejected) => self.refuse(place, &rejected),
+            }
+        }
+    }
+
+    async fn take_one(&mut self, place: Option<Place>, message: Message) {
         match &message {
-            Message::Request { id, .. } => self.start(Some(id.clone()), message).await,
+            Message::Request { id, .. } => {
+                let asked = Asked { id: id.clone(), place };
+                self.start(Some(asked), message).await;
+            }
             Message::Notification { method: Method::Cancelled, params } => self.cancel(params),
             Message::Notification { .. } => self.start(None, message).await,
             // We have asked nothing that could be answered.
@@ -195,18 +284,19 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     }
 
     /// Runs a request, in place if it is quick.
-    async fn start(&mut self, id: Option<Id>, message: Message) {
-        if let Some(id) = &id
+    async fn start(&mut self, asked: Option<Asked>, message: Message) {
+        let place = asked.as_ref().and_then(|asked| asked.place);
+        if let Some(Asked { id, .. }) = &asked
             && self.handles.contains_key(id)
         {
             let error = RpcError::invalid_request("a request with this id is still running");
-            return self.refuse(&Rejected { id: Some(id.clone()), error });
+            return self.refuse(place, &Rejected { id: Some(id.clone()), error });
         }
         if self.running.len() >= MAX_RUNNING && !is_quick(&message) {
             // A notification has no answer that could say so.
-            if let Some(id) = id {
+            if let Some(Asked { id, .. }) = asked {
                 let error = busy("too many requests of this connection are running");
-                self.refuse(&Rejected { id: Some(id), error });
+                self.refuse(place, &Rejected { id: Some(id), error });
             }
             return;
         }
@@ -215,43 +305,62 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             outbound: self.outbound.clone(),
             closing: Some(self.closing.clone()),
             listens: Some(self.listens.clone()),
+            principal: self.admitted.principal.clone(),
+            extensions: self.admitted.extensions.clone(),
             ..Arrival::default()
         };
         let mut work: Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>> =
             Box::pin(async move { conversation.serve(message, arrival).await });
         let first = std::future::poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
         match first {
-            Poll::Ready(frame) => self.finish(None, frame),
+            Poll::Ready(frame) => self.answer(place, frame),
             Poll::Pending => {
                 let handle = self.running.spawn(work);
-                if let Some(id) = id {
-                    self.ids.insert(handle.id(), id.clone());
-                    self.handles.insert(id, handle);
+                if let Some(asked) = asked {
+                    let task = handle.id();
+                    self.handles.insert(asked.id.clone(), handle);
+                    self.asked.insert(task, asked);
                 }
             }
         }
     }
 
-    /// What a request has said comes before its answer.
-    fn finish(&mut self, task: Option<task::Id>, frame: Option<Vec<u8>>) {
-        while let Ok(said) = self.said.try_recv() {
-            push_line(&mut self.out.waiting, &said);
-        }
+    fn finish(&mut self, task: task::Id, frame: Option<Vec<u8>>) {
+        let asked = self.asked.remove(&task);
         // The id may be in use again by another request, if this one was cancelled.
-        if let Some(id) = task.and_then(|task| self.ids.remove(&task))
-            && self.handles.get(&id).map(AbortHandle::id) == task
+        if let Some(Asked { id, .. }) = &asked
+            && self.handles.get(id).is_some_and(|handle| handle.id() == task)
         {
-            self.handles.remove(&id);
+            self.handles.remove(id);
         }
-        if let Some(frame) = frame {
-            push_line(&mut self.out.waiting, &frame);
+        self.answer(asked.and_then(|asked| asked.place), frame);
+    }
+
+    /// What a request has said comes before its answer.
+    fn answer(&mut self, place: Option<Place>, frame: Option<Vec<u8>>) {
+        while let Ok(said) = self.said.try_recv() {
+            self.out.say(said);
+        }
+        self.put(place, frame);
+    }
+
+    fn refuse(&mut self, place: Option<Place>, rejected: &Rejected) {
+        if rejected.wants_answer() {
+            let mut frame = Vec::new();
+            write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
+            self.put(place, Some(frame));
         }
     }
 
-    fn refuse(&mut self, rejected: &Rejected) {
-        let mut frame = Vec::new();
-        write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
-        push_line(&mut self.out.waiting, &frame);
+    /// Sends an answer, or keeps it until its batch is whole.
+    fn put(&mut self, place: Option<Place>, frame: Option<Vec<u8>>) {
+        let frame = match place {
+            Some(place) => self.batches.settle(place, frame),
+            None => frame,
+        };
+        if let Some(frame) = frame {
+            push_line(&mut self.out.waiting, &frame);
+        }
     }
 
     /// An id that is not running, or a malformed cancel, is nothing to talk about.
@@ -280,8 +389,21 @@ enum Step {
 }
 
 impl Out {
+    fn say(&mut self, said: Said) {
+        if let Some(frame) = said.into_frame() {
+            push_line(&mut self.waiting, &frame);
+        }
+    }
+
     fn is_done(&self) -> bool {
         self.waiting.is_empty() && !self.unflushed
+    }
+
+    async fn write_all(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        while !self.is_done() {
+            self.write(writer).await?;
+        }
+        Ok(())
     }
 
     /// Writes some. Safe to drop at any point: what was written is taken off at once.
@@ -372,13 +494,23 @@ impl Conversation {
         }
     }
 
-    /// Reads one frame.
-    pub(crate) fn read(&self, frame: &Bytes) -> Result<Message, Rejected> {
+    /// Reads one frame. The messages of a batch may be there; what may not was refused.
+    pub(super) fn read(&self, frame: &Bytes) -> Result<Incoming, Rejected> {
+        match parse(frame, self.server.inner.limits)? {
+            Incoming::Batch(messages) => {
+                let version = self.lifecycle().version();
+                let messages = batch::judge(version, messages);
+                messages.map(Incoming::Batch).map_err(|error| Rejected { id: None, error })
+            }
+            one @ Incoming::One(_) => Ok(one),
+        }
+    }
+
+    /// Reads one frame for somebody who takes one message at a time.
+    pub(crate) fn read_one(&self, frame: &Bytes) -> Result<Message, Rejected> {
         match parse(frame, self.server.inner.limits)? {
             Incoming::One(message) => Ok(message),
-            Incoming::Batch(_) => {
-                Err(Rejected { id: None, error: RpcError::invalid_request("batches are not accepted") })
-            }
+            Incoming::Batch(_) => Err(Rejected { id: None, error: batch::refused() }),
         }
     }
 

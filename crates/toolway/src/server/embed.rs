@@ -6,13 +6,18 @@ use toolway_protocol::jsonrpc::write_error;
 use super::Server;
 use super::context::Arrival;
 use super::duplex::Conversation;
+use super::extract::Principal;
 use crate::extensions::Extensions;
 
 impl Server {
     /// Answers one JSON-RPC message, for hosts that bring their own way of carrying text: a web framework, a queue, a
-    /// function in the cloud. Nothing is remembered between calls, and there is nobody to send notifications to.
+    /// function in the cloud. Nothing is remembered between calls, and there is nobody to send notifications to. So no revision
+    /// with batches can be agreed upon: one is refused.
     ///
     /// `extensions` are values for the handlers of this request. `None` means that nothing is to be answered.
+    ///
+    /// There is no connection here, so [`on_connect`](super::ServerBuilder::on_connect) is not asked: who calls this has
+    /// admitted the caller. A [`Principal`] among the extensions is who the caller is.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -25,11 +30,31 @@ impl Server {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Say who calls.
+    /// #[tool]
+    /// fn whoami(caller: Principal) -> String {
+    ///     caller.to_string()
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("app", "1.0.0").tools(tools![whoami]).build()?;
+    /// let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami"}}"#;
+    /// let answer = server.handle_json(call, Extensions::new().with(Principal::new("ann"))).await;
+    /// assert!(answer.unwrap().contains("ann"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn handle_json(&self, text: impl Into<String>, extensions: Extensions) -> Option<String> {
         let conversation = Conversation::deaf(self.clone());
-        let frame = match conversation.read(&Bytes::from(text.into())) {
+        let frame = match conversation.read_one(&Bytes::from(text.into())) {
             Ok(message) => {
-                let arrival = Arrival { extensions, ..Arrival::default() };
+                let principal = extensions.get::<Principal>().as_deref().cloned();
+                let arrival = Arrival { extensions, principal, ..Arrival::default() };
                 conversation.serve(message, arrival).await?
             }
             Err(rejected) if !rejected.wants_answer() => return None,

@@ -1,4 +1,4 @@
-//! What else may a handler take? The headers of its request, and values that came with it.
+//! What else may a handler take? The headers of its request, values that came with it, and who its caller is.
 
 use std::fmt;
 use std::ops::Deref;
@@ -87,5 +87,56 @@ impl<T: fmt::Debug> fmt::Debug for Extension<T> {
 impl<T: Send + Sync + 'static> Parameter for Extension<T> {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
         scope.extensions().get().map(Self).ok_or(Missing)
+    }
+}
+
+/// Who the caller is, as a parameter of a handler: whom [`on_connect`](super::ServerBuilder::on_connect) has
+/// [admitted](super::Admit::as_principal). It is nothing that a caller can send.
+///
+/// A call of nobody in particular fails; where that may happen, ask [`Ctx::principal`](super::Ctx::principal) instead.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Say who calls.
+/// #[tool]
+/// fn whoami(caller: Principal) -> String {
+///     format!("you are {caller}")
+/// }
+///
+/// assert_eq!(whoami(Principal::new("ann")), "you are ann");
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Principal(Arc<str>);
+
+impl Principal {
+    /// Somebody, for [`handle_json`](super::Server::handle_json) and for tests.
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
+        Self(id.into())
+    }
+
+    /// How the application names them.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Principal").field(&self.as_str()).finish()
+    }
+}
+
+impl Parameter for Principal {
+    const NEEDED: Option<&'static str> = Some("this is only for callers who have said who they are");
+
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.principal().cloned().ok_or(Missing)
     }
 }

@@ -44,7 +44,7 @@ impl Level {
         self.0.store(level as u8, Ordering::Relaxed);
     }
 
-    fn get(&self) -> LogLevel {
+    pub(crate) fn get(&self) -> LogLevel {
         LogLevel::ALL[usize::from(self.0.load(Ordering::Relaxed))]
     }
 }

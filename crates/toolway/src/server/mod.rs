@@ -14,6 +14,7 @@
 //! | know what it may return | [`IntoToolResult`], [`IntoResource`], [`IntoPrompt`], [`IntoCompletion`], [`IntoResourcePage`], [`IntoReply`] |
 //! | fail | [`ToolError`], [`ResourceError`], [`PromptError`]; [`ErrorPolicy`] says what peers learn of the rest |
 //! | speak while it runs | [`Ctx::progress`], [`Ctx::log`] |
+//! | decide who may come in | [`ServerBuilder::on_connect`]: [`Connecting`], [`Admit`], [`Refuse`]; [`Principal`] is who it was |
 //! | change what the server has | [`Server::add_tool`] and its kin, [`Server::resource_updated`] |
 //! | let answers be kept | [`Cacheable`], [`Ctx::cache`] |
 //!
@@ -26,21 +27,26 @@
 //! |---|---|
 //! | `builder.rs`, `elements.rs`, `discover.rs`, `build.rs` | What does the author give to the server? |
 //! | `registry.rs`, `cursor.rs`, `listing.rs` | What is there, and how is it listed? |
-//! | `live.rs`, `changes.rs` | What may change while it runs, and who hears of it? |
+//! | `live.rs`, `changes.rs`, `bridge.rs` | What may change while it runs, and who hears of it? |
+//! | `connecting.rs`, `admit.rs` | Who may come in, and as whom? |
 //! | `router.rs` | Which part of the server answers a request? |
 //! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
 //! | `handler.rs`, `parameter.rs`, `arguments.rs`, `placed.rs`, `texts.rs` | How does what was sent become the parameters of a function? |
 //! | `respond/`, `failure.rs` | How does what it returns become a result? |
 //! | `context.rs`, `log.rs`, `extract.rs`, `state.rs`, `cache.rs` | What may it ask for and say meanwhile? |
 //! | `handshake/`, `stateless/` | What does each era add? |
-//! | `duplex.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
+//! | `duplex.rs`, `batch.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
 
+mod admit;
 pub(crate) mod arguments;
+mod batch;
+mod bridge;
 mod build;
 mod builder;
 mod cache;
 mod changes;
 mod completion;
+mod connecting;
 mod context;
 mod cursor;
 mod discover;
@@ -81,14 +87,16 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::types::Implementation;
 
 pub use crate::schema::Generator;
+pub use admit::{Admit, IntoAdmission, Refuse};
 pub use arguments::Arguments;
 pub use builder::ServerBuilder;
 pub use cache::Cacheable;
 pub use completion::{Complete, Completer, Completers, Completing, IntoCompletion};
+pub use connecting::Connecting;
 pub use context::{Amount, Ctx, Scope};
 pub use discover::{Element, Marked};
 pub use elements::{Elements, Provide};
-pub use extract::{Extension, Headers};
+pub use extract::{Extension, Headers, Principal};
 pub use failure::{BoxError, ErrorPolicy, PromptError, ResourceError, ToolError};
 pub use handler::{Handler, Running};
 pub use listing::{Cursor, IntoResourcePage, ResourcePage};
@@ -106,17 +114,21 @@ pub use tool::{CallFuture, Offer, Run, ToolEntry, ToolHandler};
 pub use toolway_protocol::uri_template::Values;
 #[cfg(feature = "testing")]
 pub(crate) use {
+    admit::Admitted,
     context::{Arrival, Facts},
     duplex::Conversation,
     log::Threshold,
 };
 
+use admit::Admission;
 use cache::CachePolicy;
 use changes::Changes;
 use cursor::CursorKey;
 use listing::Lister;
 use method::CustomMethod;
 use registry::Registry;
+
+use crate::store::Store;
 
 /// A built server. Cloning it is cheap; all clones are the same server.
 ///
@@ -147,10 +159,12 @@ struct Inner {
     listers: Vec<Lister>,
     methods: HashMap<String, CustomMethod>,
     notifications: HashMap<String, CustomMethod>,
+    admission: Option<Admission>,
     errors: ErrorPolicy,
     cache: CachePolicy,
     cursors: CursorKey,
     changes: Changes,
+    store: Arc<dyn Store>,
     strict: bool,
     stamp: Stamp,
     limits: Limits,

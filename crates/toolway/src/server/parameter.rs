@@ -60,6 +60,10 @@ pub trait Parameter: Sized + Send {
     #[doc(hidden)]
     const IS_ARGUMENT: bool = false;
 
+    /// What the caller is told when there is none, if it is the caller's affair. Of anything else it learns nothing.
+    #[doc(hidden)]
+    const NEEDED: Option<&'static str> = None;
+
     #[doc(hidden)]
     fn describe(generator: &mut Generator) -> serde_json::Value {
         let _ = generator;
@@ -95,7 +99,10 @@ pub trait Parameter: Sized + Send {
     #[doc(hidden)]
     fn whole(arguments: &Arguments, scope: &Scope) -> Result<Self, ToolError> {
         let _ = arguments;
-        Self::absent(scope).map_err(|Missing| Lacking::new(std::any::type_name::<Self>()).into())
+        Self::absent(scope).map_err(|Missing| match Self::NEEDED {
+            Some(text) => ToolError::new(text),
+            None => Lacking::new(std::any::type_name::<Self>()).into(),
+        })
     }
 }
 

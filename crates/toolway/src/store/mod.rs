@@ -6,11 +6,54 @@
 //! backend must pass.
 //!
 //! A store knows nothing of the protocol. It keeps values under keys until they expire, appends entries to logs and reads
-//! them back, and carries messages from publishers to whoever subscribes at that moment.
+//! them back, and carries messages from publishers to whoever subscribes at that moment:
+//!
+//! ```
+//! use toolway::store::{Entry, Keep, Memory, Room, Store};
+//! use std::time::Duration;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> toolway::Result<()> {
+//! const HOUR: Duration = Duration::from_secs(60 * 60);
+//! let store = Memory::new();
+//!
+//! // Of all who want to be the first, one is.
+//! assert!(store.swap("leader", None, "server 1".into(), HOUR).await?);
+//! assert!(!store.swap("leader", None, "server 2".into(), HOUR).await?);
+//! assert_eq!(store.renew("leader", HOUR).await?.as_deref(), Some(&b"server 1"[..]));
+//!
+//! // Whoever was away reads on after the last number that it saw.
+//! let room = Room { entries: 2, bytes: 1 << 20 };
+//! let mut news = store.subscribe("events").await?;
+//! for text in ["one", "two", "three"] {
+//!     let entry = Entry { bytes: text.into(), keep: Keep::WhileThereIsRoom };
+//!     let number = store.append("events", entry, room, HOUR).await?;
+//!     store.publish("events", number.to_string().into()).await?;
+//! }
+//! assert_eq!(store.read("events", 0, 10).await?, [(2, "two".into()), (3, "three".into())]);
+//! assert_eq!(store.read("events", 2, 10).await?, [(3, "three".into())]);
+//!
+//! // Whoever is there hears of it at once.
+//! assert_eq!(news.next().await.as_deref(), Some(&b"1"[..]));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # A backend of your own
+//!
+//! Implement [`Store`] and run `contract::check` in a test; its page shows how. What the contract demands and is easily got
+//! wrong: [`swap`](Store::swap) and [`append`](Store::append) are one step each, also when two programs do them at once and
+//! when their future is dropped; the numbers of a log have no gaps and go on when its oldest entries are gone; a
+//! subscription hears everything from the moment at which [`subscribe`](Store::subscribe) returns. A life of no time and one
+//! longer than the backend's clock can say are no errors.
 
+#[cfg(feature = "testing")]
+pub mod contract;
 mod memory;
 
+use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -60,6 +103,9 @@ pub trait Store: Send + Sync + 'static {
     /// The number of the last entry of a log; nothing for a log that is not there.
     fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>>;
 
+    /// Lets a log live so long from now on; whether it is there.
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool>;
+
     /// Forgets a log; whether it was there.
     fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool>;
 
@@ -68,6 +114,69 @@ pub trait Store: Send + Sync + 'static {
 
     /// Hears what is published on a channel from now on: what is published after this has returned is heard.
     fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>>;
+}
+
+impl fmt::Debug for dyn Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a store")
+    }
+}
+
+/// A store that is shared.
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+        S::get(self, key)
+    }
+
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+        S::renew(self, key, ttl)
+    }
+
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+        S::put(self, key, value, ttl)
+    }
+
+    fn swap<'s>(
+        &'s self,
+        key: &'s str,
+        expected: Option<Bytes>,
+        value: Bytes,
+        ttl: Duration,
+    ) -> Storing<'s, bool> {
+        S::swap(self, key, expected, value, ttl)
+    }
+
+    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+        S::delete(self, key)
+    }
+
+    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+        S::append(self, log, entry, room, ttl)
+    }
+
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+        S::read(self, log, after, max)
+    }
+
+    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+        S::last(self, log)
+    }
+
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+        S::prolong(self, log, ttl)
+    }
+
+    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+        S::forget(self, log)
+    }
+
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+        S::publish(self, channel, message)
+    }
+
+    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+        S::subscribe(self, channel)
+    }
 }
 
 /// An entry of a log.
@@ -99,7 +208,7 @@ pub struct Room {
 
 /// What somebody hears who subscribed. Dropping it ends the subscription.
 pub trait Subscription: Send + 'static {
-    /// Waits for the next message. `None` means that messages may have been missed: whoever cares looks again at what it
-    /// can read, and goes on. Dropping the future loses no message.
+    /// Waits for the next message, in the order in which they were published. `None` means that messages may have been
+    /// missed: whoever cares looks again at what it can read, and goes on. Dropping the future loses no message.
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>>;
 }

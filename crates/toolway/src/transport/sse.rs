@@ -168,6 +168,17 @@ pub fn write_message(out: &mut Vec<u8>, id: Option<&str>, frame: &[u8]) {
     out.extend_from_slice(b"\n\n");
 }
 
+/// Appends an event that says nothing but where a reader is, and how long it is to wait before it comes back.
+///
+/// ```
+/// let mut out = Vec::new();
+/// toolway::transport::sse::write_primer(&mut out, "7", 1000);
+/// assert_eq!(out, b"id: 7\nretry: 1000\ndata:\n\n");
+/// ```
+pub fn write_primer(out: &mut Vec<u8>, id: &str, retry: u64) {
+    out.extend_from_slice(format!("id: {id}\nretry: {retry}\ndata:\n\n").as_bytes());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -103,6 +103,21 @@ async fn rubbish_on_a_pipe_is_skipped() {
     client.unwrap();
 }
 
+/// The specification: whoever speaks 2025-03-26 must take batches.
+#[tokio::test]
+async fn a_batch_of_the_server_is_taken_apart() {
+    let (client, _) = connect(vec![
+        r#"[{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no"}}]"#,
+        r#"[{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-03-26","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}}]"#,
+        r#"[7,{"jsonrpc":"2.0","method":"notifications/tools/list_changed"},{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}]"#,
+    ])
+    .await;
+    let client = client.unwrap();
+    let mut news = client.news();
+    assert_eq!(client.tools().await.unwrap()[0].name, "t");
+    assert!(matches!(news.try_next(), Some(toolway::Notification::ToolsChanged(_))));
+}
+
 #[tokio::test]
 async fn a_server_that_goes_away_is_a_transport_error_at_once() {
     let (near, far) = tokio::io::duplex(1 << 16);
@@ -114,6 +129,48 @@ async fn a_server_that_goes_away_is_a_transport_error_at_once() {
     drop(far);
     let error = connecting.await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
+}
+
+#[tokio::test]
+async fn a_server_on_a_pipe_may_ask_once_a_handshake_was_begun() {
+    let refusal = concat!(
+        r#"{"jsonrpc":"2.0","id":"early","method":"ping"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no"}}"#,
+    );
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(near);
+    let connecting = tokio::spawn(Client::connect_io(reader, writer));
+    let (reader, mut writer) = tokio::io::split(far);
+    let mut lines = BufReader::new(reader).lines();
+    let mut next = async || -> Option<Value> {
+        lines.next_line().await.unwrap().map(|line| serde_json::from_str(&line).unwrap())
+    };
+    for answer in [refusal, INITIALIZED] {
+        let asked = next().await.unwrap();
+        let answer = answer.replace("ID", &asked["id"].to_string()) + "\n";
+        writer.write_all(answer.as_bytes()).await.unwrap();
+    }
+    assert_eq!(next().await.unwrap()["method"], "notifications/initialized");
+    let client = connecting.await.unwrap().unwrap();
+    let questions = concat!(
+        r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{}}"#,
+        "\n",
+    );
+    writer.write_all(questions.as_bytes()).await.unwrap();
+    assert_eq!(next().await.unwrap(), json!({"jsonrpc": "2.0", "id": "p", "result": {}}));
+    let refused = next().await.unwrap();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(7), &json!(-32601)));
+    // Closing ends it for all clones, and those who wait learn of it.
+    let clone = client.clone();
+    let waiting = tokio::spawn(async move { clone.ping().await });
+    assert_eq!(next().await.unwrap()["method"], "ping");
+    client.close().await.unwrap();
+    let error = waiting.await.unwrap().unwrap_err();
+    assert!(error.is_broken_off(), "{error}");
+    assert!(next().await.is_none(), "the server's input has ended");
 }
 
 /// An HTTP server that gives each connection the same answer, `ID` standing for the request's id.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolway::prelude::*;
 use toolway::testing::each_session;
 
-use crate::http::{ping, post, read, service};
+use crate::http::{ping, post, read, service, with_sessions};
 
 fn initialize(version: &str) -> Value {
     let params =
@@ -32,13 +32,16 @@ async fn row_125_initialize_is_answered_with_a_version_capabilities_and_identity
         ("1999-01-01", "2025-11-25"),
         ("", "2025-11-25"),
     ] {
-        let (status, body) = ask(&initialize(asked), None).await;
-        assert_eq!(status, 200);
-        let expected = json!({
-            "protocolVersion": answered, "capabilities": {"tools": {}, "logging": {}},
-            "serverInfo": {"name": "http", "version": "1.0.0"},
-        });
-        assert_eq!(body["result"], expected, "{asked}");
+        // Without a session there is nobody to be told of changes.
+        for (service, tools) in [(with_sessions(), json!({"listChanged": true})), (service(), json!({}))] {
+            let (status, body) = read(service.handle(post(&initialize(asked))).await).await;
+            assert_eq!(status, 200);
+            let expected = json!({
+                "protocolVersion": answered, "capabilities": {"tools": tools, "logging": {}},
+                "serverInfo": {"name": "http", "version": "1.0.0"},
+            });
+            assert_eq!(body["result"], expected, "{asked}");
+        }
     }
 }
 
@@ -55,8 +58,8 @@ async fn only_a_peer_that_can_hear_of_changes_is_promised_them() {
         assert_eq!(json!(promised), json!({"listChanged": true, "subscribe": true}));
     })
     .await;
-    // Over HTTP there is no session that could keep the subscription, and no stream to be told on.
-    let (_, body) = read(server.http().handle(post(&initialize("2025-11-25"))).await).await;
+    // Without a session nobody keeps the subscription, and there is no stream to be told on.
+    let (_, body) = read(server.http().sessionless().handle(post(&initialize("2025-11-25"))).await).await;
     assert_eq!(body["result"]["capabilities"]["resources"], json!({}));
 }
 

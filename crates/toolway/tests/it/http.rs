@@ -16,7 +16,12 @@ fn add(a: f64, b: f64) -> f64 {
     a + b
 }
 
+/// A door at which each request stands alone.
 pub(crate) fn service() -> HttpService {
+    with_sessions().sessionless()
+}
+
+pub(crate) fn with_sessions() -> HttpService {
     Server::new("http", "1.0.0").tools(tools![add]).http().unwrap()
 }
 
@@ -81,7 +86,7 @@ async fn only_loopback_names_are_served_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn only_pages_of_loopback_names_may_call_unless_told_otherwise() {
+async fn row_155_only_pages_of_the_listed_origins_may_call() {
     let ours = service();
     let theirs = service().origins(["https://app.example"]);
     let any = service().origins(Origins::Any);
@@ -105,6 +110,44 @@ async fn only_pages_of_loopback_names_may_call_unless_told_otherwise() {
         assert_eq!(theirs.handle(request()).await.status(), by_theirs, "{origin:?}");
         assert_eq!(any.handle(request()).await.status(), 200, "{origin:?}");
     }
+}
+
+#[tokio::test]
+async fn row_154_pages_of_every_origin_may_be_allowed() {
+    for origin in ["null", "http://evil.example", "file://localhost", "gibberish"] {
+        let request = || with(post(&ping()), "origin", &[origin]);
+        assert_eq!(service().handle(request()).await.status(), 403, "{origin}");
+        assert_eq!(service().origins(Origins::Any).handle(request()).await.status(), 200, "{origin}");
+    }
+}
+
+#[tokio::test]
+async fn row_156_the_check_of_the_origin_can_be_switched_off() {
+    let request = |name| with(post(&ping()), name, &["http://evil.example"]);
+    assert_eq!(service().validate_origin(true).handle(request("origin")).await.status(), 403);
+    assert_eq!(service().validate_origin(false).handle(request("origin")).await.status(), 200);
+    // What is switched off is that check and no other.
+    let request = || with(request("origin"), "host", &["evil.example"]);
+    assert_eq!(service().validate_origin(false).handle(request()).await.status(), 403);
+    assert_eq!(service().validate_origin(false).validate_host(false).handle(request()).await.status(), 200);
+}
+
+#[tokio::test]
+async fn row_152_a_reply_is_what_the_client_takes() {
+    let accepting = |accept: &str| with(post(&ping()), "accept", &[accept]);
+    for accept in ["application/json, text/event-stream", "*/*", "application/json", "application/*;q=0.1"] {
+        let response = service().handle(accepting(accept)).await;
+        assert_eq!(response.status(), 200, "{accept}");
+        assert_eq!(response.headers()["content-type"], "application/json", "{accept}");
+    }
+    for accept in ["text/html", "text/event-stream", "image/*"] {
+        assert_eq!(service().handle(accepting(accept)).await.status(), 406, "{accept}");
+    }
+    // A request that speaks before its answer is answered by a stream, if the client takes one.
+    let ended = Arc::new(Notify::new());
+    let server = Server::new("http", "1.0.0").state(ended).tools(tools![endless]).build().unwrap();
+    let response = server.http().handle(endless_call()).await;
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
 }
 
 #[tokio::test]
@@ -168,7 +211,7 @@ async fn what_is_not_a_json_post_is_turned_away() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_limit_is_refused() {
+async fn row_153_a_body_beyond_the_limit_is_refused() {
     let body = ping();
     let length = body.to_string().len();
     assert_eq!(service().max_body(length).handle(post(&body)).await.status(), 200);
@@ -213,12 +256,19 @@ async fn broken_messages_are_bad_requests_with_a_message() {
 }
 
 #[tokio::test]
-async fn it_mounts_in_a_web_application_at_any_path() {
-    let app = axum::Router::new().nest_service("/deep/mcp", service()).route_service("/flat", service());
+async fn row_151_it_mounts_in_a_web_application_at_any_path() {
+    let app = axum::Router::new()
+        .nest_service("/deep/mcp", with_sessions())
+        .route_service("/flat", with_sessions())
+        .route_service("/alone", service());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, app).await });
-    for path in ["/deep/mcp", "/flat"] {
+    for path in ["/deep/mcp", "/flat", "/alone"] {
+        let url = format!("http://{address}{path}");
+        let old =
+            Client::builder().protocol(ProtocolVersion::LATEST_HANDSHAKE).connect_http(&url).await.unwrap();
+        assert_eq!(old.call("add", json!({"a": 1, "b": 2})).await.unwrap().first_text(), Some("3"), "{path}");
         let client = Client::connect_http(&format!("http://{address}{path}")).await.unwrap();
         assert_eq!(
             client.call("add", json!({"a": 1, "b": 2})).await.unwrap().first_text(),

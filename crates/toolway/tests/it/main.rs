@@ -4,8 +4,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::items_after_statements, reason = "what a test needs stands where it is needed")]
 
+mod admission;
 mod arguments;
+mod batches;
 mod client;
+mod client_http;
 mod composition;
 mod handshake;
 mod http;
@@ -13,10 +16,13 @@ mod mistakes;
 mod pipe;
 mod progress;
 mod promises;
+mod raw_http;
 mod results;
 mod robust;
 mod rows;
+mod sessions;
 mod stateless;
 mod stdio;
+mod store;
 mod tasks;
 mod tools;

@@ -38,7 +38,7 @@ impl Talk {
         Self { writer, lines: BufReader::new(reader).lines(), task }
     }
 
-    async fn send(&mut self, frame: &[u8]) {
+    pub(crate) async fn send(&mut self, frame: &[u8]) {
         self.writer.write_all(frame).await.unwrap();
         self.writer.write_all(b"\n").await.unwrap();
     }

@@ -58,7 +58,7 @@ async fn a_token_that_is_none_does_not_break_the_call() {
             let reply = one_line(&server(), call(meta).to_string().as_bytes()).await;
             assert_eq!(reply["result"]["content"][0]["text"], "counted", "over a pipe: {token}: {reply}");
         }
-        let service = server().http();
+        let service = server().http().sessionless();
         let (status, reply) = read(service.handle(post(&call(&plain))).await).await;
         assert_eq!(
             (status.as_u16(), &reply["result"]["content"][0]["text"]),

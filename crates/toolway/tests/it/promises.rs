@@ -12,7 +12,7 @@ use toolway::capability::{ServerCapabilities, Settings};
 use toolway::client::News;
 use toolway::prelude::*;
 use toolway::server::{Arguments, CallFuture, Parameter, Scope, ToolHandler};
-use toolway::testing::{each_memory, each_session, each_wire};
+use toolway::testing::{each_session, each_wire};
 use toolway::types::{
     CacheScope, CallToolResult, LogLevel, Resource, ResourceTemplate, SubscriptionFilter, Tool,
 };
@@ -147,7 +147,7 @@ async fn a_capability_that_came_after_the_handshake_is_not_told_of() {
 async fn a_stream_of_changes_is_acknowledged_for_what_is_promised_and_carries_nothing_else() {
     let server = of_prompts();
     let streams = Mutex::new(0);
-    each_memory(&server, async |client| {
+    each_wire(&server, async |client| {
         if client.protocol_version().era() == Era::Handshake {
             return;
         }
@@ -538,7 +538,7 @@ fn posts(tool: &str) -> [http::Request<http_body_util::Full<bytes::Bytes>>; 2] {
 async fn values_that_a_web_application_attached_reach_the_handler() {
     struct User(&'static str);
     let who = ToolEntry::from_fn("who", |user: Extension<User>| async move { user.0 });
-    let service = Server::new("web", "1.0.0").tool(who).http().unwrap();
+    let service = Server::new("web", "1.0.0").tool(who).http().unwrap().sessionless();
     for mut request in posts("who") {
         request.extensions_mut().insert(Extensions::new().with(User("alice")));
         let (status, answer) = read(service.handle(request).await).await;
@@ -558,7 +558,7 @@ async fn headers_are_shown_by_name_only() {
         assert_eq!(headers.text("authorization"), Some("Bearer swordfish"));
         format!("{headers:?} {headers:#?}")
     });
-    let service = Server::new("web", "1.0.0").tool(show).http().unwrap();
+    let service = Server::new("web", "1.0.0").tool(show).http().unwrap().sessionless();
     for mut request in posts("show") {
         request.headers_mut().insert("authorization", "Bearer swordfish".parse().unwrap());
         let (_, answer) = read(service.handle(request).await).await;

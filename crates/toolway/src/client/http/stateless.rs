@@ -1,16 +1,47 @@
-//! Which headers does a stateless request carry? Those that mirror its body.
+//! What does a request carry that stands alone? Headers that mirror its body. A reply that breaks off is lost.
 
 use ::http::header::HeaderMap;
-use toolway_protocol::ProtocolVersion;
 use toolway_protocol::http::header::encode;
+use toolway_protocol::{Id, Message};
 
+use super::events::{Events, messages};
 use super::insert;
+use super::line::{Line, Reply};
 use crate::client::transport::Outgoing;
+use crate::error::Result;
 
-pub(super) fn dress(headers: &mut HeaderMap, version: ProtocolVersion, outgoing: &Outgoing) {
-    insert(headers, "mcp-protocol-version", version.as_str());
-    insert(headers, "mcp-method", outgoing.method.name());
+pub(super) async fn carry(line: &Line, outgoing: Outgoing) -> Result<Option<Message>> {
+    let response = line.post(dress(&outgoing), outgoing.frame).await?;
+    let Some(id) = outgoing.id else {
+        return line.accepted(response.status()).map(|()| None);
+    };
+    match line.reply(response).await? {
+        Reply::Whole(message) => Ok(Some(message)),
+        Reply::Stream(events) => read(line, events, &id).await.map(Some),
+    }
+}
+
+fn dress(outgoing: &Outgoing) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Some(version) = outgoing.version {
+        insert(&mut headers, "mcp-protocol-version", version.as_str());
+    }
+    insert(&mut headers, "mcp-method", outgoing.method.name());
     if let Some(name) = &outgoing.name {
-        insert(headers, "mcp-name", &encode(name));
+        insert(&mut headers, "mcp-name", &encode(name));
+    }
+    headers
+}
+
+/// Reads events until the reply comes. Ids of events mean nothing here: this era has no resuming.
+async fn read(line: &Line, mut events: Events, id: &Id) -> Result<Message> {
+    loop {
+        let event = events.next().await.map_err(|reason| line.broken(reason))?;
+        for message in messages(&event).map_err(|reason| line.broken(reason))? {
+            match message {
+                reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
+                other => line.deliver(&other),
+            }
+        }
     }
 }

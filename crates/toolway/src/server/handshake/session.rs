@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolway_protocol::era::handshake::Initialize;
+use toolway_protocol::era::handshake::{self as codec, Initialize};
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::meta::Key;
 use toolway_protocol::types::LogLevel;
@@ -23,8 +23,11 @@ pub(in crate::server) struct Session {
 }
 
 impl Session {
+    /// Until the client says otherwise it hears what may matter.
+    pub(in crate::server) const FIRST_LEVEL: LogLevel = LogLevel::Warning;
+
     /// The conversation that an `initialize` opens.
-    pub(super) fn open(
+    pub(in crate::server) fn open(
         version: ProtocolVersion,
         opening: Initialize,
         listener: Option<Arc<Listener>>,
@@ -38,16 +41,24 @@ impl Session {
     }
 
     fn with(peer: Peer, listener: Option<Arc<Listener>>) -> Self {
-        // Until the client says otherwise it hears what may matter.
-        Self { peer: Arc::new(peer), log_level: Arc::new(Level::new(LogLevel::Warning)), listener }
+        Self { peer: Arc::new(peer), log_level: Arc::new(Level::new(Self::FIRST_LEVEL)), listener }
     }
 
     pub(in crate::server) fn version(&self) -> ProtocolVersion {
         self.peer.version
     }
 
-    pub(super) fn set_log_level(&self, level: LogLevel) {
+    pub(in crate::server) fn set_log_level(&self, level: LogLevel) {
         self.log_level.set(level);
+    }
+
+    pub(in crate::server) fn log_level(&self) -> LogLevel {
+        self.log_level.get()
+    }
+
+    /// Whether streams begin with an event that can be come back to, and may be left by the server.
+    pub(in crate::server) fn has_primers(&self) -> bool {
+        codec::has_primers(self.version())
     }
 
     /// Who keeps the subscriptions. Without anybody, the method does not exist.

@@ -1,19 +1,16 @@
-//! What is in a reply? One message, or a stream of events that ends with it.
+//! What is in a reply? One message, or a stream of events.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use ::http::Response;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
-use ::http::{Response, StatusCode};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, Sleep};
-
-use crate::transport::sse;
 
 /// The body of a reply.
 #[derive(Debug)]
@@ -22,7 +19,7 @@ pub struct HttpBody(Kind);
 #[derive(Debug)]
 enum Kind {
     Whole(Option<Bytes>),
-    Events(Box<Events>),
+    Pieces(Pieces),
 }
 
 impl HttpBody {
@@ -47,94 +44,79 @@ impl Body for HttpBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.0 {
             Kind::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Kind::Events(events) => events.poll(cx).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes)))),
+            Kind::Pieces(pieces) => pieces.poll(cx).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Kind::Whole(None))
+        matches!(self.0, Kind::Whole(None) | Kind::Pieces(Pieces { work: None, .. }))
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Kind::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Kind::Events(_) => SizeHint::default(),
+            Kind::Pieces(_) => SizeHint::default(),
         }
     }
 }
 
 /// How long a stream may be silent before a comment shows that it is alive.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// The comment.
+pub(super) const ALIVE: &[u8] = b": alive\n\n";
 
-/// What a running request says, and its answer at the end. Dropping it ends the request.
-#[derive(Debug)]
-struct Events {
-    said: mpsc::Receiver<Vec<u8>>,
-    work: JoinHandle<Vec<u8>>,
-    /// What was said already when the stream began.
-    first: Option<Vec<u8>>,
-    is_done: bool,
-    silence: Pin<Box<Sleep>>,
+/// A body that is made while it is read: the work runs only when a piece is wanted, and is dropped with the body.
+struct Pieces {
+    slot: Slot,
+    work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl Events {
+type Slot = Arc<Mutex<Option<Bytes>>>;
+
+impl Pieces {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if self.is_done {
-            return Poll::Ready(None);
+        let Some(work) = &mut self.work else { return Poll::Ready(None) };
+        if work.as_mut().poll(cx).is_ready() {
+            self.work = None;
         }
-        if let Some(frame) = self.first.take() {
-            return Poll::Ready(Some(self.event(&frame)));
+        match (lock(&self.slot).take(), &self.work) {
+            (Some(piece), _) => Poll::Ready(Some(piece)),
+            (None, Some(_)) => Poll::Pending,
+            (None, None) => Poll::Ready(None),
         }
-        if let Poll::Ready(Some(frame)) = self.said.poll_recv(cx) {
-            return Poll::Ready(Some(self.event(&frame)));
-        }
-        if let Poll::Ready(answer) = Pin::new(&mut self.work).poll(cx) {
-            // What was said between the two looks comes before the answer.
-            let mut bytes = Vec::new();
-            while let Ok(frame) = self.said.try_recv() {
-                sse::write_message(&mut bytes, None, &frame);
-            }
-            // A panic outside of user code is ours; the stream ends without an answer.
-            if let Ok(frame) = answer {
-                sse::write_message(&mut bytes, None, &frame);
-            }
-            self.is_done = true;
-            return Poll::Ready((!bytes.is_empty()).then(|| bytes.into()));
-        }
-        ready!(self.silence.as_mut().poll(cx));
-        self.silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
-        Poll::Ready(Some(Bytes::from_static(b": alive\n\n")))
-    }
-
-    fn event(&mut self, frame: &[u8]) -> Bytes {
-        self.silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
-        let mut bytes = Vec::with_capacity(frame.len() + 32);
-        sse::write_message(&mut bytes, None, frame);
-        bytes.into()
     }
 }
 
-impl Drop for Events {
-    fn drop(&mut self) {
-        self.work.abort();
+impl fmt::Debug for Pieces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a stream")
     }
 }
 
-/// A stream of what `work` says from now on, beginning with `first`.
-pub(super) fn stream(
-    first: Vec<u8>,
-    said: mpsc::Receiver<Vec<u8>>,
-    work: impl Future<Output = Vec<u8>> + Send + 'static,
-) -> Response<HttpBody> {
-    let events = Events {
-        said,
-        work: tokio::spawn(work),
-        first: Some(first),
-        is_done: false,
-        silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)),
-    };
-    let mut response = Response::new(HttpBody(Kind::Events(Box::new(events))));
-    *response.status_mut() = StatusCode::OK;
+/// Takes the pieces of a body from whoever makes it.
+pub(super) struct Pen(Slot);
+
+impl Pen {
+    /// Hands over a piece, and comes back when the next one is wanted.
+    pub(super) async fn write(&self, piece: impl Into<Bytes>) {
+        *lock(&self.0) = Some(piece.into());
+        // Whoever polls takes the piece, and polls again when it wants more.
+        std::future::poll_fn(|_| if lock(&self.0).is_some() { Poll::Pending } else { Poll::Ready(()) }).await;
+    }
+}
+
+fn lock(slot: &Mutex<Option<Bytes>>) -> std::sync::MutexGuard<'_, Option<Bytes>> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A reply that is a stream of events, written by `work`.
+pub(super) fn event_stream<W>(work: impl FnOnce(Pen) -> W) -> Response<HttpBody>
+where
+    W: Future<Output = ()> + Send + 'static,
+{
+    let slot = Slot::default();
+    let work = Box::pin(work(Pen(slot.clone())));
+    let mut response = Response::new(HttpBody(Kind::Pieces(Pieces { slot, work: Some(work) })));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));

@@ -2,17 +2,19 @@
 
 use ::http::{Response, StatusCode};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
-use super::body::{HttpBody, stream};
+use super::body::{ALIVE, HttpBody, KEEP_ALIVE, Pen, event_stream};
 use super::reply;
-use crate::outbound::Outbound;
+use crate::outbound::{Outbound, Said};
 use crate::server::context::Arrival;
+use crate::transport::sse;
 
 /// How many notifications of one request may wait for a reader.
 const MAX_SAID: usize = 256;
 
 /// Runs the work of a request that may speak. It gets the way to its peer, and gives back a frame and a status; the status
-/// counts only if nothing was said before.
+/// counts only if nothing was said before. Whoever stops reading ends the work.
 pub(super) async fn exchange<W>(mut arrival: Arrival, start: impl FnOnce(Arrival) -> W) -> Response<HttpBody>
 where
     W: Future<Output = (Vec<u8>, StatusCode)> + Send + 'static,
@@ -31,4 +33,51 @@ where
     };
     // From here on the reader sets the pace, and a request must not depend on how its connection is polled.
     stream(first, said, async move { work.await.0 })
+}
+
+/// A stream of what `work` says from now on, beginning with `first`.
+fn stream(
+    first: Said,
+    mut said: mpsc::Receiver<Said>,
+    work: impl Future<Output = Vec<u8>> + Send + 'static,
+) -> Response<HttpBody> {
+    let mut work = Ended(tokio::spawn(work));
+    event_stream(move |pen| async move {
+        write(&pen, first).await;
+        loop {
+            tokio::select! {
+                biased;
+                Some(next) = said.recv() => write(&pen, next).await,
+                answer = &mut work.0 => {
+                    // What was said between the two looks comes before the answer.
+                    while let Ok(next) = said.try_recv() {
+                        write(&pen, next).await;
+                    }
+                    // A panic outside of user code is ours; the stream ends without an answer.
+                    if let Ok(frame) = answer {
+                        write(&pen, Said::Frame(frame)).await;
+                    }
+                    return;
+                }
+                () = tokio::time::sleep(KEEP_ALIVE) => pen.write(ALIVE).await,
+            }
+        }
+    })
+}
+
+async fn write(pen: &Pen, said: Said) {
+    if let Some(frame) = said.into_frame() {
+        let mut bytes = Vec::with_capacity(frame.len() + 32);
+        sse::write_message(&mut bytes, None, &frame);
+        pen.write(bytes).await;
+    }
+}
+
+/// Work that ends when nobody reads it any more.
+struct Ended(JoinHandle<Vec<u8>>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }

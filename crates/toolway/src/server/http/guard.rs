@@ -139,14 +139,21 @@ pub(super) fn is_json(content_type: Option<&HeaderValue>) -> bool {
 
 /// Whether the client takes JSON; one that says nothing takes everything.
 pub(super) fn takes_json(accept: &GetAll<'_, HeaderValue>) -> bool {
+    takes(accept, ["application/json", "application/*", "*/*"])
+}
+
+/// Whether the client takes a stream of events.
+pub(super) fn takes_events(accept: &GetAll<'_, HeaderValue>) -> bool {
+    takes(accept, ["text/event-stream", "text/*", "*/*"])
+}
+
+fn takes(accept: &GetAll<'_, HeaderValue>, fitting: [&str; 3]) -> bool {
     let mut said =
         accept.iter().filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(',')).peekable();
     said.peek().is_none()
         || said.any(|range| {
             let range = media_type(range);
-            ["application/json", "application/*", "*/*"]
-                .iter()
-                .any(|fitting| range.eq_ignore_ascii_case(fitting))
+            fitting.iter().any(|fitting| range.eq_ignore_ascii_case(fitting))
         })
 }
 

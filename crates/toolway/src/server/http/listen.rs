@@ -1,25 +1,25 @@
-//! How is the service put behind a socket?
+//! How is the service put behind a socket, and how does it stop?
 
-use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use ::http::{Request, Response, StatusCode};
+use ::http::header::{CONTENT_TYPE, HeaderValue};
+use ::http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use toolway_protocol::RpcError;
 
-use super::{HttpBody, HttpService, guard, refused};
+use super::{HttpBody, HttpService, Remote, protocol, refused, signal, socket};
 use crate::error::{Error, ErrorKind, Result};
 use crate::server::{Server, ServerBuilder};
 
 /// Where the server answers, when it has a socket of its own.
 const PATH: &str = "/mcp";
-/// How long a client may take to send the head of a request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// Where it says that it is there, for whoever watches over it.
+const HEALTH: &str = "/health";
 
 impl ServerBuilder {
     /// Builds the server and serves it over HTTP: see [`Server::serve_http`].
@@ -29,12 +29,19 @@ impl ServerBuilder {
 }
 
 impl Server {
-    /// Serves over HTTP at `http://ADDRESS/mcp`, until the future is dropped.
+    /// Serves over HTTP at `http://ADDRESS/mcp`, until the process is told to stop (Ctrl-C, or SIGTERM). Requests that run
+    /// then may finish, for ten seconds; a second signal ends it at once. `http://ADDRESS/health` says whether it is there.
+    ///
+    /// For another door (other names, limits, an existing socket, another way to stop) see [`http`](Self::http).
     pub async fn serve_http(&self, address: impl ToSocketAddrs) -> Result<()> {
         let listener = TcpListener::bind(address).await.map_err(|error| {
             Error::new(ErrorKind::Transport, "the address cannot be listened on").caused_by(error)
         })?;
-        self.http().serve(listener).await
+        let serving = self.http().serve_until(listener, signal::told_to_stop());
+        tokio::select! {
+            outcome = serving => outcome,
+            () = signal::told_twice() => Ok(()),
+        }
     }
 }
 
@@ -45,14 +52,43 @@ impl HttpService {
     ///
     /// Dropping the future closes every connection.
     pub async fn serve(self, listener: TcpListener) -> Result<()> {
+        self.serve_until(listener, std::future::pending()).await
+    }
+
+    /// Serves at `/mcp` on a socket that is already bound, until `told` is ready. Then nobody is let in any more, streams of
+    /// news end, and requests that run may finish, for as long as [`grace`](Self::grace) says.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Server::new("app", "1.0.0").build()?;
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// let (stop, told) = tokio::sync::oneshot::channel::<()>();
+    /// let serving = tokio::spawn(server.http().serve_until(listener, async { drop(told.await) }));
+    /// drop(stop);
+    /// serving.await??;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn serve_until(self, listener: TcpListener, told: impl Future<Output = ()>) -> Result<()> {
         let mut connections = JoinSet::new();
+        let places = Arc::new(Semaphore::new(self.settings.limits.connections));
+        tokio::pin!(told);
         loop {
             tokio::select! {
-                accepted = listener.accept() => match accepted {
-                    Ok((socket, _)) => {
-                        // Answers are small and complete; waiting to fill a packet only delays them.
-                        let _ = socket.set_nodelay(true);
-                        connections.spawn(self.clone().connection(socket));
+                biased;
+                () = &mut told => break,
+                Some(_) = connections.join_next(), if !connections.is_empty() => {}
+                // Nobody closes the semaphore.
+                (place, accepted) = accept(&listener, &places) => match accepted {
+                    Ok((socket, remote)) => {
+                        let service = self.clone();
+                        connections.spawn(async move {
+                            service.connection(socket, remote).await;
+                            drop(place);
+                        });
                     }
                     // Out of descriptors, or a client that left while it waited: neither ends the server.
                     Err(error) => {
@@ -60,34 +96,66 @@ impl HttpService {
                         tokio::time::sleep(Duration::from_millis(50)).await;
                     }
                 },
-                Some(_) = connections.join_next(), if !connections.is_empty() => {}
             }
         }
+        drop(listener);
+        let all = async { while connections.join_next().await.is_some() {} };
+        // Requests that nobody waits for may finish as well.
+        let both = async { tokio::join!(self.stop(), all) };
+        let _ = tokio::time::timeout(self.settings.limits.grace, both).await;
+        self.settings.state().sessions.stop();
+        connections.shutdown().await;
+        Ok(())
     }
 
-    async fn connection(self, socket: tokio::net::TcpStream) {
-        let service = service_fn(|request| async { Ok::<_, Infallible>(self.route(request).await) });
-        let outcome = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            .serve_connection(TokioIo::new(socket), service)
-            .await;
+    async fn connection(&self, socket: TcpStream, remote: SocketAddr) {
+        socket::prepare(&socket);
+        let outcome = protocol::converse(self, socket, remote).await;
         if let Err(error) = outcome {
             tracing::debug!(%error, "a connection ended early");
         }
     }
 
-    async fn route(&self, request: Request<Incoming>) -> Response<HttpBody> {
+    pub(super) async fn route(
+        &self,
+        mut request: Request<Incoming>,
+        remote: SocketAddr,
+    ) -> Response<HttpBody> {
         if request.uri().path() == PATH {
+            request.extensions_mut().insert(Remote(remote));
             return self.handle(request).await;
         }
         let (parts, _) = request.into_parts();
-        match guard::check(&parts, &self.settings.hosts, &self.settings.origins) {
-            Ok(()) => refused(
-                StatusCode::NOT_FOUND,
-                &RpcError::invalid_request("nothing is here; the endpoint is /mcp"),
-            ),
-            Err(refusal) => refused(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal)),
+        if let Some(refusal) = self.settings.refusal(&parts) {
+            return refusal;
         }
+        if parts.uri.path() == HEALTH && parts.method == Method::GET {
+            return self.health();
+        }
+        let error = RpcError::invalid_request(format!("nothing is here; the endpoint is {PATH}"));
+        refused(StatusCode::NOT_FOUND, &error)
     }
+
+    fn health(&self) -> Response<HttpBody> {
+        let (status, text) = if self.settings.state().closing.is_cancelled() {
+            (StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
+        } else {
+            (StatusCode::OK, "ok\n")
+        };
+        let mut response = Response::new(HttpBody::whole(text));
+        *response.status_mut() = status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        response
+    }
+}
+
+type Place = Option<tokio::sync::OwnedSemaphorePermit>;
+
+/// The next connection, when there is room for one.
+async fn accept(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> (Place, std::io::Result<(TcpStream, SocketAddr)>) {
+    let place = places.clone().acquire_owned().await.ok();
+    (place, listener.accept().await)
 }

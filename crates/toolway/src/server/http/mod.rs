@@ -3,121 +3,60 @@
 //! | file | question |
 //! |---|---|
 //! | `mod.rs` | How does a request find its era? |
+//! | `service.rs` | How is the door described, and what does it keep? |
+//! | `limits.rs` | How much may a peer take? |
 //! | `guard.rs` | May this request come in at all? |
 //! | `body.rs`, `exchange.rs` | What is in a reply: a message, or a stream that ends with it? |
-//! | `stateless.rs`, `handshake.rs` | How does each era answer a POST? |
-//! | `listen.rs` | How is the service put behind a socket? |
+//! | `stateless.rs`, `handshake/` | How does each era answer? |
+//! | `listen.rs` | How is the service put behind a socket, and how does it stop? |
+//! | `h1.rs`, `h2c.rs` | How is HTTP spoken on a socket? |
+//! | `socket.rs`, `signal.rs` | What does the system have to do for it? |
 
 mod body;
 mod exchange;
 mod guard;
 mod handshake;
+mod limits;
 mod listen;
+#[path = "h1.rs"]
+mod protocol;
+mod service;
+mod signal;
+mod socket;
 mod stateless;
 
-use std::convert::Infallible;
-use std::fmt;
-use std::pin::Pin;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use ::http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use ::http::header::{
+    ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use ::http::request::Parts;
 use ::http::{Method as HttpMethod, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::sync::Semaphore;
+use tokio::sync::OwnedSemaphorePermit;
 use toolway_protocol::era::{Claim, Door, classify};
 use toolway_protocol::http::header::{Mirrored, MirroredHeaders};
 use toolway_protocol::jsonrpc::{Incoming, Rejected, parse, write_error};
-use toolway_protocol::{Message, RpcError};
+use toolway_protocol::{Message, Method, RpcError};
 
 pub use body::HttpBody;
 pub use guard::{Hosts, Origins};
+pub use service::HttpService;
 
+use self::service::{Settings, State};
+use super::admit::{Admitted, Connecting, Refuse};
 use super::context::Arrival;
-use super::{Server, ServerBuilder};
+use super::extract::Principal;
+use super::failure::busy;
 use crate::error::Result;
+use crate::extensions::Extensions;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-impl Server {
-    /// This server as a tower service, to mount at any path of a web application, or to
-    /// [`serve`](HttpService::serve) on a socket of its own.
-    ///
-    /// ```
-    /// # use toolway::prelude::*;
-    /// # let server = Server::new("app", "1.0.0").build()?;
-    /// let service = server.http().hosts(["app.example"]).origins(["https://app.example"]);
-    /// # Ok::<(), toolway::Error>(())
-    /// ```
-    pub fn http(&self) -> HttpService {
-        HttpService {
-            settings: Arc::new(Settings {
-                server: self.clone(),
-                hosts: Hosts::default(),
-                origins: Origins::default(),
-                max_body: self.inner.max_frame,
-                listens: Arc::new(Semaphore::new(MAX_LISTENS)),
-            }),
-        }
-    }
-}
-
-impl ServerBuilder {
-    /// Builds the server and makes it a tower service: see [`Server::http`].
-    pub fn http(self) -> Result<HttpService> {
-        Ok(self.build()?.http())
-    }
-}
-
-/// A server that answers HTTP requests.
-///
-/// By default it answers only requests that come to this machine by a loopback name (`localhost`,
-/// `127.0.0.1`, `[::1]`) and, if a browser sends them, from a page of such a name: any web page can make a
-/// browser send requests to servers on the user's machine, and this is what stops them.
-#[derive(Clone)]
-pub struct HttpService {
-    settings: Arc<Settings>,
-}
-
-#[derive(Clone)]
-struct Settings {
-    server: Server,
-    hosts: Hosts,
-    origins: Origins,
-    max_body: usize,
-    /// Room for streams of changes.
-    listens: Arc<Semaphore>,
-}
-
-/// How many streams of changes may be open.
-const MAX_LISTENS: usize = 10_000;
-
 impl HttpService {
-    /// The names by which the server may be reached, besides the loopback names.
-    pub fn hosts(mut self, hosts: impl Into<Hosts>) -> Self {
-        self.edit().hosts = hosts.into();
-        self
-    }
-
-    /// The origins of web pages that may talk to the server, besides those of loopback names.
-    pub fn origins(mut self, origins: impl Into<Origins>) -> Self {
-        self.edit().origins = origins.into();
-        self
-    }
-
-    /// The longest body that is accepted, in bytes.
-    pub fn max_body(mut self, bytes: usize) -> Self {
-        self.edit().max_body = bytes;
-        self
-    }
-
-    fn edit(&mut self) -> &mut Settings {
-        Arc::make_mut(&mut self.settings)
-    }
-
     /// Answers one request, in the task of the caller.
     ///
     /// A web application that has values for the handlers of this request puts an [`Extensions`](crate::Extensions) into
@@ -128,73 +67,185 @@ impl HttpService {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
-        let settings = &*self.settings;
         let (parts, body) = request.into_parts();
-        if let Err(refusal) = guard::check(&parts, &settings.hosts, &settings.origins) {
-            return refused(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal));
+        if let Some(refusal) = self.settings.refusal(&parts) {
+            return refusal;
         }
-        if parts.method != HttpMethod::POST {
-            let error = RpcError::invalid_request("this endpoint takes POST");
-            let mut response = refused(StatusCode::METHOD_NOT_ALLOWED, &error);
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
-            return response;
-        }
-        if !guard::is_json(parts.headers.get(CONTENT_TYPE)) {
-            let error = RpcError::invalid_request("the Content-Type must be application/json");
-            return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error);
-        }
-        if !guard::takes_json(&parts.headers.get_all(ACCEPT)) {
-            let error = RpcError::invalid_request(
-                "the Accept header must allow application/json and text/event-stream",
-            );
-            return refused(StatusCode::NOT_ACCEPTABLE, &error);
-        }
-        let frame = match read(body, settings.max_body).await {
-            Ok(frame) => frame,
+        let visit = match Visit::admit(&self.settings, parts).await {
+            Ok(visit) => visit,
             Err(refusal) => return refusal,
         };
-        self.post(parts, frame).await
-    }
-
-    async fn post(&self, parts: Parts, frame: Bytes) -> Response<HttpBody> {
-        let headers = &parts.headers;
-        let server = &self.settings.server;
-        let message = match parse(&frame, server.inner.limits) {
-            Ok(Incoming::One(message)) => message,
-            Ok(Incoming::Batch(_)) => {
-                return refused(
-                    StatusCode::BAD_REQUEST,
-                    &RpcError::invalid_request("batches are not accepted"),
-                );
-            }
-            Err(Rejected { id, error }) => return failed(StatusCode::BAD_REQUEST, id.as_ref(), &error),
-        };
-        let mirrored = MirroredHeaders {
-            protocol_version: mirrored(headers, &PROTOCOL_VERSION),
-            method: mirrored(headers, &MCP_METHOD),
-            name: mirrored(headers, &MCP_NAME),
-        };
-        match classify(&message, Door::Http(&mirrored)) {
-            Ok(Claim::Stateless(envelope)) => {
-                stateless::post(server, message, envelope, arrival(&self.settings, parts)).await
-            }
-            Ok(Claim::Handshake(version)) => {
-                handshake::post(server, message, version, arrival(&self.settings, parts)).await
-            }
-            Err(error) => failed(StatusCode::BAD_REQUEST, message_id(&message), &error),
+        match visit.parts.method {
+            HttpMethod::POST => match visit.read(body).await {
+                Ok(frame) => visit.post(frame).await,
+                Err(refusal) => refusal,
+            },
+            HttpMethod::GET => handshake::get(visit).await,
+            HttpMethod::DELETE => handshake::delete(visit).await,
+            _ => visit.not_allowed(),
         }
     }
 }
 
-/// What handlers may ask for about the HTTP request.
-fn arrival(settings: &Settings, parts: Parts) -> Arrival {
-    let Parts { headers, mut extensions, .. } = parts;
-    Arrival {
-        headers: Some(Arc::new(headers)),
-        extensions: extensions.remove().unwrap_or_default(),
-        listens: Some(settings.listens.clone()),
-        ..Arrival::default()
+/// The address that a request came from. [`HttpService::serve`] puts it into the extensions of each request; an application
+/// that mounts the service and knows the address can do the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remote(pub SocketAddr);
+
+/// A request that was let in.
+struct Visit<'s> {
+    settings: &'s Settings,
+    state: &'s State,
+    parts: Parts,
+    admitted: Admitted,
+}
+
+impl<'s> Visit<'s> {
+    async fn admit(settings: &'s Settings, mut parts: Parts) -> Result<Self, Response<HttpBody>> {
+        let state = settings.state();
+        if state.closing.is_cancelled() {
+            return Err(unavailable(None, &busy("the server is about to stop")));
+        }
+        let extensions: Extensions = parts.extensions.remove().unwrap_or_default();
+        let mut admitted = if settings.server.has_admission() {
+            let connecting = connecting(&parts);
+            settings.server.admit(connecting, extensions).await.map_err(|refuse| turned_away(&refuse))?
+        } else {
+            Admitted { principal: None, extensions }
+        };
+        // An application that has found out who calls says so.
+        if admitted.principal.is_none() {
+            admitted.principal = admitted.extensions.get::<Principal>().as_deref().cloned();
+        }
+        Ok(Self { settings, state, parts, admitted })
     }
+
+    /// Reads the body of a POST.
+    async fn read<B>(&self, body: B) -> Result<Bytes, Response<HttpBody>>
+    where
+        B: Body + Send,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        let headers = &self.parts.headers;
+        if !guard::is_json(headers.get(CONTENT_TYPE)) {
+            let error = RpcError::invalid_request("the Content-Type must be application/json");
+            return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error));
+        }
+        if !guard::takes_json(&headers.get_all(ACCEPT)) {
+            let error = RpcError::invalid_request(
+                "the Accept header must allow application/json and text/event-stream",
+            );
+            return Err(refused(StatusCode::NOT_ACCEPTABLE, &error));
+        }
+        let limits = &self.settings.limits;
+        match tokio::time::timeout(limits.body_timeout, read(body, limits.body)).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                let error = RpcError::invalid_request("the body took too long to come");
+                Err(refused(StatusCode::REQUEST_TIMEOUT, &error))
+            }
+        }
+    }
+
+    async fn post(self, frame: Bytes) -> Response<HttpBody> {
+        if let Some(taken) = handshake::post_to_pipe(&self, &frame).await {
+            return taken;
+        }
+        let message = match parse(&frame, self.settings.server.inner.limits) {
+            Ok(Incoming::One(message)) => message,
+            Ok(Incoming::Batch(messages)) => return handshake::post_batch(self, messages).await,
+            Err(Rejected { id, error }) => return failed(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+        };
+        match classify(&message, Door::Http(&mirrored_headers(&self.parts.headers))) {
+            Ok(Claim::Stateless(envelope)) => stateless::post(self, message, envelope).await,
+            Ok(Claim::Handshake(version)) => handshake::post(self, message, version).await,
+            Err(error) => failed(StatusCode::BAD_REQUEST, message_id(&message), &error),
+        }
+    }
+
+    /// Who the request comes from, if that is known.
+    fn owner(&self) -> Option<&str> {
+        self.admitted.principal.as_ref().map(Principal::as_str)
+    }
+
+    /// Against whose share of sessions it counts.
+    fn peer(&self) -> Option<String> {
+        let remote = self.parts.extensions.get::<Remote>();
+        match (self.owner(), remote) {
+            (Some(owner), _) => Some(format!("principal {owner}")),
+            (None, Some(Remote(address))) => Some(format!("address {}", address.ip())),
+            (None, None) => None,
+        }
+    }
+
+    /// Whether the reply may be a stream.
+    fn takes_events(&self) -> bool {
+        guard::takes_events(&self.parts.headers.get_all(ACCEPT))
+    }
+
+    /// A place among the requests that run. What is answered at once needs none.
+    fn place(&self, method: &Method) -> Result<Option<OwnedSemaphorePermit>, RpcError> {
+        match method {
+            Method::Ping | Method::Initialize | Method::Discover | Method::Listen => Ok(None),
+            _ => self.state.place().map(Some),
+        }
+    }
+
+    /// What handlers may ask for about the HTTP request.
+    fn arrival(self) -> Arrival {
+        let Admitted { principal, extensions } = self.admitted;
+        Arrival {
+            headers: Some(Arc::new(self.parts.headers)),
+            extensions,
+            principal,
+            listens: Some(self.state.streams.clone()),
+            closing: Some(self.state.closing.clone()),
+            ..Arrival::default()
+        }
+    }
+
+    /// The same, when there is more than one message.
+    fn arrival_again(&self) -> Arrival {
+        let Admitted { principal, extensions } = self.admitted.clone();
+        Arrival {
+            headers: Some(Arc::new(self.parts.headers.clone())),
+            extensions,
+            principal,
+            ..Arrival::default()
+        }
+    }
+
+    fn not_allowed(&self) -> Response<HttpBody> {
+        let methods = match (self.settings.is_sessionless, self.settings.has_legacy_sse) {
+            (true, false) => "POST",
+            (true, true) => "GET, POST",
+            (false, _) => "GET, POST, DELETE",
+        };
+        let error = RpcError::invalid_request(format!("this endpoint takes {methods}"));
+        let mut response = refused(StatusCode::METHOD_NOT_ALLOWED, &error);
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+        response
+    }
+}
+
+/// What is known about a request before anything of it is looked at.
+fn connecting(parts: &Parts) -> Connecting {
+    Connecting::over_http(
+        Arc::new(parts.headers.clone()),
+        parts.uri.query(),
+        handshake::session_id(&parts.headers).map(str::to_owned),
+        parts.extensions.get::<Remote>().map(|Remote(address)| *address),
+    )
+}
+
+fn turned_away(refuse: &Refuse) -> Response<HttpBody> {
+    let status = StatusCode::from_u16(refuse.status()).unwrap_or(StatusCode::FORBIDDEN);
+    let mut response = refused(status, &refuse.error());
+    if let Some(challenge) = refuse.challenge().and_then(|text| HeaderValue::from_str(&text).ok()) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
 }
 
 fn message_id(message: &Message) -> Option<&toolway_protocol::Id> {
@@ -207,6 +258,14 @@ fn message_id(message: &Message) -> Option<&toolway_protocol::Id> {
 static PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 static MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 static MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+fn mirrored_headers(headers: &HeaderMap) -> MirroredHeaders<'_> {
+    MirroredHeaders {
+        protocol_version: mirrored(headers, &PROTOCOL_VERSION),
+        method: mirrored(headers, &MCP_METHOD),
+        name: mirrored(headers, &MCP_NAME),
+    }
+}
 
 fn mirrored<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Mirrored<'h> {
     Mirrored::from_lines(headers.get_all(name).iter().map(HeaderValue::as_bytes))
@@ -257,39 +316,14 @@ fn failed(status: StatusCode, id: Option<&toolway_protocol::Id>, error: &RpcErro
     reply(status, frame)
 }
 
+/// There is no room now; later there may be.
+fn unavailable(id: Option<&toolway_protocol::Id>, error: &RpcError) -> Response<HttpBody> {
+    let mut response = failed(StatusCode::SERVICE_UNAVAILABLE, id, error);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
 /// An error about a request whose message nobody looked at.
 fn refused(status: StatusCode, error: &RpcError) -> Response<HttpBody> {
     failed(status, None, error)
-}
-
-impl<B> tower_service::Service<Request<B>> for HttpService
-where
-    B: Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
-{
-    type Response = Response<HttpBody>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let service = self.clone();
-        Box::pin(async move { Ok(service.handle(request).await) })
-    }
-}
-
-impl fmt::Debug for HttpService {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { server, hosts, origins, max_body, .. } = &*self.settings;
-        f.debug_struct("HttpService")
-            .field("server", server)
-            .field("hosts", hosts)
-            .field("origins", origins)
-            .field("max_body", max_body)
-            .finish_non_exhaustive()
-    }
 }

@@ -15,38 +15,42 @@ use toolway_protocol::meta::Key;
 use toolway_protocol::{Message, Method, RpcError};
 
 use super::exchange::exchange;
-use super::{HttpBody, accepted, failed, reply};
-use crate::server::context::Arrival;
+use super::{HttpBody, Visit, accepted, failed, reply, unavailable};
 use crate::server::{Server, stateless};
 
 pub(super) async fn post(
-    server: &Server,
+    visit: Visit<'_>,
     message: Message,
     envelope: Option<Envelope>,
-    arrival: Arrival,
 ) -> Response<HttpBody> {
+    let server = &visit.settings.server;
     let (id, method, params, envelope) = match (message, envelope) {
         (Message::Request { id, method, params }, Some(envelope)) => (id, method, params, envelope),
         (Message::Notification { method, params }, envelope) => {
             // Nothing in the protocol acts on a notification that is posted in this era; the application may.
-            stateless::hear(server, &method, &params, envelope, arrival).await;
+            stateless::hear(server, &method, &params, envelope, visit.arrival()).await;
             return accepted();
         }
         _ => return accepted(),
     };
-    if let Err(error) = check_param_headers(server, &method, &params, arrival.headers.as_deref()) {
+    if let Err(error) = check_param_headers(server, &method, &params, &visit.parts.headers) {
         return failed(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
+    let place = match visit.place(&method) {
+        Ok(place) => place,
+        Err(error) => return unavailable(Some(&id), &error),
+    };
     // Only a request that asked for progress, for the log or for changes can be spoken to before its answer.
     let may_speak = params.reserved(Key::ProgressToken).is_some()
         || envelope.log_level.is_some()
         || method == Method::Listen;
-    if !may_speak {
-        let (frame, error) = stateless::serve(server, &id, &method, &params, envelope, arrival).await;
+    if !may_speak || !visit.takes_events() {
+        let (frame, error) = stateless::serve(server, &id, &method, &params, envelope, visit.arrival()).await;
         return reply(shown(error), frame);
     }
     let server = server.clone();
-    exchange(arrival, |arrival| async move {
+    exchange(visit.arrival(), |arrival| async move {
+        let _place = place;
         let (frame, error) = stateless::serve(&server, &id, &method, &params, envelope, arrival).await;
         (frame, shown(error))
     })
@@ -58,9 +62,11 @@ fn check_param_headers(
     server: &Server,
     method: &Method,
     params: &Params,
-    headers: Option<&HeaderMap>,
+    headers: &HeaderMap,
 ) -> Result<(), RpcError> {
-    let (Method::CallTool, Some(headers)) = (method, headers) else { return Ok(()) };
+    if *method != Method::CallTool {
+        return Ok(());
+    }
     let snapshot = server.inner.registry.load();
     let Some(tool) = params.name()?.and_then(|name| snapshot.tool(&name)) else { return Ok(()) };
     if tool.param_headers().is_empty() {

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use toolway::Notification;
 use toolway::client::News;
 use toolway::prelude::*;
-use toolway::testing::{each_memory, each_session, each_wire};
+use toolway::testing::{each_session, each_wire};
 use toolway::types::{LogLevel, LogMessage};
 
 /// What has come to the log so far. Messages come before the answer of the call that they belong to.
@@ -199,7 +199,7 @@ async fn heard(client: &Client) -> Vec<&'static str> {
 
 #[tokio::test]
 async fn row_081_there_are_eight_levels() {
-    each_memory(&talkative(), async |client| {
+    each_wire(&talkative(), async |client| {
         client.set_log_level(LogLevel::Debug).await.unwrap();
         for tool in ["say_everything", "write_everything"] {
             let mut news = client.news();
@@ -241,7 +241,7 @@ async fn row_082_warnings_are_heard_until_the_client_says_otherwise() {
         assert_eq!(heard(&client).await, usual);
     })
     .await;
-    each_memory(&talkative(), async |client| {
+    each_wire(&talkative(), async |client| {
         for (level, first) in LogLevel::ALL.into_iter().zip(0..) {
             client.set_log_level(level).await.unwrap();
             assert_eq!(heard(&client).await, LEVELS[first..], "from {level:?}");

@@ -1,0 +1,88 @@
+//! Several messages in one frame: who may send that, and what may be among them?
+
+use std::collections::HashSet;
+
+use super::handshake::has_batches;
+use crate::jsonrpc::{Id, Message, Rejected, RpcError};
+use crate::meta::Key;
+use crate::method::Method;
+use crate::version::ProtocolVersion;
+
+/// Judges the messages of a batch in a conversation of this revision: what each of them is, in the same order. How many
+/// there may be was settled when the frame was read.
+///
+/// An `initialize`, a message that speaks for itself (the stateless era has no batches), and an id that the same batch
+/// has used before are refused for themselves; notifications that may not be there are left out, because nobody is told.
+///
+/// # Errors
+///
+/// The revision has no batches: one answer, without an id, to all of it.
+///
+/// ```
+/// use toolway_protocol::ProtocolVersion;
+/// use toolway_protocol::era::batch;
+/// use toolway_protocol::json::Limits;
+/// use toolway_protocol::jsonrpc::{Incoming, parse};
+///
+/// let frame = br#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"initialize"}]"#;
+/// let judge = |version| match parse(&frame[..].into(), Limits::default()) {
+///     Ok(Incoming::Batch(messages)) => batch::judge(version, messages),
+///     _ => panic!(),
+/// };
+/// let messages = judge(ProtocolVersion::V2025_03_26).unwrap();
+/// assert!(messages[0].is_ok());
+/// assert_eq!(messages[1].as_ref().unwrap_err().id, Some(2.into()));
+/// assert!(judge(ProtocolVersion::V2025_06_18).unwrap_err().message.contains("2025-03-26"));
+/// ```
+pub fn judge(
+    version: ProtocolVersion,
+    messages: Vec<Result<Message, Rejected>>,
+) -> Result<Vec<Result<Message, Rejected>>, RpcError> {
+    if !has_batches(version) {
+        return Err(refused());
+    }
+    let mut ids = HashSet::new();
+    Ok(messages.into_iter().filter_map(|message| judge_one(message, &mut ids)).collect())
+}
+
+/// What a batch is told where there are none.
+///
+/// ```
+/// assert_eq!(toolway_protocol::era::batch::refused().code.0, -32600);
+/// ```
+pub fn refused() -> RpcError {
+    let version = ProtocolVersion::V2025_03_26;
+    RpcError::invalid_request(format!(
+        "only conversations in {version} have batches: send one message at a time"
+    ))
+}
+
+fn judge_one(message: Result<Message, Rejected>, ids: &mut HashSet<Id>) -> Option<Result<Message, Rejected>> {
+    let id = match &message {
+        Ok(Message::Request { id, .. }) | Err(Rejected { id: Some(id), .. }) => Some(id.clone()),
+        _ => None,
+    };
+    if let Some(twice) = id.as_ref().filter(|id| !ids.insert((*id).clone())) {
+        let error = RpcError::invalid_request("another request of this batch has the same id");
+        return Some(Err(Rejected { id: Some(twice.clone()), error }));
+    }
+    let Ok(message) = message else { return Some(message) };
+    match misplaced(&message) {
+        None => Some(Ok(message)),
+        Some(what) => id.map(|id| {
+            let error = RpcError::invalid_request(format!("{what} cannot be part of a batch"));
+            Err(Rejected { id: Some(id), error })
+        }),
+    }
+}
+
+fn misplaced(message: &Message) -> Option<&'static str> {
+    let speaks_for_itself = |params: &crate::jsonrpc::Params| params.reserved(Key::ProtocolVersion).is_some();
+    match message {
+        Message::Request { method: Method::Initialize, .. } => Some("`initialize`"),
+        _ if message.params().is_some_and(speaks_for_itself) => {
+            Some("a message that names its own protocol version")
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,73 @@
+//! Which messages does a stream of events hold?
+
+use ::http::Response;
+use ::http::header::CONTENT_TYPE;
+use http_body_util::BodyExt;
+use hyper::body::Incoming as HyperBody;
+use toolway_protocol::Message;
+use toolway_protocol::json::Limits;
+use toolway_protocol::jsonrpc::{Incoming, parse};
+
+use super::line::MAX_REPLY;
+use crate::transport::sse::{Event, Parser};
+
+/// The events of one response, in order.
+pub(super) struct Events {
+    body: HyperBody,
+    parser: Parser,
+}
+
+/// Why there is no next event, or nothing in it.
+#[derive(Debug)]
+pub(super) enum Break {
+    /// The stream is over.
+    End,
+    /// The connection is gone.
+    Connection(hyper::Error),
+    /// The event is longer than what is read.
+    TooLong,
+    /// The event holds something else.
+    NoMessage,
+}
+
+impl Events {
+    pub(super) fn of(response: Response<HyperBody>) -> Self {
+        Self { body: response.into_body(), parser: Parser::new(MAX_REPLY) }
+    }
+
+    /// The next whole event. One that is cut off by the end was none.
+    pub(super) async fn next(&mut self) -> Result<Event, Break> {
+        loop {
+            if let Some(event) = self.parser.next_event().map_err(|_| Break::TooLong)? {
+                return Ok(event);
+            }
+            let frame = self.body.frame().await.ok_or(Break::End)?.map_err(Break::Connection)?;
+            if let Some(chunk) = frame.data_ref() {
+                self.parser.push(chunk);
+            }
+        }
+    }
+}
+
+/// What an event says: nothing, when it only carries an id or is of a kind that is not ours. One revision has several
+/// messages in an event.
+pub(super) fn messages(event: &Event) -> Result<Vec<Message>, Break> {
+    if event.data.is_empty() || event.event.as_deref().is_some_and(|kind| kind != "message") {
+        return Ok(Vec::new());
+    }
+    match parse(&event.data, Limits::default()) {
+        Ok(Incoming::One(message)) => Ok(vec![message]),
+        Ok(Incoming::Batch(messages)) => Ok(messages.into_iter().flatten().collect()),
+        Err(_) => Err(Break::NoMessage),
+    }
+}
+
+pub(super) fn is_events(response: &Response<HyperBody>) -> bool {
+    media_type(response).as_deref() == Some("text/event-stream")
+}
+
+/// The type of a body, without its parameters.
+pub(super) fn media_type(response: &Response<HyperBody>) -> Option<String> {
+    let value = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}

@@ -1,0 +1,148 @@
+//! Where was a stream when it ended, and when may it be asked for again?
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use ::http::header::HeaderValue;
+
+use crate::transport::sse::Event;
+
+/// What is waited before a stream is asked for again, when its server does not say.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+
+/// The longest wait that we choose ourselves.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// The longest wait that a server may choose: somebody may be waiting for the reply.
+const MAX_RETRY: Duration = Duration::from_mins(5);
+
+/// The longest id that is repeated to the server.
+const MAX_ID: usize = 4 << 10;
+
+/// How far one stream was read.
+#[derive(Debug, Default)]
+pub(super) struct Cursor {
+    last_id: Option<HeaderValue>,
+    retry: Option<Duration>,
+    /// How often the stream was asked for since it last said something.
+    fruitless: u32,
+    /// Nothing with an id has come since it was asked for again.
+    resumed: bool,
+}
+
+impl Cursor {
+    /// Takes note of an event. `false` for one that was seen already: a stream goes on *after* the id it is given, but
+    /// not every server counts so.
+    pub(super) fn note(&mut self, event: &Event) -> bool {
+        if let Some(retry) = event.retry {
+            self.retry = Some(Duration::from_millis(retry).min(MAX_RETRY));
+        }
+        if let Some(id) = &event.id {
+            // An empty id takes back the one before; one that fits no header cannot be repeated.
+            let id = HeaderValue::from_bytes(id.as_bytes()).ok();
+            let id = id.filter(|id| !id.is_empty() && id.len() <= MAX_ID);
+            if std::mem::take(&mut self.resumed) && id.is_some() && id == self.last_id {
+                return false;
+            }
+            self.last_id = id;
+        }
+        // To be told to wait is nothing new.
+        if event.id.is_some() || !event.data.is_empty() {
+            self.fruitless = 0;
+        }
+        true
+    }
+
+    /// Whether the server can tell where the stream was.
+    pub(super) fn is_resumable(&self) -> bool {
+        self.last_id.is_some()
+    }
+
+    /// Forgets where the stream was.
+    pub(super) fn forget(&mut self) {
+        self.last_id = None;
+    }
+
+    /// Begins another attempt: after which event?
+    pub(super) fn begin(&mut self) -> Option<HeaderValue> {
+        self.fruitless = self.fruitless.saturating_add(1);
+        self.resumed = self.last_id.is_some();
+        self.last_id.clone()
+    }
+
+    pub(super) fn fruitless(&self) -> u32 {
+        self.fruitless
+    }
+
+    /// How long to wait before the next attempt. Never shorter than the server asked for; the more attempts bring
+    /// nothing, the longer it may be, and never the same for two clients that lost the same server.
+    pub(super) fn wait(&self) -> Duration {
+        if self.fruitless == 0 {
+            return self.retry.unwrap_or(FIRST_WAIT);
+        }
+        let ceiling = FIRST_WAIT.saturating_mul(1 << self.fruitless.min(5)).min(MAX_WAIT);
+        ceiling.mul_f64(chance()).max(self.retry.unwrap_or_default())
+    }
+}
+
+/// A number from 0 to 1. The standard library's hasher is seeded at random, which is chance enough to spread load.
+fn chance() -> f64 {
+    let [low, high, ..] = RandomState::new().hash_one(()).to_le_bytes();
+    f64::from(u16::from_le_bytes([low, high])) / f64::from(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(id: Option<&str>, retry: Option<u64>) -> Event {
+        Event { id: id.map(str::to_owned), retry, ..Event::default() }
+    }
+
+    #[test]
+    fn a_stream_goes_on_after_the_last_id_that_was_seen() {
+        let mut cursor = Cursor::default();
+        assert!(!cursor.is_resumable());
+        for id in [Some("a"), None, Some("b"), None] {
+            assert!(cursor.note(&event(id, None)));
+        }
+        assert_eq!(cursor.begin().expect("an id"), "b");
+        assert!(!cursor.note(&event(Some("b"), None)), "it comes a second time");
+        assert_eq!(cursor.fruitless(), 1, "and is no progress");
+        assert!(cursor.note(&event(Some("c"), None)));
+        assert!(cursor.note(&event(Some("c"), None)), "only right after resuming");
+        assert_eq!(cursor.fruitless(), 0);
+    }
+
+    #[test]
+    fn an_id_that_cannot_be_repeated_is_none() {
+        for id in ["", "a\u{7}b", &"x".repeat(MAX_ID + 1)] {
+            let mut cursor = Cursor::default();
+            cursor.note(&event(Some("a"), None));
+            cursor.note(&event(Some(id), None));
+            assert!(!cursor.is_resumable(), "{id:?}");
+        }
+    }
+
+    #[test]
+    fn the_wait_is_what_the_server_says_and_grows_when_nothing_comes() {
+        let mut cursor = Cursor::default();
+        assert_eq!(cursor.wait(), FIRST_WAIT);
+        cursor.note(&event(None, Some(20)));
+        assert_eq!(cursor.wait(), Duration::from_millis(20));
+        cursor.note(&event(None, Some(u64::MAX)));
+        assert_eq!(cursor.wait(), MAX_RETRY);
+        cursor.note(&event(None, Some(7_000)));
+        for attempt in 1..100 {
+            cursor.begin();
+            assert!(cursor.note(&event(None, Some(7_000))));
+            assert_eq!(cursor.fruitless(), attempt, "to be told to wait is no progress");
+            let ceiling = MAX_WAIT.min(FIRST_WAIT * (1 << attempt.min(5)));
+            let wait = cursor.wait();
+            assert!(
+                wait >= Duration::from_secs(7) && wait <= ceiling.max(Duration::from_secs(7)),
+                "{wait:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! How is heard what the server says unasked? On a stream of its own, which is asked for as long as the client lives.
+
+use std::sync::Arc;
+
+use ::http::StatusCode;
+use tokio::time::sleep;
+
+use super::cursor::Cursor;
+use super::{Conversation, Opened};
+use crate::client::http::events::{Break, Events, messages};
+
+/// Hears the server until it offers no such stream; whoever starts this ends it with the client. What is said while no
+/// stream is there is kept by the server, so nothing waits for the first one.
+pub(super) async fn listen(conversation: Arc<Conversation>) {
+    let mut cursor = Cursor::default();
+    loop {
+        match conversation.open(&mut cursor).await {
+            Opened::Stream(events) => match hear(&conversation, events, &mut cursor).await {
+                // Asked again, the server would say it again.
+                Break::TooLong => {
+                    tracing::warn!("the server's stream holds an event that is too long; it is not read on");
+                    return;
+                }
+                reason => tracing::debug!(?reason, "the server's stream broke off"),
+            },
+            Opened::Refused(StatusCode::BAD_REQUEST) if cursor.is_resumable() => {
+                cursor.forget();
+                continue;
+            }
+            // The usual one is 405: not every server has something to say.
+            Opened::Refused(status) => {
+                tracing::debug!(%status, "the server offers no stream");
+                return;
+            }
+            Opened::Failed(error) => tracing::debug!(%error, "the server's stream could not be opened"),
+        }
+        sleep(cursor.wait()).await;
+    }
+}
+
+async fn hear(conversation: &Conversation, mut events: Events, cursor: &mut Cursor) -> Break {
+    loop {
+        let event = match events.next().await {
+            Ok(event) => event,
+            Err(reason) => return reason,
+        };
+        if !cursor.note(&event) {
+            continue;
+        }
+        match messages(&event) {
+            Ok(messages) => {
+                for message in messages {
+                    conversation.heed(&message).await;
+                }
+            }
+            Err(_) => tracing::debug!("skipped an event that is not a message"),
+        }
+    }
+}

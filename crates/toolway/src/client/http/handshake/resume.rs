@@ -1,0 +1,76 @@
+//! How does a reply go on that broke off? By a GET that names the last event which came whole.
+//!
+//! A server may let go of the connection whenever it has given an event an id, to save it while a tool works. So a
+//! break is part of the conversation as long as each attempt brings something new.
+
+use ::http::StatusCode;
+use tokio::time::sleep;
+use toolway_protocol::{Id, Message};
+
+use super::cursor::Cursor;
+use super::{Conversation, Opened};
+use crate::client::http::events::{Break, Events, messages};
+use crate::error::{Error, ErrorKind, Result};
+
+/// How many attempts in a row may bring nothing new.
+const MAX_FRUITLESS: u32 = 5;
+
+/// Reads events until the reply comes, on as many connections as it takes.
+pub(super) async fn read(conversation: &Conversation, mut events: Events, id: &Id) -> Result<Message> {
+    let mut cursor = Cursor::default();
+    loop {
+        match read_one(conversation, &mut events, id, &mut cursor).await {
+            Ok(reply) => return Ok(reply),
+            Err(reason @ (Break::End | Break::Connection(_))) => {
+                events = reopen(conversation, &mut cursor, conversation.line.broken(reason)).await?;
+            }
+            Err(reason) => return Err(conversation.line.broken(reason)),
+        }
+    }
+}
+
+async fn read_one(
+    conversation: &Conversation,
+    events: &mut Events,
+    id: &Id,
+    cursor: &mut Cursor,
+) -> Result<Message, Break> {
+    loop {
+        let event = events.next().await?;
+        if !cursor.note(&event) {
+            continue;
+        }
+        for message in messages(&event)? {
+            match message {
+                reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
+                other => conversation.heed(&other).await,
+            }
+        }
+    }
+}
+
+async fn reopen(conversation: &Conversation, cursor: &mut Cursor, mut cause: Error) -> Result<Events> {
+    if !cursor.is_resumable() {
+        return Err(
+            lost("the reply broke off before its first event id, so it cannot be resumed").caused_by(cause)
+        );
+    }
+    while cursor.fruitless() < MAX_FRUITLESS {
+        sleep(cursor.wait()).await;
+        match conversation.open(cursor).await {
+            Opened::Stream(events) => return Ok(events),
+            Opened::Refused(status) => return Err(refused(status)),
+            Opened::Failed(error) => cause = error,
+        }
+    }
+    Err(lost("the reply broke off, and several attempts to resume it brought nothing").caused_by(cause))
+}
+
+fn refused(status: StatusCode) -> Error {
+    lost(format!("the reply broke off and cannot be resumed any more: the server answered {status}"))
+        .with_http_status(status.as_u16())
+}
+
+fn lost(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Transport, message).broken_off()
+}

@@ -1,0 +1,103 @@
+//! The answers to a batch: when do they go out, and as what?
+//!
+//! A message of a batch is served as if it had come alone. Only its answer waits, until those to the others are there
+//! too, and all of them go out as one array.
+
+use std::collections::HashMap;
+
+use toolway_protocol::Message;
+use toolway_protocol::jsonrpc::Rejected;
+
+/// The answers to one batch, in the order of its messages.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    answers: Vec<Option<Vec<u8>>>,
+    /// How many messages have not been settled.
+    owed: usize,
+}
+
+impl Gathered {
+    /// Nothing yet, and something owed to each request and to what is refused aloud.
+    pub(super) fn new(messages: &[Result<Message, Rejected>]) -> Self {
+        let is_owed = |message: &&Result<Message, Rejected>| match message {
+            Ok(message) => matches!(message, Message::Request { .. }),
+            Err(rejected) => rejected.wants_answer(),
+        };
+        Self { answers: vec![None; messages.len()], owed: messages.iter().filter(is_owed).count() }
+    }
+
+    /// Takes the answer to the message at this place, once; a request that was cancelled has none.
+    pub(super) fn settle(&mut self, index: usize, answer: Option<Vec<u8>>) {
+        self.answers[index] = answer;
+        self.owed -= 1;
+    }
+
+    /// Whether no answer is missing.
+    pub(super) fn is_whole(&self) -> bool {
+        self.owed == 0
+    }
+
+    /// The array; without an answer there is none, because JSON-RPC has no empty batches (2.0, section 6).
+    pub(super) fn take_frame(&mut self) -> Option<Vec<u8>> {
+        let mut frame = Vec::with_capacity(self.size() + self.answers.len() + 1);
+        for answer in self.answers.drain(..).flatten() {
+            frame.push(if frame.is_empty() { b'[' } else { b',' });
+            frame.extend_from_slice(&answer);
+        }
+        if frame.is_empty() {
+            return None;
+        }
+        frame.push(b']');
+        Some(frame)
+    }
+
+    fn size(&self) -> usize {
+        self.answers.iter().flatten().map(Vec::len).sum()
+    }
+}
+
+/// The batches of one pipe that are not whole.
+#[derive(Debug, Default)]
+pub(super) struct Batches {
+    open: HashMap<u64, Gathered>,
+    opened: u64,
+    held: usize,
+}
+
+/// Where an answer belongs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    batch: u64,
+    index: usize,
+}
+
+impl Batches {
+    /// Expects answers to these messages, and names the place of each.
+    pub(super) fn open(&mut self, messages: &[Result<Message, Rejected>]) -> impl Fn(usize) -> Place + use<> {
+        let batch = self.opened;
+        self.opened += 1;
+        let gathered = Gathered::new(messages);
+        if !gathered.is_whole() {
+            self.open.insert(batch, gathered);
+        }
+        move |index| Place { batch, index }
+    }
+
+    /// Takes an answer; the last one of its batch gives the frame to send, if there is anything to say.
+    pub(super) fn settle(&mut self, place: Place, answer: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        let gathered = self.open.get_mut(&place.batch)?;
+        self.held += answer.as_ref().map_or(0, Vec::len);
+        gathered.settle(place.index, answer);
+        if !gathered.is_whole() {
+            return None;
+        }
+        let mut gathered = self.open.remove(&place.batch)?;
+        self.held -= gathered.size();
+        gathered.take_frame()
+    }
+
+    /// How many bytes wait for the rest of their batch.
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+}

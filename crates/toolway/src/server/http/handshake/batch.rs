@@ -1,0 +1,184 @@
+//! Several messages in one POST: how are they answered together?
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use ::http::{Response, StatusCode};
+use toolway_protocol::era::{Claim, Door, batch, classify};
+use toolway_protocol::http::header::MirroredHeaders;
+use toolway_protocol::jsonrpc::{Rejected, write_error};
+use toolway_protocol::{Message, ProtocolVersion, RpcError};
+
+use super::super::exchange::exchange;
+use super::super::{HttpBody, Visit, accepted, mirrored_headers, refused, reply};
+use super::call::{Work, changed, run};
+use super::{changes_record, find, hear, no_store, unopened};
+use crate::server::batch::Gathered;
+use crate::server::context::Arrival;
+use crate::server::handshake::{self, Session};
+
+type Messages = Vec<Result<Message, Rejected>>;
+
+pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpBody> {
+    let version = match version(&messages, &mirrored_headers(&visit.parts.headers)) {
+        Ok(version) => version,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
+    };
+    if visit.settings.is_sessionless {
+        return alone(visit, messages, version).await;
+    }
+    let live = match find(&visit).await {
+        Ok(live) => live,
+        Err(refusal) => return refusal,
+    };
+    let messages = match batch::judge(live.session.version(), messages) {
+        Ok(messages) => messages,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
+    };
+    let mut together = Together::new(&messages);
+    let mut runs = Vec::new();
+    for (index, message) in messages.into_iter().enumerate() {
+        match message {
+            Ok(Message::Request { id, method, params }) if changes_record(&method) => {
+                match changed(&visit, &live, &id, &method, &params).await {
+                    Ok(frame) => together.gathered.settle(index, Some(frame)),
+                    Err(refusal) => return refusal,
+                }
+            }
+            Ok(Message::Request { id, method, params }) => {
+                match live.begin(&id).and_then(|turn| Ok((turn, visit.place(&method)?))) {
+                    Ok(begun) => runs.push((index, begun, id, method, params)),
+                    Err(error) => together.refuse(index, Rejected { id: Some(id), error }),
+                }
+            }
+            Ok(Message::Notification { method, params }) => {
+                if let Err(error) = hear(&visit, &live, method, params).await {
+                    return no_store(&error);
+                }
+            }
+            Err(rejected) if rejected.wants_answer() => together.refuse(index, rejected),
+            Ok(Message::Response { .. }) | Err(_) => {}
+        }
+    }
+    if runs.is_empty() {
+        return at_once(together);
+    }
+    let server = visit.settings.server.clone();
+    let session = live.session.clone();
+    run(visit, live, move |arrival| {
+        for (index, (turn, place), id, method, params) in runs {
+            let (server, session, arrival) = (server.clone(), session.clone(), arrival.clone());
+            together.running.push((
+                index,
+                Box::pin(turn.take(async move {
+                    let _place = place;
+                    handshake::serve(&server, &session, &id, &method, &params, arrival).await
+                })),
+            ));
+        }
+        Box::pin(together)
+    })
+    .await
+}
+
+/// The revision that the header names, if all of the messages are of the handshake era.
+fn version(messages: &Messages, headers: &MirroredHeaders<'_>) -> Result<Option<ProtocolVersion>, RpcError> {
+    let mut version = None;
+    for message in messages.iter().flatten() {
+        match classify(message, Door::Http(headers)) {
+            Ok(Claim::Handshake(named)) => version = named,
+            _ => return Err(batch::refused()),
+        }
+    }
+    Ok(version)
+}
+
+/// A batch that belongs to no conversation.
+async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVersion>) -> Response<HttpBody> {
+    let session = unopened(version);
+    let messages = match batch::judge(session.version(), messages) {
+        Ok(messages) => messages,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
+    };
+    let mut together = Together::new(&messages);
+    let mut runs = Vec::new();
+    for (index, message) in messages.into_iter().enumerate() {
+        match message {
+            Ok(Message::Request { id, method, params }) => match visit.place(&method) {
+                Ok(place) => runs.push((index, place, id, method, params)),
+                Err(error) => together.refuse(index, Rejected { id: Some(id), error }),
+            },
+            Ok(Message::Notification { method, params }) => {
+                let server = &visit.settings.server;
+                handshake::hear(server, &session, &method, &params, visit.arrival_again()).await;
+            }
+            Err(rejected) if rejected.wants_answer() => together.refuse(index, rejected),
+            Ok(Message::Response { .. }) | Err(_) => {}
+        }
+    }
+    if runs.is_empty() {
+        return at_once(together);
+    }
+    let server = visit.settings.server.clone();
+    let work = move |arrival: Arrival| async move {
+        for (index, place, id, method, params) in runs {
+            let (server, session, arrival): (_, Session, _) =
+                (server.clone(), session.clone(), arrival.clone());
+            together.running.push((
+                index,
+                Box::pin(async move {
+                    let _place = place;
+                    Some(handshake::serve(&server, &session, &id, &method, &params, arrival).await)
+                }),
+            ));
+        }
+        drop(arrival);
+        (together.await.unwrap_or_default(), StatusCode::OK)
+    };
+    if visit.takes_events() {
+        return exchange(visit.arrival(), work).await;
+    }
+    let (frame, status) = work(visit.arrival()).await;
+    reply(status, frame)
+}
+
+fn at_once(mut together: Together) -> Response<HttpBody> {
+    match together.gathered.take_frame() {
+        Some(frame) => reply(StatusCode::OK, frame),
+        None => accepted(),
+    }
+}
+
+/// The requests of a batch, run at the same time.
+struct Together {
+    gathered: Gathered,
+    running: Vec<(usize, Work)>,
+}
+
+impl Together {
+    fn new(messages: &Messages) -> Self {
+        Self { gathered: Gathered::new(messages), running: Vec::new() }
+    }
+
+    fn refuse(&mut self, index: usize, rejected: Rejected) {
+        let mut frame = Vec::new();
+        write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
+        self.gathered.settle(index, Some(frame));
+    }
+}
+
+impl Future for Together {
+    type Output = Option<Vec<u8>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { gathered, running } = &mut *self;
+        running.retain_mut(|(index, work)| match work.as_mut().poll(cx) {
+            Poll::Ready(answer) => {
+                gathered.settle(*index, answer);
+                false
+            }
+            Poll::Pending => true,
+        });
+        if running.is_empty() { Poll::Ready(self.gathered.take_frame()) } else { Poll::Pending }
+    }
+}

@@ -1,0 +1,149 @@
+//! The two-URL transport of 2024-11-05: a stream on which a client hears everything, and an address to which it posts.
+//!
+//! The two together are a pipe, and are served as one: what is posted is a line in, what is said is a line out. The
+//! conversation ends with its stream.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ::http::{Response, StatusCode};
+use bytes::Bytes;
+use tokio::io::{AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
+use toolway_protocol::RpcError;
+
+use super::super::body::{ALIVE, HttpBody, KEEP_ALIVE, Pen, event_stream};
+use super::super::{Visit, accepted, refused, unavailable};
+use super::live::lock;
+use super::sessions::random;
+use crate::server::failure::busy;
+use crate::transport::frame::{Line, Lines, push_line};
+use crate::transport::sse;
+
+/// How much of what is posted and said may wait.
+const BUFFER: usize = 64 << 10;
+/// How long a post waits for a conversation that does not take it: its client does not read what it is told.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What the address to post to names the conversation by.
+const NAME: &str = "sessionId";
+
+/// The pipes that are open, by their ids.
+#[derive(Debug, Default)]
+pub(in crate::server::http) struct Pipes(Arc<Mutex<HashMap<String, Arc<Pipe>>>>);
+
+#[derive(Debug)]
+struct Pipe {
+    owner: Option<String>,
+    /// Nothing, once nothing more is taken.
+    writer: tokio::sync::Mutex<Option<WriteHalf<DuplexStream>>>,
+}
+
+/// Opens a pipe.
+pub(super) fn open(visit: Visit<'_>) -> Response<HttpBody> {
+    let Ok(place) = visit.state.streams.clone().try_acquire_owned() else {
+        return unavailable(None, &busy("too many streams are open"));
+    };
+    let (near, far) = tokio::io::duplex(BUFFER);
+    let (reader, writer) = tokio::io::split(near);
+    let id = random::<16>();
+    let pipe =
+        Pipe { owner: visit.owner().map(str::to_owned), writer: tokio::sync::Mutex::new(Some(writer)) };
+    let pipe = Arc::new(pipe);
+    lock(&visit.state.pipes.0).insert(id.clone(), pipe.clone());
+    let closing = visit.state.closing.clone();
+    let max_frame = visit.settings.server.inner.max_frame;
+    let pipes = visit.state.pipes.0.clone();
+    let server = visit.settings.server.clone();
+    let (far_reader, far_writer) = tokio::io::split(far);
+    let admitted = visit.admitted;
+    let serving = tokio::spawn(async move { server.serve_admitted(far_reader, far_writer, admitted).await });
+    let opened = Opened { id, pipes, serving: serving.abort_handle(), _place: place };
+    event_stream(move |pen| async move {
+        // The address is relative: only the client knows by which path it came.
+        pen.write(format!("event: endpoint\ndata: ?{NAME}={}\n\n", opened.id)).await;
+        tell(&pen, reader, Lines::new(max_frame), &pipe, &closing).await;
+    })
+}
+
+/// Hands over what is said, until there is no more of it.
+async fn tell(
+    pen: &Pen,
+    mut reader: ReadHalf<DuplexStream>,
+    mut lines: Lines,
+    pipe: &Pipe,
+    closing: &CancellationToken,
+) {
+    let mut is_open = true;
+    loop {
+        while let Some(line) = lines.next_line() {
+            if let Line::Text(frame) = line {
+                let mut bytes = Vec::with_capacity(frame.len() + 32);
+                sse::write_message(&mut bytes, None, &frame);
+                pen.write(bytes).await;
+            }
+        }
+        tokio::select! {
+            more = lines.fill(&mut reader) => if !matches!(more, Ok(true)) { return },
+            () = closing.cancelled(), if is_open => {
+                // What runs may still be answered.
+                is_open = false;
+                *pipe.writer.lock().await = None;
+            }
+            () = tokio::time::sleep(KEEP_ALIVE) => pen.write(ALIVE).await,
+        }
+    }
+}
+
+/// Which pipe a post is for, if it says so.
+pub(super) fn named<'v>(visit: &'v Visit<'_>) -> Option<&'v str> {
+    let query = visit.parts.uri.query().filter(|_| visit.settings.has_legacy_sse)?;
+    query.split('&').find_map(|pair| pair.strip_prefix(NAME)?.strip_prefix('='))
+}
+
+/// Takes what is posted. One that belongs to somebody else is like one that never was.
+pub(super) async fn post(visit: &Visit<'_>, id: &str, frame: &Bytes) -> Response<HttpBody> {
+    let pipe = lock(&visit.state.pipes.0).get(id).cloned();
+    let Some(pipe) = pipe.filter(|pipe| pipe.owner.as_deref() == visit.owner()) else {
+        let error = RpcError::invalid_request("there is no such session: open the stream again");
+        return refused(StatusCode::NOT_FOUND, &error);
+    };
+    let mut line = Vec::with_capacity(frame.len() + 1);
+    push_line(&mut line, frame);
+    let written = async {
+        let mut writer = pipe.writer.lock().await;
+        match &mut *writer {
+            Some(writer) => writer.write_all(&line).await.is_ok(),
+            None => false,
+        }
+    };
+    match tokio::time::timeout(PATIENCE, written).await {
+        Ok(true) => accepted(),
+        Ok(false) => {
+            let error = RpcError::invalid_request("this session is over: open the stream again");
+            refused(StatusCode::NOT_FOUND, &error)
+        }
+        Err(_) => {
+            // Half a line may have been taken, and nothing can follow that.
+            lock(&visit.state.pipes.0).remove(id);
+            unavailable(None, &busy("the client does not read what it is told"))
+        }
+    }
+}
+
+/// A pipe that is served; dropping it ends the conversation.
+struct Opened {
+    id: String,
+    pipes: Arc<Mutex<HashMap<String, Arc<Pipe>>>>,
+    serving: AbortHandle,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        lock(&self.pipes).remove(&self.id);
+        self.serving.abort();
+    }
+}

@@ -1,0 +1,371 @@
+//! What is needed to serve one conversation: what was said about it, what runs, and which streams are open.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use toolway_protocol::era::handshake::Initialize;
+use toolway_protocol::types::LogLevel;
+use toolway_protocol::{Id, ProtocolVersion, RpcError};
+
+use super::super::limits::Limits;
+use super::sessions::random;
+use super::stream::Log;
+use crate::error::Result;
+use crate::server::Server;
+use crate::server::changes::Listener;
+use crate::server::failure::busy;
+use crate::server::handshake::Session;
+use crate::store::Store;
+
+/// What the store keeps of a conversation.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Record {
+    version: String,
+    /// What the client said about itself.
+    opening: Box<RawValue>,
+    /// Whether it has confirmed.
+    ready: bool,
+    #[serde(serialize_with = "write_level")]
+    level: LogLevel,
+    /// What it has subscribed to.
+    uris: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn write_level<S: Serializer>(level: &LogLevel, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(level.as_str())
+}
+
+impl Record {
+    pub(super) fn new(version: ProtocolVersion, opening: Box<RawValue>) -> Self {
+        let level = Session::FIRST_LEVEL;
+        Self { version: version.as_str().to_owned(), opening, ready: false, level, uris: Vec::new() }
+    }
+
+    pub(super) fn read(text: &[u8]) -> Option<Self> {
+        serde_json::from_slice(text).ok()
+    }
+
+    pub(super) fn write(&self) -> Bytes {
+        serde_json::to_vec(self).unwrap_or_default().into()
+    }
+
+    fn session(&self, listener: Arc<Listener>) -> Session {
+        let version = self.version.parse().unwrap_or(ProtocolVersion::LATEST_HANDSHAKE);
+        match serde_json::from_str::<Initialize>(self.opening.get()) {
+            Ok(opening) => Session::open(version, opening, Some(listener)),
+            Err(_) => Session::unopened(version, Some(listener)),
+        }
+    }
+}
+
+/// One conversation.
+pub(super) struct Live {
+    pub(super) id: String,
+    /// The key of its record.
+    pub(super) key: String,
+    /// Against whose share it counts.
+    pub(super) peer: Option<String>,
+    pub(super) session: Session,
+    opening: Box<RawValue>,
+    listener: Arc<Listener>,
+    is_ready: AtomicBool,
+    /// The record as it was last seen.
+    record: Mutex<Bytes>,
+    /// What runs, by the id of its request.
+    running: Mutex<HashMap<Id, CancellationToken>>,
+    /// The streams of news that are being read, the newest last.
+    streams: Mutex<Vec<u64>>,
+    newest: watch::Sender<u64>,
+    /// The logs that are being written here, by stream.
+    open: Mutex<HashMap<String, Log>>,
+    /// Streams that are over and may still be come back to, the oldest first.
+    kept: Mutex<VecDeque<String>>,
+    used: Mutex<Instant>,
+    /// Trips when the conversation is over.
+    pub(super) gone: CancellationToken,
+    store: Arc<dyn Store>,
+    limits: Arc<Limits>,
+}
+
+impl Live {
+    pub(super) fn new(
+        server: &Server,
+        limits: &Arc<Limits>,
+        id: String,
+        key: String,
+        peer: Option<String>,
+        record: Record,
+        text: Bytes,
+    ) -> Arc<Self> {
+        let listener = server.inner.changes.listen();
+        listener.promise(&server.capabilities());
+        let live = Self {
+            id,
+            key,
+            peer,
+            session: record.session(listener.clone()),
+            opening: record.opening.clone(),
+            listener,
+            is_ready: AtomicBool::new(false),
+            record: Mutex::new(text),
+            running: Mutex::default(),
+            streams: Mutex::default(),
+            newest: watch::Sender::new(0),
+            open: Mutex::default(),
+            kept: Mutex::default(),
+            used: Mutex::new(Instant::now()),
+            gone: CancellationToken::new(),
+            store: server.inner.store.clone(),
+            limits: limits.clone(),
+        };
+        live.apply(record);
+        Arc::new(live)
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Takes over what a record says. Another server may have written it.
+    fn apply(&self, record: Record) {
+        self.session.set_log_level(record.level);
+        self.listener.set_subscribed(record.uris);
+        self.is_ready.store(record.ready, Ordering::Release);
+        self.look_again();
+    }
+
+    /// Lets the newest stream look whether there is something to tell.
+    fn look_again(&self) {
+        self.newest.send_modify(|_| {});
+        self.listener.rouse();
+    }
+
+    /// It was used just now, and this is its record.
+    pub(super) fn used(&self, text: Bytes) {
+        *lock(&self.used) = Instant::now();
+        let is_other = *lock(&self.record) != text;
+        if is_other && let Some(record) = Record::read(&text) {
+            *lock(&self.record) = text;
+            self.apply(record);
+        }
+    }
+
+    /// Looks at the record again, which lives on; whether it is still there.
+    pub(super) async fn refresh(&self) -> Result<bool> {
+        let text = self.store.renew(&self.key, self.limits.session_idle).await?;
+        let is_there = text.is_some();
+        match text {
+            Some(text) => self.used(text),
+            None => self.gone.cancel(),
+        }
+        Ok(is_there)
+    }
+
+    /// Writes down what was said since; whether nobody else was quicker.
+    pub(super) async fn save(&self) -> Result<bool> {
+        let record = Record {
+            version: self.session.version().as_str().to_owned(),
+            opening: self.opening.clone(),
+            ready: self.is_ready(),
+            level: self.session.log_level(),
+            uris: self.listener.subscribed(),
+        };
+        let (old, new) = (lock(&self.record).clone(), record.write());
+        if old == new {
+            return Ok(true);
+        }
+        let is_done = self.store.swap(&self.key, Some(old), new.clone(), self.limits.session_idle).await?;
+        if is_done {
+            *lock(&self.record) = new;
+            self.tell(CHANGED).await?;
+        }
+        Ok(is_done)
+    }
+
+    /// Tells the servers that have a stream of this conversation.
+    async fn tell(&self, what: &'static [u8]) -> Result<()> {
+        self.store.publish(&self.channel(), Bytes::from_static(what)).await
+    }
+
+    pub(super) fn channel(&self) -> String {
+        format!("session/{}", self.id)
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.is_ready.load(Ordering::Acquire)
+    }
+
+    /// The client has confirmed that the conversation is open.
+    pub(super) fn ready(&self) {
+        self.is_ready.store(true, Ordering::Release);
+        self.look_again();
+    }
+
+    pub(super) fn is_idle(&self, now: Instant, limit: std::time::Duration) -> bool {
+        lock(&self.running).is_empty()
+            && lock(&self.streams).is_empty()
+            && lock(&self.used).checked_add(limit).is_some_and(|end| end < now)
+    }
+
+    /// A log for a new stream.
+    pub(super) fn new_log(&self) -> Log {
+        self.log(&random::<8>())
+    }
+
+    pub(super) fn log(&self, stream: &str) -> Log {
+        let open = lock(&self.open).get(stream).cloned();
+        open.unwrap_or_else(|| Log::new(self.store.clone(), &self.limits, &self.id, stream))
+    }
+
+    /// A log is being written here, and its writer wants to know how far its reader is.
+    pub(super) fn opened(&self, log: &Log) {
+        lock(&self.open).insert(log.stream.clone(), log.clone());
+    }
+
+    pub(super) fn closed(&self, log: &Log) {
+        lock(&self.open).remove(&log.stream);
+    }
+
+    /// Begins a request, unless there is one with this id.
+    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Result<Turn, RpcError> {
+        let mut running = lock(&self.running);
+        if running.contains_key(id) {
+            return Err(RpcError::invalid_request("a request with this id is still running"));
+        }
+        if running.len() >= self.limits.in_flight_per_session {
+            return Err(busy("too many requests of this session are running"));
+        }
+        let cancel = self.gone.child_token();
+        running.insert(id.clone(), cancel.clone());
+        Ok(Turn { live: self.clone(), id: id.clone(), cancel })
+    }
+
+    /// Stops a request that is not wanted any more. An id that is not running is nothing to talk about.
+    pub(super) fn cancel(&self, id: &Id) {
+        if let Some(cancel) = lock(&self.running).get(id) {
+            cancel.cancel();
+        }
+    }
+
+    /// A stream is over: it is kept for a while, and the oldest of those that are kept goes.
+    pub(super) async fn keep(&self, log: &Log) -> Result<()> {
+        let oldest = {
+            let mut kept = lock(&self.kept);
+            kept.retain(|stream| *stream != log.stream);
+            kept.push_back(log.stream.clone());
+            if kept.len() > self.limits.kept_streams { kept.pop_front() } else { None }
+        };
+        match oldest {
+            Some(stream) => self.log(&stream).forget().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Forgets every stream that is kept, and tells others that the conversation is over.
+    pub(super) async fn forget(&self) -> Result<()> {
+        self.gone.cancel();
+        let kept = std::mem::take(&mut *lock(&self.kept));
+        for stream in kept {
+            self.log(&stream).forget().await?;
+        }
+        self.tell(ENDED).await
+    }
+
+    /// Gives a stream the news, as long as it is the newest.
+    pub(super) fn feed(self: &Arc<Self>, place: OwnedSemaphorePermit) -> Result<Feed, RpcError> {
+        let mut streams = lock(&self.streams);
+        if streams.len() >= self.limits.streams_per_session {
+            return Err(busy("too many streams of this session are open"));
+        }
+        let number = streams.last().map_or(1, |last| last + 1);
+        streams.push(number);
+        self.newest.send_replace(number);
+        self.listener.rouse();
+        Ok(Feed {
+            live: Arc::downgrade(self),
+            listener: self.listener.clone(),
+            version: self.session.version(),
+            newest: self.newest.subscribe(),
+            number,
+            _place: place,
+        })
+    }
+}
+
+/// Said to servers that have a stream of a conversation: its record is another one.
+pub(super) const CHANGED: &[u8] = b"changed";
+/// Said to them when it is over.
+pub(super) const ENDED: &[u8] = b"ended";
+
+/// A request that runs; dropping it gives its id free.
+pub(super) struct Turn {
+    pub(super) live: Arc<Live>,
+    id: Id,
+    cancel: CancellationToken,
+}
+
+impl Turn {
+    /// Does the work, unless it is not wanted any more.
+    pub(super) async fn take(self, work: impl Future<Output = Vec<u8>>) -> Option<Vec<u8>> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => None,
+            frame = work => Some(frame),
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        lock(&self.live.running).remove(&self.id);
+        *lock(&self.live.used) = Instant::now();
+    }
+}
+
+/// News for a stream, as long as it is the newest of its conversation; dropping it gives its place up.
+pub(super) struct Feed {
+    live: Weak<Live>,
+    pub(super) listener: Arc<Listener>,
+    pub(super) version: ProtocolVersion,
+    newest: watch::Receiver<u64>,
+    number: u64,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Feed {
+    /// Waits until there is news, and this stream is the one to tell it.
+    pub(super) async fn wait(&mut self) {
+        loop {
+            let is_newest = *self.newest.borrow_and_update() == self.number;
+            let is_told = is_newest && self.live.upgrade().is_some_and(|live| live.is_ready());
+            tokio::select! {
+                changed = self.newest.changed() => if changed.is_err() { return std::future::pending().await },
+                () = self.listener.changed(), if is_told => return,
+            }
+        }
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        let Some(live) = self.live.upgrade() else { return };
+        let mut streams = lock(&live.streams);
+        streams.retain(|known| *known != self.number);
+        live.newest.send_replace(streams.last().copied().unwrap_or(0));
+        *lock(&live.used) = Instant::now();
+        // The next one looks whether there is something that this one did not tell.
+        self.listener.rouse();
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,246 @@
+//! Which conversations are open? Each has an id that nobody can guess, and belongs to who opened it.
+//!
+//! The store has the last word: a conversation is open as long as its record is there, whichever server opened it. What is
+//! here is what this server needs to serve it, made from the record when it is first asked for.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+use toolway_protocol::RpcError;
+
+use super::super::limits::Limits;
+use super::live::{Live, Record, lock};
+use crate::error::Result;
+use crate::server::Server;
+use crate::server::failure::busy;
+use crate::store::Store;
+
+/// How often what is over is looked for, at most.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// The conversations that are open.
+pub(in crate::server::http) struct Sessions {
+    server: Server,
+    limits: Arc<Limits>,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// By the key of the record, which names the owner: nobody finds what belongs to somebody else.
+    live: HashMap<String, Arc<Live>>,
+    by_peer: HashMap<String, usize>,
+    /// Places of those that are being opened.
+    opening: usize,
+    swept: Option<Instant>,
+}
+
+impl Sessions {
+    pub(in crate::server::http) fn new(server: &Server, limits: &Limits) -> Self {
+        Self { server: server.clone(), limits: Arc::new(limits.clone()), table: Mutex::default() }
+    }
+
+    fn store(&self) -> &Arc<dyn Store> {
+        &self.server.inner.store
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        lock(&self.table)
+    }
+
+    /// Keeps a conversation that was opened; its id.
+    pub(super) async fn open(
+        &self,
+        record: Record,
+        owner: Option<&str>,
+        peer: Option<String>,
+    ) -> Result<Result<Arc<Live>, RpcError>> {
+        if let Err(full) = self.lock().reserve(&self.limits, peer.as_deref()) {
+            return Ok(Err(full));
+        }
+        let id = random_id();
+        let place = Opening { sessions: self, peer: peer.clone() };
+        let text = record.write();
+        let key = key(&id, owner);
+        self.store().put(&key, text.clone(), self.limits.session_idle).await?;
+        let live = Live::new(&self.server, &self.limits, id, key, peer, record, text);
+        drop(place);
+        let mut table = self.lock();
+        table.insert(live.clone());
+        Ok(Ok(live))
+    }
+
+    /// The conversation with this id, if it belongs to this owner. One that has expired, and one that belongs to somebody
+    /// else, is as unknown as one that never was.
+    pub(super) async fn find(&self, id: &str, owner: Option<&str>) -> Result<Option<Arc<Live>>> {
+        if !is_id(id) {
+            return Ok(None);
+        }
+        let key = key(id, owner);
+        let known = self.lock().live.get(&key).cloned();
+        let text = self.store().renew(&key, self.limits.session_idle).await?;
+        self.lock().sweep_sometimes(&self.limits);
+        let Some(text) = text else {
+            self.lock().remove(&key);
+            return Ok(None);
+        };
+        let live = match known {
+            Some(live) => live,
+            None => match self.restore(id, key, text.clone()) {
+                Some(live) => live,
+                None => return Ok(None),
+            },
+        };
+        live.used(text);
+        Ok(Some(live))
+    }
+
+    /// Makes what is needed to serve a conversation that another server opened.
+    fn restore(&self, id: &str, key: String, text: Bytes) -> Option<Arc<Live>> {
+        let record = Record::read(&text)?;
+        let mut table = self.lock();
+        // Two requests may come at once.
+        if let Some(live) = table.live.get(&key) {
+            return Some(live.clone());
+        }
+        let live = Live::new(&self.server, &self.limits, id.to_owned(), key, None, record, text);
+        table.insert(live.clone());
+        Some(live)
+    }
+
+    /// Ends a conversation and everything in it.
+    pub(super) async fn end(&self, live: &Live) -> Result<()> {
+        self.lock().remove(&live.key);
+        self.store().delete(&live.key).await?;
+        live.forget().await
+    }
+
+    /// Ends what runs. The conversations themselves stay in the store, for whoever serves next.
+    pub(in crate::server::http) fn stop(&self) {
+        let keys: Vec<_> = self.lock().live.keys().cloned().collect();
+        for key in keys {
+            self.lock().remove(&key);
+        }
+    }
+}
+
+impl Table {
+    /// Takes a place for one more conversation.
+    fn reserve(&mut self, limits: &Limits, peer: Option<&str>) -> Result<(), RpcError> {
+        let has_room = |table: &Self| {
+            table.live.len() + table.opening < limits.sessions
+                && peer.is_none_or(|peer| {
+                    table.by_peer.get(peer).is_none_or(|number| *number < limits.sessions_per_peer)
+                })
+        };
+        if !has_room(self) {
+            self.sweep_sometimes(limits);
+        }
+        if !has_room(self) {
+            return Err(busy("too many sessions are open"));
+        }
+        self.opening += 1;
+        self.count(peer);
+        Ok(())
+    }
+
+    fn count(&mut self, peer: Option<&str>) {
+        if let Some(peer) = peer {
+            *self.by_peer.entry(peer.to_owned()).or_default() += 1;
+        }
+    }
+
+    fn uncount(&mut self, peer: Option<&str>) {
+        if let Some(peer) = peer
+            && let Some(number) = self.by_peer.get_mut(peer)
+        {
+            *number -= 1;
+            if *number == 0 {
+                self.by_peer.remove(peer);
+            }
+        }
+    }
+
+    fn insert(&mut self, live: Arc<Live>) {
+        self.count(live.peer.as_deref());
+        self.live.insert(live.key.clone(), live);
+    }
+
+    fn remove(&mut self, key: &str) {
+        if let Some(live) = self.live.remove(key) {
+            self.uncount(live.peer.as_deref());
+            live.gone.cancel();
+        }
+    }
+
+    /// Forgets what is over, now and then.
+    fn sweep_sometimes(&mut self, limits: &Limits) {
+        let now = Instant::now();
+        let pause = SWEEP.min(limits.session_idle / 4);
+        if self.swept.is_some_and(|swept| now < swept + pause) {
+            return;
+        }
+        self.swept = Some(now);
+        let idle: Vec<_> = self
+            .live
+            .values()
+            .filter(|live| live.is_idle(now, limits.session_idle))
+            .map(|live| live.key.clone())
+            .collect();
+        for key in idle {
+            self.remove(&key);
+        }
+    }
+}
+
+/// A place that is given back when the conversation is in the table, or was not opened after all.
+struct Opening<'s> {
+    sessions: &'s Sessions,
+    peer: Option<String>,
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        let mut table = self.sessions.lock();
+        table.opening -= 1;
+        table.uncount(self.peer.as_deref());
+    }
+}
+
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sessions({})", self.lock().live.len())
+    }
+}
+
+/// The key of a record. Ids have no slash, so no owner can be named by another's id.
+fn key(id: &str, owner: Option<&str>) -> String {
+    let owner = owner.unwrap_or_default();
+    format!("session/{id}/{owner}")
+}
+
+fn is_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// 128 bits from the system's source of randomness, in hexadecimal.
+fn random_id() -> String {
+    random::<16>()
+}
+
+/// So many bytes from the system's source of randomness, in hexadecimal.
+pub(super) fn random<const N: usize>() -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut bytes = [0; N];
+    // A machine without randomness cannot keep anybody apart; there is nothing to go on with.
+    getrandom::fill(&mut bytes).expect("the system has a source of randomness");
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from(DIGITS[usize::from(digit)]))
+        .collect()
+}

@@ -1,0 +1,395 @@
+//! A stream of events that a client may leave and come back to.
+//!
+//! What is said on it goes into a log of the store first; a reply merely reads the log. So nothing is lost when a connection
+//! breaks: whoever comes back names the last event it has seen and reads on from there. The log says everything, also who
+//! reads it now; what is published beside it only says that it is worth to look.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use toolway_protocol::Notification;
+
+use super::super::body::{ALIVE, KEEP_ALIVE, Pen};
+use super::super::limits::Limits;
+use super::live::{ENDED, Feed, Live};
+use super::sessions::random;
+use crate::error::Result;
+use crate::server::changes::Listener;
+use crate::store::{Entry, Keep, Room, Store, Subscription};
+use crate::transport::sse;
+
+/// How many events are read at once.
+const BATCH: usize = 64;
+/// How long a client is to wait before it comes back, unless somebody says otherwise.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The shortest pause between two looks at what is kept.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// What an entry of a log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// The stream of a request begins.
+    Request = b'p' as isize,
+    /// A stream of news begins.
+    News = b'g' as isize,
+    Message = b'm' as isize,
+    /// The answer, if there is one, and the end.
+    End = b'e' as isize,
+    /// Whoever reads is to go, and to come back after so many milliseconds.
+    Release = b'r' as isize,
+    /// Somebody else reads now.
+    TakenOver = b't' as isize,
+}
+
+impl Mark {
+    fn read(entry: &[u8]) -> Option<(Self, &[u8])> {
+        let (mark, rest) = entry.split_first()?;
+        let all = [Self::Request, Self::News, Self::Message, Self::End, Self::Release, Self::TakenOver];
+        Some((all.into_iter().find(|known| *known as u8 == *mark)?, rest))
+    }
+
+    /// What must stay: the beginning and the end.
+    fn keep(self) -> Keep {
+        match self {
+            Self::Request | Self::News | Self::End => Keep::Always,
+            Self::Message | Self::Release | Self::TakenOver => Keep::WhileThereIsRoom,
+        }
+    }
+}
+
+/// The log of one stream.
+#[derive(Clone)]
+pub(super) struct Log {
+    store: Arc<dyn Store>,
+    /// The stream's part of event ids.
+    pub(super) stream: String,
+    key: String,
+    room: Room,
+    kept_for: Duration,
+    pace: Arc<Pace>,
+}
+
+impl Log {
+    pub(super) fn new(store: Arc<dyn Store>, limits: &Limits, session: &str, stream: &str) -> Self {
+        Self {
+            store,
+            key: format!("events/{session}/{stream}"),
+            stream: stream.to_owned(),
+            room: Room { entries: limits.kept_events, bytes: limits.kept_bytes },
+            kept_for: limits.kept_for,
+            pace: Arc::default(),
+        }
+    }
+
+    /// Begins the stream of a request, so that it can be come back to before anything is said.
+    pub(super) async fn open(&self) -> Result<()> {
+        self.append(Mark::Request, &[]).await.map(drop)
+    }
+
+    /// Begins a stream of news.
+    pub(super) async fn open_for_news(&self) -> Result<()> {
+        self.append(Mark::News, &[]).await.map(drop)
+    }
+
+    /// Says something. Whoever reads here and is far behind is waited for, a little.
+    pub(super) async fn say(&self, frame: &[u8]) -> Result<()> {
+        let number = self.append(Mark::Message, frame).await?;
+        self.pace.wait_for_reader(number).await;
+        Ok(())
+    }
+
+    /// The answer, and the end of the stream; without an answer just the end.
+    pub(super) async fn end(&self, answer: &[u8]) -> Result<()> {
+        self.append(Mark::End, answer).await.map(drop)
+    }
+
+    /// Lets whoever reads go, to come back after so long.
+    pub(super) async fn release(&self, retry: Duration) -> Result<()> {
+        self.append(Mark::Release, retry.as_millis().to_string().as_bytes()).await.map(drop)
+    }
+
+    pub(super) async fn forget(&self) -> Result<()> {
+        self.store.forget(&self.key).await.map(drop)
+    }
+
+    async fn append(&self, mark: Mark, text: &[u8]) -> Result<u64> {
+        let mut bytes = Vec::with_capacity(text.len() + 1);
+        bytes.push(mark as u8);
+        bytes.extend_from_slice(text);
+        let entry = Entry { bytes: bytes.into(), keep: mark.keep() };
+        let number = self.store.append(&self.key, entry, self.room, self.kept_for).await?;
+        self.store.publish(&self.key, Bytes::new()).await?;
+        Ok(number)
+    }
+
+    /// Finds out how the stream can be read on after an event. `None`: it is not kept, or never had such an event.
+    pub(super) async fn come_back(&self, after: u64) -> Result<Option<ComeBack>> {
+        let Some(last) = self.store.last(&self.key).await? else { return Ok(None) };
+        if after == 0 || after > last {
+            return Ok(None);
+        }
+        let first = self.store.read(&self.key, 0, 1).await?;
+        let is_news = matches!(first.first(), Some((1, entry)) if entry.first() == Some(&(Mark::News as u8)));
+        let seen = self.store.read(&self.key, after - 1, 1).await?;
+        let is_over = matches!(seen.first(), Some((number, entry)) if *number == after && entry.first() == Some(&(Mark::End as u8)));
+        Ok(Some(ComeBack { is_news, is_over }))
+    }
+
+    /// Sends whoever reads away; the reader's name, and the number from which it counts.
+    async fn take_over(&self) -> Result<(String, u64)> {
+        let name = random::<8>();
+        let number = self.append(Mark::TakenOver, name.as_bytes()).await?;
+        Ok((name, number))
+    }
+}
+
+/// How a stream can be read on.
+pub(super) struct ComeBack {
+    pub(super) is_news: bool,
+    /// There is nothing after the event.
+    pub(super) is_over: bool,
+}
+
+/// How far the reader of a stream is behind, if it is one of this process: a handler that says more than its reader takes
+/// waits for it, as on every other wire. One that does not read at all is not waited for twice.
+#[derive(Default)]
+struct Pace {
+    readers: AtomicUsize,
+    read: AtomicU64,
+    is_stalled: AtomicBool,
+    moved: Notify,
+}
+
+/// How many events a reader may be behind.
+const FAR: u64 = 256;
+/// How long it is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Pace {
+    async fn wait_for_reader(&self, number: u64) {
+        let is_far =
+            || self.readers.load(Ordering::Acquire) > 0 && self.read.load(Ordering::Acquire) + FAR < number;
+        while is_far() && !self.is_stalled.load(Ordering::Acquire) {
+            let moved = self.moved.notified();
+            if is_far() && tokio::time::timeout(PATIENCE, moved).await.is_err() {
+                self.is_stalled.store(true, Ordering::Release);
+            }
+        }
+    }
+
+    fn reached(&self, number: u64) {
+        self.read.store(number, Ordering::Release);
+        self.is_stalled.store(false, Ordering::Release);
+        self.moved.notify_one();
+    }
+
+    fn leave(&self) {
+        self.readers.fetch_sub(1, Ordering::AcqRel);
+        self.moved.notify_one();
+    }
+}
+
+/// Reads a log as a reply does.
+pub(super) struct Reader {
+    live: Arc<Live>,
+    log: Log,
+    after: u64,
+    /// Who reads, and since which entry: what was said to readers before is not for this one.
+    name: String,
+    since: u64,
+    has_primer: bool,
+    heard: Box<dyn Subscription>,
+    told: Box<dyn Subscription>,
+    feed: Option<Feed>,
+    closing: Arc<CancellationToken>,
+    is_over: bool,
+}
+
+impl Reader {
+    /// Reads a stream from its beginning. What is said from now on is heard, so nothing falls between.
+    pub(super) async fn new(
+        live: &Arc<Live>,
+        log: Log,
+        feed: Option<Feed>,
+        closing: Arc<CancellationToken>,
+    ) -> Result<Self> {
+        let heard = log.store.subscribe(&log.key).await?;
+        let told = log.store.subscribe(&live.channel()).await?;
+        log.pace.readers.fetch_add(1, Ordering::AcqRel);
+        Ok(Self {
+            has_primer: live.session.has_primers(),
+            live: live.clone(),
+            log,
+            after: 0,
+            name: String::new(),
+            since: 0,
+            heard,
+            told,
+            feed,
+            closing,
+            is_over: false,
+        })
+    }
+
+    /// Reads from after an event on, instead of whoever reads now.
+    pub(super) async fn after(mut self, after: u64) -> Result<Self> {
+        (self.name, self.since) = self.log.take_over().await?;
+        self.after = after;
+        self.log.pace.reached(after);
+        Ok(self)
+    }
+
+    /// Reads nothing: there is nothing left.
+    pub(super) fn at_end(mut self) -> Self {
+        self.is_over = true;
+        self
+    }
+
+    /// Writes the stream until its end, or until somebody else reads it.
+    pub(super) async fn write_to(mut self, pen: Pen) {
+        if let Err(error) = self.run(&pen).await {
+            tracing::error!(%error, "the events of a stream could not be read");
+        }
+    }
+
+    async fn run(&mut self, pen: &Pen) -> Result<()> {
+        while !self.is_over {
+            let entries = self.log.store.read(&self.log.key, self.after, BATCH).await?;
+            if entries.is_empty() {
+                match self.wait().await? {
+                    Next::Look => continue,
+                    Next::Alive => pen.write(ALIVE).await,
+                    Next::End => return Ok(()),
+                }
+                continue;
+            }
+            let mut out = Vec::new();
+            for (number, entry) in entries {
+                self.after = number;
+                self.is_over = self.write(&mut out, number, &entry);
+                if self.is_over {
+                    break;
+                }
+            }
+            if !out.is_empty() {
+                pen.write(out).await;
+            }
+            self.log.pace.reached(self.after);
+        }
+        Ok(())
+    }
+
+    /// Writes one entry; whether it is the last that this reader writes.
+    fn write(&self, out: &mut Vec<u8>, number: u64, entry: &[u8]) -> bool {
+        let Some((mark, text)) = Mark::read(entry) else { return false };
+        let id = || format!("{}.{number}", self.log.stream);
+        match mark {
+            Mark::Request | Mark::News if self.has_primer => {
+                sse::write_primer(out, &id(), u64::try_from(RETRY.as_millis()).unwrap_or(u64::MAX));
+            }
+            Mark::Message | Mark::End => {
+                if !text.is_empty() {
+                    sse::write_message(out, Some(&id()), text);
+                }
+                return mark == Mark::End;
+            }
+            Mark::Release if number > self.since => {
+                out.extend_from_slice(b"retry: ");
+                out.extend_from_slice(text);
+                out.extend_from_slice(b"\n\n");
+                return true;
+            }
+            Mark::TakenOver => return number > self.since && text != self.name.as_bytes(),
+            Mark::Request | Mark::News | Mark::Release => {}
+        }
+        false
+    }
+
+    /// Waits until there may be something to read.
+    async fn wait(&mut self) -> Result<Next> {
+        let Self { live, log, heard, told, feed, closing, .. } = self;
+        let limits = live.limits();
+        let pause = KEEP_ALIVE.min(limits.session_idle / 3).min(limits.kept_for / 3).max(SHORTEST);
+        let is_news = feed.is_some();
+        tokio::select! {
+            biased;
+            () = live.gone.cancelled() => return Ok(Next::End),
+            () = closing.cancelled(), if is_news => return Ok(Next::End),
+            _ = heard.next() => {}
+            message = told.next() => {
+                if message.as_deref() == Some(ENDED) || !live.refresh().await? {
+                    return Ok(Next::End);
+                }
+            }
+            () = news(feed.as_mut()) => {
+                if let Some(feed) = feed {
+                    let mut news = Untold::take(&feed.listener);
+                    while let Some(next) = news.first() {
+                        let mut frame = Vec::new();
+                        next.write(&mut frame, feed.version);
+                        log.append(Mark::Message, &frame).await?;
+                        news.told();
+                    }
+                }
+            }
+            () = tokio::time::sleep(pause) => {
+                let is_there = live.refresh().await? && log.store.prolong(&log.key, log.kept_for).await?;
+                return Ok(if is_there { Next::Alive } else { Next::End });
+            }
+        }
+        Ok(Next::Look)
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.log.pace.leave();
+    }
+}
+
+/// What a reader does after it has waited.
+enum Next {
+    Look,
+    Alive,
+    End,
+}
+
+async fn news(feed: Option<&mut Feed>) {
+    match feed {
+        Some(feed) => feed.wait().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// News on their way into a log. What is not there when this is dropped goes back.
+struct Untold<'l> {
+    listener: &'l Listener,
+    news: std::collections::VecDeque<Notification>,
+}
+
+impl<'l> Untold<'l> {
+    fn take(listener: &'l Listener) -> Self {
+        Self { listener, news: listener.take().into() }
+    }
+
+    fn first(&self) -> Option<&Notification> {
+        self.news.front()
+    }
+
+    fn told(&mut self) {
+        self.news.pop_front();
+    }
+}
+
+impl Drop for Untold<'_> {
+    fn drop(&mut self) {
+        if !self.news.is_empty() {
+            self.listener.put_back(std::mem::take(&mut self.news));
+        }
+    }
+}

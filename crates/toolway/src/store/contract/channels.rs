@@ -1,0 +1,193 @@
+//! What is demanded of channels?
+
+use std::pin::pin;
+use std::task::Poll;
+
+use bytes::Bytes;
+
+use super::super::Subscription;
+use super::{ODD_NAMES, Trial, cases};
+
+cases! { "channels":
+    publishing_to_nobody_is_no_error,
+    what_is_published_after_subscribing_is_heard_in_order,
+    what_was_published_before_is_not_heard,
+    every_subscriber_hears_everything,
+    other_channels_are_not_heard,
+    who_waits_is_woken,
+    a_dropped_future_loses_no_message,
+    who_falls_behind_is_told_and_goes_on,
+    a_dropped_subscription_ends_and_others_go_on,
+    a_message_is_any_bytes,
+}
+
+async fn subscribe(trial: &Trial<'_>, channel: &str) -> Box<dyn Subscription> {
+    trial.store.subscribe(channel).await.expect("subscribe works")
+}
+
+/// The next message, as text.
+async fn hear(subscription: &mut Box<dyn Subscription>) -> String {
+    let message = subscription.next().await.expect("so few messages that none is missed");
+    String::from_utf8_lossy(&message).into_owned()
+}
+
+async fn publishing_to_nobody_is_no_error(trial: &Trial<'_>) {
+    for _ in 0..100 {
+        trial.publish(&trial.name("channel"), "message").await;
+    }
+}
+
+async fn what_is_published_after_subscribing_is_heard_in_order(trial: &Trial<'_>) {
+    for round in 0..10 {
+        let channel = trial.name(&round.to_string());
+        let mut subscription = subscribe(trial, &channel).await;
+        for number in 0..10 {
+            trial.publish(&channel, number.to_string()).await;
+        }
+        for number in 0..10 {
+            assert_eq!(hear(&mut subscription).await, number.to_string());
+        }
+    }
+}
+
+async fn what_was_published_before_is_not_heard(trial: &Trial<'_>) {
+    let channel = trial.name("channel");
+    let mut early = subscribe(trial, &channel).await;
+    trial.publish(&channel, "before").await;
+    let mut late = subscribe(trial, &channel).await;
+    trial.publish(&channel, "after").await;
+    assert_eq!(hear(&mut late).await, "after");
+    assert_eq!(hear(&mut early).await, "before");
+    assert_eq!(hear(&mut early).await, "after");
+}
+
+async fn every_subscriber_hears_everything(trial: &Trial<'_>) {
+    let channel = trial.name("channel");
+    let mut subscriptions = Vec::new();
+    for _ in 0..5 {
+        subscriptions.push(subscribe(trial, &channel).await);
+    }
+    for number in 0..5 {
+        trial.publish(&channel, number.to_string()).await;
+    }
+    for subscription in &mut subscriptions {
+        for number in 0..5 {
+            assert_eq!(hear(subscription).await, number.to_string());
+        }
+    }
+}
+
+async fn other_channels_are_not_heard(trial: &Trial<'_>) {
+    let channels: Vec<_> = ODD_NAMES.iter().map(|odd| trial.name(odd)).collect();
+    let mut subscriptions = Vec::new();
+    for channel in &channels {
+        subscriptions.push(subscribe(trial, channel).await);
+    }
+    // Each hears its own name twice; a message that went astray would come between.
+    for channel in channels.iter().chain(channels.iter().rev()) {
+        trial.publish(channel, channel.clone()).await;
+    }
+    for (channel, subscription) in channels.iter().zip(&mut subscriptions) {
+        assert_eq!(hear(subscription).await, *channel);
+        assert_eq!(hear(subscription).await, *channel);
+    }
+}
+
+async fn who_waits_is_woken(trial: &Trial<'_>) {
+    let channel = trial.name("channel");
+    let mut subscription = subscribe(trial, &channel).await;
+    for number in 0..10 {
+        let mut next = pin!(subscription.next());
+        let is_pending = std::future::poll_fn(|cx| Poll::Ready(next.as_mut().poll(cx).is_pending())).await;
+        assert!(is_pending, "nothing was said yet");
+        trial.publish(&channel, number.to_string()).await;
+        assert_eq!(next.await, Some(Bytes::from(number.to_string())));
+    }
+}
+
+async fn a_dropped_future_loses_no_message(trial: &Trial<'_>) {
+    let channel = trial.name("channel");
+    let mut subscription = subscribe(trial, &channel).await;
+    let mut heard = 0;
+    for number in 0..10 {
+        // Dropped once while nothing is there, and then in each of the first steps of hearing something.
+        heard += ask(&mut subscription, 1, heard).await;
+        trial.publish(&channel, number.to_string()).await;
+        for polls in 0..4 {
+            heard += ask(&mut subscription, polls, heard).await;
+        }
+    }
+    for number in heard..10 {
+        assert_eq!(hear(&mut subscription).await, number.to_string());
+    }
+}
+
+/// Asks so many times for the next message and then drops the future; how many came, which is none or one.
+async fn ask(subscription: &mut Box<dyn Subscription>, polls: usize, expected: u32) -> u32 {
+    let mut next = subscription.next();
+    for _ in 0..polls {
+        let now = std::future::poll_fn(|cx| Poll::Ready(next.as_mut().poll(cx))).await;
+        if let Poll::Ready(message) = now {
+            assert_eq!(message, Some(Bytes::from(expected.to_string())));
+            return 1;
+        }
+        tokio::task::yield_now().await;
+    }
+    0
+}
+
+async fn who_falls_behind_is_told_and_goes_on(trial: &Trial<'_>) {
+    let channel = trial.name("channel");
+    let mut subscription = subscribe(trial, &channel).await;
+    // A backend may keep all of these or some; what it leaves out, it must tell.
+    let mut published = 2000_u64;
+    for number in 1..=published {
+        trial.publish(&channel, number.to_string()).await;
+    }
+    let (mut heard, mut was_told, mut has_heard) = (0, false, true);
+    while heard < published {
+        match subscription.next().await {
+            None => {
+                was_told = true;
+                // What was missed may have been the last; who goes on hears this one. Not twice without hearing
+                // anything: it may be what makes somebody miss the next.
+                if std::mem::take(&mut has_heard) {
+                    published += 1;
+                    trial.publish(&channel, published.to_string()).await;
+                }
+            }
+            Some(message) => {
+                let number: u64 = String::from_utf8_lossy(&message).parse().expect("a number");
+                let follows = if was_told { number > heard } else { number == heard + 1 };
+                assert!(follows, "{number} came after {heard}, and nothing was said of missing any");
+                (heard, was_told, has_heard) = (number, false, true);
+            }
+        }
+    }
+}
+
+async fn a_dropped_subscription_ends_and_others_go_on(trial: &Trial<'_>) {
+    let channel = trial.name("channel");
+    let mut stays = subscribe(trial, &channel).await;
+    let goes = subscribe(trial, &channel).await;
+    trial.publish(&channel, "one").await;
+    drop(goes);
+    trial.publish(&channel, "two").await;
+    assert_eq!(hear(&mut stays).await, "one");
+    assert_eq!(hear(&mut stays).await, "two");
+    drop(stays);
+    trial.publish(&channel, "to nobody").await;
+    let mut again = subscribe(trial, &channel).await;
+    trial.publish(&channel, "three").await;
+    assert_eq!(hear(&mut again).await, "three");
+}
+
+async fn a_message_is_any_bytes(trial: &Trial<'_>) {
+    let channel = trial.name("channel");
+    let mut subscription = subscribe(trial, &channel).await;
+    let all: Bytes = (0..=255).rev().collect::<Vec<u8>>().into();
+    for message in [Bytes::new(), all, Bytes::from_static(b"\r\n\0"), Bytes::from(vec![0xff; 1 << 16])] {
+        trial.publish(&channel, message.clone()).await;
+        assert!(subscription.next().await == Some(message), "it is not what was published");
+    }
+}

@@ -1,0 +1,149 @@
+//! How is everything kept in the memory of one process?
+//!
+//! `expiring` keeps values and logs until they expire, `log` is one log, `channels` are those who listen. Values, logs and
+//! channels have a lock each, held for one step in memory and never across an `.await`.
+
+mod channels;
+mod expiring;
+mod log;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use self::channels::{Channels, Heard};
+use self::expiring::Expiring;
+use self::log::Log;
+use super::{Entry, Room, Store, Storing, Subscription};
+
+/// A store in memory: nothing survives the process, and servers of one process may share it.
+///
+/// No task looks after it. Every call puts away a few of what has expired, so that what it holds follows what is alive, and
+/// no call pays for all the others.
+///
+/// ```
+/// use toolway::store::{Memory, Store};
+/// use std::time::Duration;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> toolway::Result<()> {
+/// let store = Memory::new();
+/// store.put("key", "value".into(), Duration::from_secs(60)).await?;
+/// assert_eq!(store.get("key").await?.as_deref(), Some(&b"value"[..]));
+/// // What is held, for people: expired things count until they are put away.
+/// assert_eq!(format!("{store:?}"), "Memory { values: 1, logs: 0, channels: 0 }");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct Memory {
+    values: Mutex<Expiring<Bytes>>,
+    logs: Mutex<Expiring<Log>>,
+    /// Shared with the subscriptions, which take themselves out.
+    channels: Arc<Mutex<Channels>>,
+}
+
+impl Memory {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// Nothing is half done when a lock is held, so what a panic leaves behind is whole.
+fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Work that is done at once when somebody asks for it, and not before.
+fn storing<'s, T>(work: impl FnOnce() -> T + Send + 's) -> Storing<'s, T> {
+    Box::pin(async { Ok(work()) })
+}
+
+impl Store for Memory {
+    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+        storing(|| lock(&self.values).get(key).cloned())
+    }
+
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+        storing(move || lock(&self.values).renew(key, ttl).cloned())
+    }
+
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+        storing(move || lock(&self.values).put(key, value, ttl))
+    }
+
+    fn swap<'s>(
+        &'s self,
+        key: &'s str,
+        expected: Option<Bytes>,
+        value: Bytes,
+        ttl: Duration,
+    ) -> Storing<'s, bool> {
+        storing(move || {
+            let mut values = lock(&self.values);
+            let is_expected = values.get(key) == expected.as_ref();
+            if is_expected {
+                values.put(key, value, ttl);
+            }
+            is_expected
+        })
+    }
+
+    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+        storing(|| lock(&self.values).remove(key).is_some())
+    }
+
+    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+        storing(move || {
+            let mut logs = lock(&self.logs);
+            if let Some(log) = logs.renew(log, ttl) {
+                return log.push(entry, room);
+            }
+            let mut fresh = Log::default();
+            let number = fresh.push(entry, room);
+            logs.put(log, fresh, ttl);
+            number
+        })
+    }
+
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+        storing(move || lock(&self.logs).get(log).map(|log| log.read(after, max)).unwrap_or_default())
+    }
+
+    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+        storing(|| lock(&self.logs).get(log).map(Log::last))
+    }
+
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+        storing(move || lock(&self.logs).renew(log, ttl).is_some())
+    }
+
+    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+        storing(|| {
+            // A long log is dropped when the lock is free again.
+            let forgotten = lock(&self.logs).remove(log);
+            forgotten.is_some()
+        })
+    }
+
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+        storing(move || lock(&self.channels).publish(channel, &message))
+    }
+
+    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+        storing(|| Box::new(Heard::on(&self.channels, channel)) as Box<dyn Subscription>)
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory")
+            .field("values", &lock(&self.values).len())
+            .field("logs", &lock(&self.logs).len())
+            .field("channels", &lock(&self.channels).len())
+            .finish()
+    }
+}
