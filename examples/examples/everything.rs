@@ -21,7 +21,7 @@ async fn main() -> toolway::Result<()> {
             // Not `serve_http(address)`, so that port 0 can be any free one: which one is known only now.
             let listener = tokio::net::TcpListener::bind(address).await?;
             eprintln!("listening on http://{}/mcp", listener.local_addr()?);
-            server.http().serve(listener).await
+            server.http().legacy_sse().serve(listener).await
         }
         _ => server.serve_stdio().await,
     }

@@ -18,7 +18,7 @@ pub(super) enum Transport {
 
 impl Transport {
     /// Those that are run when none is asked for.
-    // TODO: `Sse` joins when the example serves it.
+    // TODO: `Sse` joins when the usual run is to take it too; the example serves it.
     pub(super) const USUAL: &[Self] = &[Self::Stdio, Self::Http];
 
     const ALL: &[Self] = &[Self::Stdio, Self::Http, Self::Sse];
