@@ -23,6 +23,7 @@ async fn tools_answer_in_every_form() {
             ("maybe", json!({"say": false}), "(null)"),
             ("countdown", json!({"steps": 3}), "done"),
             ("waited", json!({}), "0"),
+            ("waiting", json!({}), "0"),
             ("profile", json!({"name": "Ann", "email": "ann@example.com", "age": 30}), "Ann free"),
             (
                 "profile",
@@ -237,5 +238,7 @@ async fn serve_http() -> (Client, Child) {
     let mut child = spawn("everything", ["--http", "127.0.0.1:0"]);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("the server tells its address");
-    (Client::connect_http(&line.unwrap().unwrap()).await.unwrap(), child)
+    let line = line.unwrap().unwrap();
+    let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("{line}"));
+    (Client::connect_http(url).await.unwrap(), child)
 }
