@@ -30,10 +30,6 @@ pub(super) enum List {
     Resources,
 }
 
-impl List {
-    pub(super) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
-}
-
 /// Something that has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Change {
@@ -103,10 +99,19 @@ impl Listeners {
 
     /// Tells all but one.
     pub(super) fn tell(&self, change: &Change, but: Option<&Arc<Listener>>) {
+        self.all_but(but, |listener| listener.note(change));
+    }
+
+    /// Tells all but one that anything may have changed.
+    pub(super) fn tell_everything(&self, but: &Arc<Listener>) {
+        self.all_but(Some(but), Listener::note_everything);
+    }
+
+    fn all_but(&self, but: Option<&Arc<Listener>>, tell: impl Fn(&Listener)) {
         let listeners: Vec<_> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
         for listener in listeners {
             if but.is_none_or(|but| !Arc::ptr_eq(but, &listener)) {
-                listener.note(change);
+                tell(&listener);
             }
         }
     }
@@ -175,6 +180,16 @@ impl Listener {
         if is_wanted {
             self.wake.notify_one();
         }
+    }
+
+    /// Anything that it wants to hear of may have changed.
+    fn note_everything(&self) {
+        let mut state = lock(&self.state);
+        let State { lists, subscribed, pending, .. } = &mut *state;
+        pending.lists = *lists;
+        pending.updated = subscribed.iter().cloned().collect();
+        drop(state);
+        self.wake.notify_one();
     }
 
     /// Waits until there may be something to tell.

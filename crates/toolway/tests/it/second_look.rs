@@ -1,0 +1,257 @@
+//! What a second look at sessions and streams over HTTP has found: long calls, slow readers, stores that fail, doors that
+//! close.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::yield_now;
+use tokio::time::{sleep, timeout};
+use toolway::prelude::*;
+use toolway::server::ServerBuilder;
+use toolway::server::http::HttpService;
+use toolway::store::{Entry, Keep, Memory, Room, Store, Storing, Subscription};
+use toolway::{Error, ErrorKind};
+
+use crate::raw_http::{Events, Raw, initialize, whole};
+
+const REVISIONS: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
+const NEWEST: &str = "2025-11-25";
+const SECOND: Duration = Duration::from_secs(1);
+/// Time stands still in these tests while anybody has something to do: this is how long nothing may happen.
+const FOR_EVER: Duration = Duration::from_hours(1);
+
+/// Lets the test say when a step is done.
+#[derive(Clone)]
+struct Gate(Arc<Semaphore>);
+
+impl Gate {
+    fn new() -> Self {
+        Self(Arc::new(Semaphore::new(0)))
+    }
+
+    async fn wait(&self) {
+        self.0.acquire().await.unwrap().forget();
+    }
+
+    fn go(&self, steps: usize) {
+        self.0.add_permits(steps);
+    }
+}
+
+/// Tells of each step, when the test says so.
+#[tool]
+async fn walk(steps: u32, gate: State<Gate>, ctx: Ctx) -> String {
+    for n in 1..=steps {
+        gate.wait().await;
+        ctx.progress(n, steps, "").await;
+    }
+    gate.wait().await;
+    format!("walked {steps}")
+}
+
+/// Says something four times a second.
+#[tool]
+async fn tick(times: u32, ctx: Ctx) -> &'static str {
+    for n in 1..=times {
+        sleep(SECOND / 4).await;
+        ctx.progress(n, times, "").await;
+    }
+    "done"
+}
+
+/// Says a lot at once.
+#[tool]
+async fn flood(times: u32, size: usize, ctx: Ctx) -> &'static str {
+    for n in 1..=times {
+        ctx.progress(n, times, "x".repeat(size)).await;
+    }
+    "done"
+}
+
+/// Says nothing until it is done.
+#[tool]
+async fn silent(gate: State<Gate>) -> &'static str {
+    gate.wait().await;
+    "done"
+}
+
+#[tool]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+#[resource("news://today")]
+fn today() -> &'static str {
+    "nothing new"
+}
+
+fn builder(gate: &Gate) -> ServerBuilder {
+    Server::new("second-look", "1.0.0")
+        .state(gate.clone())
+        .tools(tools![walk, tick, flood, silent, add])
+        .resources(resources![today])
+}
+
+fn server(gate: &Gate) -> Server {
+    builder(gate).build().unwrap()
+}
+
+fn service() -> (HttpService, Gate) {
+    let gate = Gate::new();
+    (server(&gate).http(), gate)
+}
+
+async fn ping(raw: &Raw) -> StatusCode {
+    raw.post(&json!({"jsonrpc": "2.0", "id": 99, "method": "ping"})).await.status()
+}
+
+fn text(message: &Value) -> &str {
+    message["result"]["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+/// A store in memory that fails and waits when a test wants it to.
+#[derive(Default)]
+struct Moody {
+    memory: Memory,
+    fails_to_append: AtomicBool,
+    fails_to_publish: AtomicBool,
+    /// Entries that hold this text wait.
+    holds: Mutex<Option<&'static str>>,
+    /// The next value that is renewed is handed over only when the test says so.
+    holds_value: AtomicBool,
+    is_held: Notify,
+    free: Notify,
+}
+
+fn moody() -> Error {
+    Error::new(ErrorKind::Transport, "the store is moody")
+}
+
+impl Store for Moody {
+    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+        self.memory.get(key)
+    }
+
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+        Box::pin(async move {
+            let value = self.memory.renew(key, ttl).await?;
+            if self.holds_value.swap(false, Ordering::AcqRel) {
+                self.is_held.notify_one();
+                self.free.notified().await;
+            }
+            Ok(value)
+        })
+    }
+
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+        self.memory.put(key, value, ttl)
+    }
+
+    fn swap<'s>(
+        &'s self,
+        key: &'s str,
+        expected: Option<Bytes>,
+        value: Bytes,
+        ttl: Duration,
+    ) -> Storing<'s, bool> {
+        self.memory.swap(key, expected, value, ttl)
+    }
+
+    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+        self.memory.delete(key)
+    }
+
+    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+        Box::pin(async move {
+            if self.fails_to_append.load(Ordering::Acquire) {
+                return Err(moody());
+            }
+            let holds = *self.holds.lock().unwrap();
+            if holds.is_some_and(|text| String::from_utf8_lossy(&entry.bytes).contains(text)) {
+                self.is_held.notify_one();
+                self.free.notified().await;
+            }
+            self.memory.append(log, entry, room, ttl).await
+        })
+    }
+
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+        self.memory.read(log, after, max)
+    }
+
+    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+        self.memory.last(log)
+    }
+
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+        self.memory.prolong(log, ttl)
+    }
+
+    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+        self.memory.forget(log)
+    }
+
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+        Box::pin(async move {
+            if self.fails_to_publish.load(Ordering::Acquire) {
+                self.is_held.notify_one();
+                return Err(moody());
+            }
+            self.memory.publish(channel, message).await
+        })
+    }
+
+    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+        self.memory.subscribe(channel)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_of_changes_reaches_other_servers() {
+    let (store, gate) = (Arc::new(Memory::new()), Gate::new());
+    let (here, there) =
+        (builder(&gate).store(store.clone()).build().unwrap(), builder(&gate).store(store).build().unwrap());
+    let raw = Raw::open(&here.http(), NEWEST).await;
+    raw.ask("resources/subscribe", json!({"uri": "news://today"})).await;
+    let mut news = raw.stream(None).await;
+    let updated = async |news: &mut Events| loop {
+        let message = timeout(FOR_EVER, news.message()).await.expect("it is told").unwrap();
+        if message["method"] == "notifications/resources/updated" {
+            return message["params"]["uri"].clone();
+        }
+    };
+    there.resource_updated("news://today");
+    assert_eq!(updated(&mut news).await, "news://today");
+    there.resource_updated("news://today");
+    for n in 0..100 {
+        there.resource_updated(&format!("news://{n}"));
+    }
+    assert_eq!(updated(&mut news).await, "news://today");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_could_not_be_told_to_other_servers_is_told_later() {
+    let (store, gate) = (Arc::new(Moody::default()), Gate::new());
+    let (here, there) = (
+        builder(&gate).store(store.clone()).build().unwrap(),
+        builder(&gate).store(store.clone()).build().unwrap(),
+    );
+    let raw = Raw::open(&here.http(), NEWEST).await;
+    let mut news = raw.stream(None).await;
+    there.tools_changed();
+    assert!(timeout(FOR_EVER, news.message()).await.unwrap().is_some());
+    store.fails_to_publish.store(true, Ordering::Release);
+    there.prompts_changed();
+    there.tools_changed();
+    store.is_held.notified().await;
+    store.fails_to_publish.store(false, Ordering::Release);
+    let told = timeout(FOR_EVER, news.message()).await.expect("it is told later").unwrap();
+    assert_eq!(told["method"], "notifications/tools/list_changed");
+}
+
