@@ -267,6 +267,12 @@ impl Listener {
             let text = format!("there are {MAX_SUBSCRIBED} subscriptions already, and no more are kept");
             return Err(RpcError::invalid_request(text));
         }
+        let bytes = uri.len() + state.subscribed.iter().map(String::len).sum::<usize>();
+        if bytes > MAX_SUBSCRIBED_BYTES && !state.subscribed.contains(&uri) {
+            let text =
+                format!("the subscriptions would be longer than {MAX_SUBSCRIBED_BYTES} bytes together");
+            return Err(RpcError::invalid_request(text));
+        }
         state.subscribed.insert(uri);
         Ok(())
     }
@@ -294,6 +300,8 @@ pub(super) fn has(settings: Option<&Settings>, name: &str) -> bool {
 const MAX_URI: usize = 8 << 10;
 /// How many resources one conversation may subscribe to.
 const MAX_SUBSCRIBED: usize = 1000;
+/// How long their URIs may be together. They are kept as long as the conversation, and written down with each change.
+const MAX_SUBSCRIBED_BYTES: usize = 256 << 10;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

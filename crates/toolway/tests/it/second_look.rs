@@ -255,6 +255,19 @@ async fn a_change_that_could_not_be_told_to_other_servers_is_told_later() {
     assert_eq!(told["method"], "notifications/tools/list_changed");
 }
 
+#[tokio::test]
+async fn subscriptions_have_a_size_together() {
+    let (service, _) = service();
+    let raw = Raw::open(&service, NEWEST).await;
+    let subscribe = async |uri: String| raw.ask("resources/subscribe", json!({"uri": uri})).await;
+    for n in 0..32 {
+        assert_eq!(subscribe(format!("{n:08000}")).await["result"], json!({}), "{n}");
+    }
+    assert_eq!(subscribe(format!("{:08000}", 32)).await["error"]["code"], -32600);
+    assert_eq!(subscribe(format!("{:08000}", 31)).await["result"], json!({}), "one that is there already");
+    assert_eq!(subscribe("news://today".to_owned()).await["result"], json!({}));
+}
+
 /// A conversation of the oldest transport.
 struct Oldest {
     raw: Raw,
