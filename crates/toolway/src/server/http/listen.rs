@@ -127,7 +127,9 @@ impl HttpService {
         }
         let (parts, _) = request.into_parts();
         match self.settings.check(&parts) {
-            Ok(()) if parts.uri.path() == HEALTH && parts.method == Method::GET => self.health(),
+            Ok(()) if parts.uri.path() == HEALTH && matches!(parts.method, Method::GET | Method::HEAD) => {
+                self.health()
+            }
             Ok(()) => refused(
                 StatusCode::NOT_FOUND,
                 &RpcError::invalid_request(format!("nothing is here; the endpoint is {PATH}")),
