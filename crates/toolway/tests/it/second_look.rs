@@ -255,6 +255,41 @@ async fn a_change_that_could_not_be_told_to_other_servers_is_told_later() {
     assert_eq!(told["method"], "notifications/tools/list_changed");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_session_that_others_served_meanwhile_is_served_again() {
+    let (store, gate) = (Arc::new(Memory::new()), Gate::new());
+    let door = || builder(&gate).store(store.clone()).build().unwrap().http().session_idle(SECOND * 4);
+    let raw = Raw::open(&door(), NEWEST).await;
+    let other = Raw { service: door(), ..raw.clone() };
+    for _ in 0..10 {
+        sleep(SECOND).await;
+        assert_eq!(ping(&other).await, StatusCode::OK);
+    }
+    let response = raw.call(1, "add", json!({"a": 2, "b": 3})).await;
+    assert_eq!(response.headers()["content-type"], "application/json");
+    assert_eq!(text(&whole(response).await.1), "5");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_known_before_a_change_does_not_undo_it() {
+    let (store, gate) = (Arc::new(Moody::default()), Gate::new());
+    let server = builder(&gate).store(store.clone()).build().unwrap();
+    let raw = Raw::open(&server.http(), NEWEST).await;
+    // A request reads the record, and is slow to look at it.
+    store.holds_value.store(true, Ordering::Release);
+    let slow = tokio::spawn({
+        let raw = raw.clone();
+        async move { ping(&raw).await }
+    });
+    store.is_held.notified().await;
+    raw.ask("resources/subscribe", json!({"uri": "news://today"})).await;
+    store.free.notify_one();
+    assert_eq!(slow.await.unwrap(), StatusCode::OK);
+    server.resource_updated("news://today");
+    let told = timeout(FOR_EVER, async { raw.stream(None).await.message().await }).await;
+    assert_eq!(told.expect("the client subscribed").unwrap()["params"]["uri"], "news://today");
+}
+
 #[tokio::test]
 async fn subscriptions_have_a_size_together() {
     let (service, _) = service();

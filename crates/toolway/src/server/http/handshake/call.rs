@@ -18,7 +18,7 @@ use super::super::exchange::exchange;
 use super::super::{Visit, accepted, failed, reply, unavailable};
 use super::live::Live;
 use super::stream::{Log, Reader};
-use super::{asked_nothing, no_store, unopened};
+use super::{TRIES, asked_nothing, no_store, unopened};
 use crate::error::Result;
 use crate::outbound::{Outbound, Said};
 use crate::server::context::Arrival;
@@ -30,8 +30,6 @@ const MAX_SAID: usize = 256;
 /// How long a silent request keeps its client waiting for one message before the reply becomes a stream, which can be come
 /// back to.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often a change of what is kept is tried.
-const TRIES: usize = 8;
 
 /// What a request does; nothing comes of one that is cancelled.
 pub(super) type Work = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;
@@ -80,8 +78,10 @@ pub(super) async fn changed(
 ) -> Result<Vec<u8>, Response<HttpBody>> {
     let server = &visit.settings.server;
     for _ in 0..TRIES {
+        let before = live.applied();
         let frame = handshake::serve(server, &live.session, id, method, params, Arrival::default()).await;
-        if live.save().await.map_err(|error| no_store(&error))? {
+        let is_saved = live.save().await.map_err(|error| no_store(&error))?;
+        if is_saved && live.applied() == before {
             return Ok(frame);
         }
         live.refresh().await.map_err(|error| no_store(&error))?;

@@ -1,7 +1,7 @@
 //! What is needed to serve one conversation: what was said about it, what runs, and which streams are open.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
@@ -36,6 +36,9 @@ pub(super) struct Record {
     level: LogLevel,
     /// What it has subscribed to.
     uris: Vec<String>,
+    /// How often it was changed.
+    #[serde(default)]
+    changes: u64,
 }
 
 fn write_level<S: Serializer>(level: &LogLevel, serializer: S) -> Result<S::Ok, S::Error> {
@@ -45,7 +48,8 @@ fn write_level<S: Serializer>(level: &LogLevel, serializer: S) -> Result<S::Ok, 
 impl Record {
     pub(super) fn new(version: ProtocolVersion, opening: Box<RawValue>) -> Self {
         let level = Session::FIRST_LEVEL;
-        Self { version: version.as_str().to_owned(), opening, ready: false, level, uris: Vec::new() }
+        let version = version.as_str().to_owned();
+        Self { version, opening, ready: false, level, uris: Vec::new(), changes: 0 }
     }
 
     pub(super) fn read(text: &[u8]) -> Option<Self> {
@@ -65,6 +69,13 @@ impl Record {
     }
 }
 
+/// A record that was seen.
+#[derive(Clone)]
+struct Seen {
+    text: Bytes,
+    changes: u64,
+}
+
 /// One conversation.
 pub(super) struct Live {
     pub(super) id: String,
@@ -77,7 +88,9 @@ pub(super) struct Live {
     listener: Arc<Listener>,
     is_ready: AtomicBool,
     /// The record as it was last seen.
-    record: Mutex<Bytes>,
+    record: Mutex<Seen>,
+    /// How often a record was taken over.
+    applied: AtomicU64,
     /// What runs, by the id of its request.
     running: Mutex<HashMap<Id, CancellationToken>>,
     /// The streams of news that are being read, the newest last.
@@ -114,7 +127,8 @@ impl Live {
             opening: record.opening.clone(),
             listener,
             is_ready: AtomicBool::new(false),
-            record: Mutex::new(text),
+            record: Mutex::new(Seen { text, changes: record.changes }),
+            applied: AtomicU64::new(0),
             running: Mutex::default(),
             streams: Mutex::default(),
             newest: watch::Sender::new(0),
@@ -138,7 +152,17 @@ impl Live {
         self.session.set_log_level(record.level);
         self.listener.set_subscribed(record.uris);
         self.is_ready.store(record.ready, Ordering::Release);
+        self.applied.fetch_add(1, Ordering::AcqRel);
         self.look_again();
+    }
+
+    /// How often a record was taken over: whoever has changed something meanwhile has to do it again.
+    pub(super) fn applied(&self) -> u64 {
+        self.applied.load(Ordering::Acquire)
+    }
+
+    pub(super) fn touch(&self) {
+        *lock(&self.used) = Instant::now();
     }
 
     /// Lets the newest stream look whether there is something to tell.
@@ -149,11 +173,15 @@ impl Live {
 
     /// It was used just now, and this is its record.
     pub(super) fn used(&self, text: Bytes) {
-        *lock(&self.used) = Instant::now();
-        let is_other = *lock(&self.record) != text;
+        self.touch();
+        let is_other = lock(&self.record).text != text;
         if is_other && let Some(record) = Record::read(&text) {
-            *lock(&self.record) = text;
-            self.apply(record);
+            let mut seen = lock(&self.record);
+            // Whoever was slow to look at a record does not undo what was changed since.
+            if record.changes > seen.changes {
+                *seen = Seen { text, changes: record.changes };
+                self.apply(record);
+            }
         }
     }
 
@@ -170,23 +198,34 @@ impl Live {
 
     /// Writes down what was said since; whether nobody else was quicker.
     pub(super) async fn save(&self) -> Result<bool> {
-        let record = Record {
+        let old = lock(&self.record).clone();
+        let mut record = Record {
+            changes: old.changes,
             version: self.session.version().as_str().to_owned(),
             opening: self.opening.clone(),
             ready: self.is_ready(),
             level: self.session.log_level(),
             uris: self.listener.subscribed(),
         };
-        let (old, new) = (lock(&self.record).clone(), record.write());
-        if old == new {
+        if old.text == record.write() {
             return Ok(true);
         }
-        let is_done = self.store.swap(&self.key, Some(old), new.clone(), self.limits.session_idle).await?;
+        record.changes += 1;
+        let new = Seen { text: record.write(), changes: record.changes };
+        let text = new.text.clone();
+        let is_done = self.store.swap(&self.key, Some(old.text), text, self.limits.session_idle).await?;
         if is_done {
-            *lock(&self.record) = new;
+            self.saw(new);
             self.tell(CHANGED).await?;
         }
         Ok(is_done)
+    }
+
+    fn saw(&self, record: Seen) {
+        let mut seen = lock(&self.record);
+        if record.changes > seen.changes {
+            *seen = record;
+        }
     }
 
     /// Tells the servers that have a stream of this conversation.
