@@ -16,7 +16,7 @@ use toolway_protocol::{Id, ProtocolVersion, RpcError};
 
 use super::super::limits::Limits;
 use super::sessions::random;
-use super::stream::Log;
+use super::stream::{Log, Pace};
 use crate::error::Result;
 use crate::server::Server;
 use crate::server::changes::Listener;
@@ -96,9 +96,9 @@ pub(super) struct Live {
     /// The streams of news that are being read, the newest last.
     streams: Mutex<Vec<u64>>,
     newest: watch::Sender<u64>,
-    /// The logs that are being written here, by stream.
-    open: Mutex<HashMap<String, Log>>,
-    /// Streams that are over and may still be come back to, the oldest first.
+    /// How far those are that write and read the streams here.
+    paces: Mutex<HashMap<String, Weak<Pace>>>,
+    /// Streams that may be come back to, the oldest first.
     kept: Mutex<VecDeque<String>>,
     used: Mutex<Instant>,
     /// Trips when the conversation is over.
@@ -132,7 +132,7 @@ impl Live {
             running: Mutex::default(),
             streams: Mutex::default(),
             newest: watch::Sender::new(0),
-            open: Mutex::default(),
+            paces: Mutex::default(),
             kept: Mutex::default(),
             used: Mutex::new(Instant::now()),
             gone: CancellationToken::new(),
@@ -259,17 +259,21 @@ impl Live {
     }
 
     pub(super) fn log(&self, stream: &str) -> Log {
-        let open = lock(&self.open).get(stream).cloned();
-        open.unwrap_or_else(|| Log::new(self.store.clone(), &self.limits, &self.id, stream))
+        let mut paces = lock(&self.paces);
+        let pace = paces.get(stream).and_then(Weak::upgrade).unwrap_or_else(|| {
+            // Those that have gone are looked for when there may be as many as are there.
+            if paces.len() == paces.capacity() {
+                paces.retain(|_, pace| pace.strong_count() > 0);
+            }
+            let pace = Arc::default();
+            paces.insert(stream.to_owned(), Arc::downgrade(&pace));
+            pace
+        });
+        Log::new(self.store.clone(), &self.limits, &self.id, stream, pace)
     }
 
-    /// A log is being written here, and its writer wants to know how far its reader is.
-    pub(super) fn opened(&self, log: &Log) {
-        lock(&self.open).insert(log.stream.clone(), log.clone());
-    }
-
-    pub(super) fn closed(&self, log: &Log) {
-        lock(&self.open).remove(&log.stream);
+    fn is_read(&self, stream: &str) -> bool {
+        lock(&self.paces).get(stream).and_then(Weak::upgrade).is_some_and(|pace| pace.has_reader())
     }
 
     /// Begins a request, unless there is one with this id.
@@ -293,18 +297,27 @@ impl Live {
         }
     }
 
-    /// A stream is over: it is kept for a while, and the oldest of those that are kept goes.
+    /// A stream is kept for a while, and the oldest of those that are kept and that nobody reads go.
     pub(super) async fn keep(&self, log: &Log) -> Result<()> {
-        let oldest = {
+        let mut oldest = Vec::new();
+        {
             let mut kept = lock(&self.kept);
             kept.retain(|stream| *stream != log.stream);
             kept.push_back(log.stream.clone());
-            if kept.len() > self.limits.kept_streams { kept.pop_front() } else { None }
-        };
-        match oldest {
-            Some(stream) => self.log(&stream).forget().await,
-            None => Ok(()),
+            let mut excess = kept.len().saturating_sub(self.limits.kept_streams);
+            kept.retain(|stream| {
+                let goes = excess > 0 && *stream != log.stream && !self.is_read(stream);
+                if goes {
+                    excess -= 1;
+                    oldest.push(stream.clone());
+                }
+                !goes
+            });
         }
+        for stream in oldest {
+            self.log(&stream).forget().await?;
+        }
+        Ok(())
     }
 
     /// Forgets every stream that is kept, and tells others that the conversation is over.

@@ -245,8 +245,9 @@ async fn listen(visit: &Visit<'_>, live: &Arc<Live>) -> Opened {
     };
     let log = live.new_log();
     log.open_for_news().await?;
+    let reader = Reader::new(live, log.clone(), Some(feed), visit.state.closing.clone()).await?;
     live.keep(&log).await?;
-    Reader::new(live, log, Some(feed), visit.state.closing.clone()).await.map(Ok)
+    Ok(Ok(reader))
 }
 
 fn feed(visit: &Visit<'_>, live: &Arc<Live>) -> Result<live::Feed, RpcError> {
