@@ -42,6 +42,8 @@ use crate::server::handshake::{self, Session};
 static SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
+/// How often a change of what is kept is tried.
+const TRIES: usize = 8;
 /// The longest `initialize`: what a client says about itself is kept as long as its conversation.
 const MAX_OPENING: usize = 64 << 10;
 
@@ -84,10 +86,14 @@ fn changes_record(method: &Method) -> bool {
 async fn hear(visit: &Visit<'_>, live: &Arc<Live>, method: Method, params: Params) -> Result<()> {
     match method {
         Method::Initialized => {
-            live.ready();
             // Somebody else may be quicker; what it has written does not unsay this.
-            while !live.save().await? && live.refresh().await? {
+            for _ in 0..TRIES {
+                let before = live.applied();
                 live.ready();
+                let is_saved = live.save().await?;
+                if (is_saved && live.applied() == before) || !live.refresh().await? {
+                    break;
+                }
             }
         }
         Method::Cancelled => {
@@ -242,8 +248,9 @@ async fn listen(visit: &Visit<'_>, live: &Arc<Live>) -> Opened {
     };
     let log = live.new_log();
     log.open_for_news().await?;
+    let reader = Reader::new(live, log.clone(), Some(feed), visit.state.closing.clone()).await?;
     live.keep(&log).await?;
-    Reader::new(live, log, Some(feed), visit.state.closing.clone()).await.map(Ok)
+    Ok(Ok(reader))
 }
 
 fn feed(visit: &Visit<'_>, live: &Arc<Live>) -> Result<live::Feed, RpcError> {
