@@ -226,7 +226,7 @@ fn heads() -> Vec<Case> {
         no_http("a thousand headers", many(1000), 431),
         // The limit is looked at between two reads, each of which may be as long again.
         no_http("a head far over 64 KiB", discover(&format!("X-A: {}\r\n", "a".repeat(300_000))), 431),
-        no_http("a path over 64 KiB", path(70_000), 414),
+        no_http("a path far over 64 KiB", path(300_000), 431),
         refused("a long path", path(60_000), 404, INVALID_REQUEST),
         no_http("TLS", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".repeat(3), 400),
         no_http("only ends of lines", "\r\n\r\n\r\nx\r\n\r\n", 400),
@@ -321,8 +321,8 @@ fn methods() -> Vec<Case> {
         },
         no_http("HTTP/0.9", "GET /mcp\r\n\r\n", 400),
         no_http("HTTP/1.2", with("GET /mcp HTTP/1.2", ""), 400),
-        // Somebody who speaks that cannot read an answer.
-        Case { due: Vec::new(), ..no_http("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400) },
+        // Its whole beginning is for those who speak it, with the feature `h2c`.
+        no_http("almost HTTP/2", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", 400),
         no_http("no method", with(" /mcp HTTP/1.1", ""), 400),
     ]
 }
