@@ -46,6 +46,8 @@ static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const TRIES: usize = 8;
 /// The longest `initialize`: what a client says about itself is kept as long as its conversation.
 const MAX_OPENING: usize = 64 << 10;
+/// How many values it may have: in memory each takes up to a hundred times its text.
+const MAX_OPENING_VALUES: usize = 256;
 
 pub(super) async fn post(
     visit: Visit<'_>,
@@ -169,6 +171,11 @@ async fn open(visit: Visit<'_>, id: &Id, params: &Params) -> Response<HttpBody> 
         let error = RpcError::invalid_params(format!("the parameters are longer than {MAX_OPENING} bytes"));
         return failed(StatusCode::OK, Some(id), &error);
     }
+    if values(&opening) > MAX_OPENING_VALUES {
+        let error =
+            RpcError::invalid_params(format!("the parameters have more than {MAX_OPENING_VALUES} values"));
+        return failed(StatusCode::OK, Some(id), &error);
+    }
     let Ok(opening) = RawValue::from_string(opening) else {
         return failed(StatusCode::OK, Some(id), &RpcError::invalid_params("`params` is missing"));
     };
@@ -184,6 +191,11 @@ async fn open(visit: Visit<'_>, id: &Id, params: &Params) -> Response<HttpBody> 
         Ok(Err(full)) => unavailable(Some(id), &full),
         Err(error) => no_store(&error),
     }
+}
+
+/// How many values a text has at most: every other value comes after one of these, which texts may have inside as well.
+fn values(json: &str) -> usize {
+    json.bytes().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count()
 }
 
 /// Whether a POST is for a conversation of the oldest transport.
