@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use ::http::{Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, MissedTickBehavior};
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::{Id, Message, Method, ProtocolVersion};
 
@@ -17,7 +18,7 @@ use super::super::body::{HttpBody, event_stream};
 use super::super::exchange::exchange;
 use super::super::{Visit, accepted, failed, reply, unavailable};
 use super::live::Live;
-use super::stream::{Log, Reader};
+use super::stream::{Log, Reader, pause};
 use super::{asked_nothing, no_store, unopened};
 use crate::error::Result;
 use crate::outbound::{Outbound, Said};
@@ -201,7 +202,10 @@ async fn write(
     let mut decide = Some(decide);
     log.open().await?;
     let mut next = first;
-    let pause = (live.limits().session_idle / 3).max(Duration::from_millis(10));
+    // A conversation in which something runs is not silent, and its stream is in use, whether it speaks and is read or not.
+    let pause = pause(live.limits());
+    let mut alive = tokio::time::interval_at(Instant::now() + pause, pause);
+    alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let answer = loop {
         if let Some(spoken) = next.take() {
             begin(&mut decide);
@@ -209,10 +213,12 @@ async fn write(
         }
         tokio::select! {
             biased;
+            _ = alive.tick() => {
+                live.refresh().await?;
+                log.prolong().await?;
+            }
             Some(spoken) = said.recv() => next = Some(spoken),
             answer = &mut work => break answer,
-            // A conversation in which something runs is not silent.
-            () = tokio::time::sleep(pause) => drop(live.refresh().await?),
         }
     };
     while let Ok(spoken) = said.try_recv() {

@@ -81,7 +81,7 @@ pub(super) struct Live {
     /// What runs, by the id of its request.
     running: Mutex<HashMap<Id, CancellationToken>>,
     /// The streams of news that are being read, the newest last.
-    streams: Mutex<Vec<u64>>,
+    streams: Mutex<Vec<(u64, String)>>,
     newest: watch::Sender<u64>,
     /// The logs that are being written here, by stream.
     open: Mutex<HashMap<String, Log>>,
@@ -254,13 +254,20 @@ impl Live {
         }
     }
 
-    /// A stream is over: it is kept for a while, and the oldest of those that are kept goes.
+    /// A stream is over, or may be at any time: it is kept for a while, and the oldest of those that are kept goes. One
+    /// that brings news now stays.
     pub(super) async fn keep(&self, log: &Log) -> Result<()> {
         let oldest = {
-            let mut kept = lock(&self.kept);
+            let (streams, mut kept) = (lock(&self.streams), lock(&self.kept));
             kept.retain(|stream| *stream != log.stream);
             kept.push_back(log.stream.clone());
-            if kept.len() > self.limits.kept_streams { kept.pop_front() } else { None }
+            let is_read = |stream: &String| streams.iter().any(|(_, read)| read == stream);
+            if kept.len() > self.limits.kept_streams {
+                let oldest = kept.iter().position(|stream| !is_read(stream));
+                oldest.and_then(|oldest| kept.remove(oldest))
+            } else {
+                None
+            }
         };
         match oldest {
             Some(stream) => self.log(&stream).forget().await,
@@ -279,13 +286,13 @@ impl Live {
     }
 
     /// Gives a stream the news, as long as it is the newest.
-    pub(super) fn feed(self: &Arc<Self>, place: OwnedSemaphorePermit) -> Result<Feed, RpcError> {
+    pub(super) fn feed(self: &Arc<Self>, log: &Log, place: OwnedSemaphorePermit) -> Result<Feed, RpcError> {
         let mut streams = lock(&self.streams);
         if streams.len() >= self.limits.streams_per_session {
             return Err(busy("too many streams of this session are open"));
         }
-        let number = streams.last().map_or(1, |last| last + 1);
-        streams.push(number);
+        let number = streams.last().map_or(1, |(last, _)| last + 1);
+        streams.push((number, log.stream.clone()));
         self.newest.send_replace(number);
         self.listener.rouse();
         Ok(Feed {
@@ -357,8 +364,8 @@ impl Drop for Feed {
     fn drop(&mut self) {
         let Some(live) = self.live.upgrade() else { return };
         let mut streams = lock(&live.streams);
-        streams.retain(|known| *known != self.number);
-        live.newest.send_replace(streams.last().copied().unwrap_or(0));
+        streams.retain(|(known, _)| *known != self.number);
+        live.newest.send_replace(streams.last().map_or(0, |(last, _)| *last));
         *lock(&live.used) = Instant::now();
         // The next one looks whether there is something that this one did not tell.
         self.listener.rouse();

@@ -32,7 +32,7 @@ pub(super) use sessions::Sessions;
 
 use self::call::{alone, call, changed};
 use self::live::{Live, Record};
-use self::stream::Reader;
+use self::stream::{Log, Reader};
 use super::body::{HttpBody, event_stream};
 use super::{Visit, accepted, failed, guard, refused, reply, unavailable};
 use crate::error::{Error, Result};
@@ -233,19 +233,19 @@ fn last_event_id(headers: &HeaderMap) -> Option<&[u8]> {
 type Opened = Result<Result<Reader, Response<HttpBody>>>;
 
 async fn listen(visit: &Visit<'_>, live: &Arc<Live>) -> Opened {
-    let feed = match feed(visit, live) {
+    let log = live.new_log();
+    let feed = match feed(visit, live, &log) {
         Ok(feed) => feed,
         Err(error) => return Ok(Err(unavailable(None, &error))),
     };
-    let log = live.new_log();
     log.open_for_news().await?;
     live.keep(&log).await?;
     Reader::new(live, log, Some(feed), visit.state.closing.clone()).await.map(Ok)
 }
 
-fn feed(visit: &Visit<'_>, live: &Arc<Live>) -> Result<live::Feed, RpcError> {
+fn feed(visit: &Visit<'_>, live: &Arc<Live>, log: &Log) -> Result<live::Feed, RpcError> {
     let place = visit.state.streams.clone().try_acquire_owned();
-    live.feed(place.map_err(|_| busy("too many streams are open"))?)
+    live.feed(log, place.map_err(|_| busy("too many streams are open"))?)
 }
 
 /// Reads a stream on from an event. An id that is not of this conversation is like one that never was.
@@ -259,7 +259,7 @@ async fn resume(visit: &Visit<'_>, live: &Arc<Live>, last: &[u8]) -> Opened {
     let Some((stream, number)) = event_id(last) else { return Ok(Err(unknown())) };
     let log = live.log(stream);
     let Some(found) = log.come_back(number).await? else { return Ok(Err(unknown())) };
-    let feed = match found.is_news.then(|| feed(visit, live)).transpose() {
+    let feed = match found.is_news.then(|| feed(visit, live, &log)).transpose() {
         Ok(feed) => feed,
         Err(error) => return Ok(Err(unavailable(None, &error))),
     };

@@ -1,8 +1,8 @@
 //! A stream of events that a client may leave and come back to.
 //!
 //! What is said on it goes into a log of the store first; a reply merely reads the log. So nothing is lost when a connection
-//! breaks: whoever comes back names the last event it has seen and reads on from there. The log says everything, also who
-//! reads it now; what is published beside it only says that it is worth to look.
+//! breaks: whoever comes back names the last event it has seen and reads on from there. Who reads it now is kept beside the
+//! log, so that coming back takes no room from what was said; what is published only says that it is worth to look.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::Notification;
 
@@ -24,8 +25,6 @@ use crate::transport::sse;
 
 /// How many events are read at once.
 const BATCH: usize = 64;
-/// How long a client is to wait before it comes back, unless somebody says otherwise.
-const RETRY: Duration = Duration::from_secs(1);
 
 /// The shortest pause between two looks at what is kept.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -42,14 +41,12 @@ enum Mark {
     End = b'e' as isize,
     /// Whoever reads is to go, and to come back after so many milliseconds.
     Release = b'r' as isize,
-    /// Somebody else reads now.
-    TakenOver = b't' as isize,
 }
 
 impl Mark {
     fn read(entry: &[u8]) -> Option<(Self, &[u8])> {
         let (mark, rest) = entry.split_first()?;
-        let all = [Self::Request, Self::News, Self::Message, Self::End, Self::Release, Self::TakenOver];
+        let all = [Self::Request, Self::News, Self::Message, Self::End, Self::Release];
         Some((all.into_iter().find(|known| *known as u8 == *mark)?, rest))
     }
 
@@ -57,7 +54,7 @@ impl Mark {
     fn keep(self) -> Keep {
         match self {
             Self::Request | Self::News | Self::End => Keep::Always,
-            Self::Message | Self::Release | Self::TakenOver => Keep::WhileThereIsRoom,
+            Self::Message | Self::Release => Keep::WhileThereIsRoom,
         }
     }
 }
@@ -69,6 +66,8 @@ pub(super) struct Log {
     /// The stream's part of event ids.
     pub(super) stream: String,
     key: String,
+    /// The key of who reads it, if that is not the first one.
+    reader: String,
     room: Room,
     kept_for: Duration,
     pace: Arc<Pace>,
@@ -79,6 +78,7 @@ impl Log {
         Self {
             store,
             key: format!("events/{session}/{stream}"),
+            reader: format!("reader/{session}/{stream}"),
             stream: stream.to_owned(),
             room: Room { entries: limits.kept_events, bytes: limits.kept_bytes },
             kept_for: limits.kept_for,
@@ -114,7 +114,13 @@ impl Log {
     }
 
     pub(super) async fn forget(&self) -> Result<()> {
-        self.store.forget(&self.key).await.map(drop)
+        self.store.forget(&self.key).await?;
+        self.store.delete(&self.reader).await.map(drop)
+    }
+
+    /// Lets it live on; whether it is there.
+    pub(super) async fn prolong(&self) -> Result<bool> {
+        self.store.prolong(&self.key, self.kept_for).await
     }
 
     async fn append(&self, mark: Mark, text: &[u8]) -> Result<u64> {
@@ -140,11 +146,18 @@ impl Log {
         Ok(Some(ComeBack { is_news, is_over }))
     }
 
-    /// Sends whoever reads away; the reader's name, and the number from which it counts.
-    async fn take_over(&self) -> Result<(String, u64)> {
+    /// Sends whoever reads away; the new reader's name.
+    async fn take_over(&self) -> Result<String> {
         let name = random::<8>();
-        let number = self.append(Mark::TakenOver, name.as_bytes()).await?;
-        Ok((name, number))
+        self.store.put(&self.reader, name.clone().into(), self.kept_for).await?;
+        self.store.publish(&self.key, Bytes::new()).await?;
+        Ok(name)
+    }
+
+    /// Whether nobody has come after the reader of this name.
+    async fn is_read_by(&self, name: &str) -> Result<bool> {
+        let reader = self.store.renew(&self.reader, self.kept_for).await?;
+        Ok(reader.is_none_or(|reader| reader == name))
     }
 }
 
@@ -202,6 +215,8 @@ pub(super) struct Reader {
     /// Who reads, and since which entry: what was said to readers before is not for this one.
     name: String,
     since: u64,
+    /// When it is next shown that the stream is alive.
+    alive: Instant,
     has_primer: bool,
     heard: Box<dyn Subscription>,
     told: Box<dyn Subscription>,
@@ -228,6 +243,7 @@ impl Reader {
             after: 0,
             name: String::new(),
             since: 0,
+            alive: Instant::now() + pause(live.limits()),
             heard,
             told,
             feed,
@@ -238,7 +254,8 @@ impl Reader {
 
     /// Reads from after an event on, instead of whoever reads now.
     pub(super) async fn after(mut self, after: u64) -> Result<Self> {
-        (self.name, self.since) = self.log.take_over().await?;
+        self.name = self.log.take_over().await?;
+        self.since = self.log.store.last(&self.log.key).await?.unwrap_or(after);
         self.after = after;
         self.log.pace.reached(after);
         Ok(self)
@@ -260,6 +277,10 @@ impl Reader {
     async fn run(&mut self, pen: &Pen) -> Result<()> {
         while !self.is_over {
             let entries = self.log.store.read(&self.log.key, self.after, BATCH).await?;
+            // Asked after reading: what was said after somebody else came is theirs.
+            if !self.log.is_read_by(&self.name).await? {
+                return Ok(());
+            }
             if entries.is_empty() {
                 match self.wait().await? {
                     Next::Look => continue,
@@ -290,9 +311,9 @@ impl Reader {
         let id = || format!("{}.{number}", self.log.stream);
         match mark {
             Mark::Request | Mark::News if self.has_primer => {
-                sse::write_primer(out, &id(), u64::try_from(RETRY.as_millis()).unwrap_or(u64::MAX));
+                let retry = self.live.limits().retry.as_millis();
+                sse::write_primer(out, &id(), u64::try_from(retry).unwrap_or(u64::MAX));
             }
-            Mark::Request | Mark::News => {}
             Mark::Message | Mark::End => {
                 if !text.is_empty() {
                     sse::write_message(out, Some(&id()), text);
@@ -305,22 +326,25 @@ impl Reader {
                 out.extend_from_slice(b"\n\n");
                 return true;
             }
-            Mark::TakenOver => return number > self.since && text != self.name.as_bytes(),
-            Mark::Release => {}
+            Mark::Request | Mark::News | Mark::Release => {}
         }
         false
     }
 
     /// Waits until there may be something to read.
     async fn wait(&mut self) -> Result<Next> {
-        let Self { live, log, heard, told, feed, closing, .. } = self;
-        let limits = live.limits();
-        let pause = KEEP_ALIVE.min(limits.session_idle / 3).min(limits.kept_for / 3).max(SHORTEST);
+        let Self { live, log, after, heard, told, feed, closing, alive, .. } = self;
         let is_news = feed.is_some();
         tokio::select! {
             biased;
             () = live.gone.cancelled() => return Ok(Next::End),
             () = closing.cancelled(), if is_news => return Ok(Next::End),
+            // Also when there is always something to read: what is kept must not expire meanwhile.
+            () = tokio::time::sleep_until(*alive) => {
+                *alive = Instant::now() + pause(live.limits());
+                let is_there = live.refresh().await? && log.prolong().await?;
+                return Ok(if is_there { Next::Alive } else { Next::End });
+            }
             _ = heard.next() => {}
             message = told.next() => {
                 if message.as_deref() == Some(ENDED) || !live.refresh().await? {
@@ -333,14 +357,16 @@ impl Reader {
                     while let Some(next) = news.first() {
                         let mut frame = Vec::new();
                         next.write(&mut frame, feed.version);
-                        log.append(Mark::Message, &frame).await?;
+                        let number = log.append(Mark::Message, &frame).await?;
+                        if number <= *after {
+                            // Another server has forgotten the log meanwhile, and this would begin another one. The news
+                            // go back, for the stream that the client opens instead.
+                            log.forget().await?;
+                            return Ok(Next::End);
+                        }
                         news.told();
                     }
                 }
-            }
-            () = tokio::time::sleep(pause) => {
-                let is_there = live.refresh().await? && log.store.prolong(&log.key, log.kept_for).await?;
-                return Ok(if is_there { Next::Alive } else { Next::End });
             }
         }
         Ok(Next::Look)
@@ -351,6 +377,11 @@ impl Drop for Reader {
     fn drop(&mut self) {
         self.log.pace.leave();
     }
+}
+
+/// How often is looked at what is kept, so that it lives on.
+pub(super) fn pause(limits: &Limits) -> Duration {
+    KEEP_ALIVE.min(limits.session_idle / 3).min(limits.kept_for / 3).max(SHORTEST)
 }
 
 /// What a reader does after it has waited.
