@@ -74,7 +74,7 @@ fn echo(canary: String, number: u64, ctx: &Ctx) -> String {
 #[tool]
 async fn dawdle(canary: String, number: u64, gauge: State<Gauge>, ctx: Ctx) -> String {
     let _running = gauge.enter();
-    for _ in 0..(number % 30) {
+    for _ in 0..(number % 10) {
         tokio::task::yield_now().await;
     }
     said(&canary, number, &ctx)
