@@ -41,6 +41,8 @@ pub(super) struct Limits {
     pub(super) kept_bytes: usize,
     /// How long a stream is kept after it was last used.
     pub(super) kept_for: Duration,
+    /// How long a client is to wait before it comes back to a stream that broke off.
+    pub(super) retry: Duration,
     /// How long running requests may take once the server is told to stop.
     pub(super) grace: Duration,
 }
@@ -66,6 +68,7 @@ impl Limits {
             kept_events: 1024,
             kept_bytes: 1 << 20,
             kept_for: Duration::from_mins(5),
+            retry: Duration::from_secs(1),
             grace: Duration::from_secs(10),
         }
     }

@@ -217,6 +217,22 @@ impl HttpService {
         self
     }
 
+    /// How long a client is to wait before it comes back to a stream that broke off; a second unless said otherwise. Told
+    /// at the beginning of every stream, in the revision that has such a beginning (2025-11-25). A handler that lets its
+    /// connection go with [`Ctx::release_stream`](crate::Ctx::release_stream) says it for itself.
+    ///
+    /// ```
+    /// # use toolway::prelude::*;
+    /// # use std::time::Duration;
+    /// # let server = Server::new("app", "1.0.0").build()?;
+    /// let service = server.http().retry(Duration::from_millis(200));
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn retry(mut self, time: Duration) -> Self {
+        self.edit().limits.retry = time;
+        self
+    }
+
     /// How long running requests may take once the server is told to stop.
     pub fn grace(mut self, time: Duration) -> Self {
         self.edit().limits.grace = time;

@@ -254,11 +254,11 @@ fn last_event_id(headers: &HeaderMap) -> Option<&[u8]> {
 type Opened = Result<Result<Reader, Response<HttpBody>>>;
 
 async fn listen(visit: &Visit<'_>, live: &Arc<Live>) -> Opened {
+    let log = live.new_log();
     let feed = match feed(visit, live) {
         Ok(feed) => feed,
         Err(error) => return Ok(Err(unavailable(None, &error))),
     };
-    let log = live.new_log();
     log.open_for_news().await?;
     let reader = Reader::new(live, log.clone(), Some(feed), visit.state.closing.clone()).await?;
     live.keep(&log).await?;

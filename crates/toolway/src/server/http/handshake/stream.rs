@@ -1,8 +1,8 @@
 //! A stream of events that a client may leave and come back to.
 //!
 //! What is said on it goes into a log of the store first; a reply merely reads the log. So nothing is lost when a connection
-//! breaks: whoever comes back names the last event it has seen and reads on from there. The log says everything, also who
-//! reads it now; what is published beside it only says that it is worth to look.
+//! breaks: whoever comes back names the last event it has seen and reads on from there. Who reads it now is kept beside the
+//! log, so that coming back takes no room from what was said; what is published only says that it is worth to look.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -26,8 +26,6 @@ use crate::transport::sse;
 
 /// How many events are read at once.
 const BATCH: usize = 64;
-/// How long a client is to wait before it comes back, unless somebody says otherwise.
-const RETRY: Duration = Duration::from_secs(1);
 
 /// The shortest pause between two looks at what is kept.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -44,14 +42,12 @@ enum Mark {
     End = b'e' as isize,
     /// Whoever reads is to go, and to come back after so many milliseconds.
     Release = b'r' as isize,
-    /// Somebody else reads now.
-    TakenOver = b't' as isize,
 }
 
 impl Mark {
     fn read(entry: &[u8]) -> Option<(Self, &[u8])> {
         let (mark, rest) = entry.split_first()?;
-        let all = [Self::Request, Self::News, Self::Message, Self::End, Self::Release, Self::TakenOver];
+        let all = [Self::Request, Self::News, Self::Message, Self::End, Self::Release];
         Some((all.into_iter().find(|known| *known as u8 == *mark)?, rest))
     }
 
@@ -59,7 +55,7 @@ impl Mark {
     fn keep(self) -> Keep {
         match self {
             Self::Request | Self::News | Self::End => Keep::Always,
-            Self::Message | Self::Release | Self::TakenOver => Keep::WhileThereIsRoom,
+            Self::Message | Self::Release => Keep::WhileThereIsRoom,
         }
     }
 }
@@ -71,6 +67,8 @@ pub(super) struct Log {
     /// The stream's part of event ids.
     pub(super) stream: String,
     key: String,
+    /// The key of who reads it, if that is not the first one.
+    reader: String,
     room: Room,
     kept_for: Duration,
     pace: Arc<Pace>,
@@ -87,6 +85,7 @@ impl Log {
         Self {
             store,
             key: format!("events/{session}/{stream}"),
+            reader: format!("reader/{session}/{stream}"),
             stream: stream.to_owned(),
             room: Room { entries: limits.kept_events, bytes: limits.kept_bytes },
             kept_for: limits.kept_for,
@@ -145,13 +144,14 @@ impl Log {
         self.say_as(Mark::Release, retry.as_millis().to_string().as_bytes()).await
     }
 
+    pub(super) async fn forget(&self) -> Result<()> {
+        self.store.forget(&self.key).await?;
+        self.store.delete(&self.reader).await.map(drop)
+    }
+
     /// Lets it live on; whether it is there.
     pub(super) async fn prolong(&self) -> Result<bool> {
         self.store.prolong(&self.key, self.kept_for).await
-    }
-
-    pub(super) async fn forget(&self) -> Result<()> {
-        self.store.forget(&self.key).await.map(drop)
     }
 
     async fn append(&self, mark: Mark, text: &[u8]) -> Result<u64> {
@@ -177,11 +177,18 @@ impl Log {
         Ok(Some(ComeBack { is_news, is_over }))
     }
 
-    /// Sends whoever reads away; the reader's name, and the number from which it counts.
-    async fn take_over(&self) -> Result<(String, u64)> {
+    /// Sends whoever reads away; the new reader's name.
+    async fn take_over(&self) -> Result<String> {
         let name = random::<8>();
-        let number = self.append(Mark::TakenOver, name.as_bytes()).await?;
-        Ok((name, number))
+        self.store.put(&self.reader, name.clone().into(), self.kept_for).await?;
+        self.store.publish(&self.key, Bytes::new()).await?;
+        Ok(name)
+    }
+
+    /// Whether nobody has come after the reader of this name.
+    async fn is_read_by(&self, name: &str) -> Result<bool> {
+        let reader = self.store.renew(&self.reader, self.kept_for).await?;
+        Ok(reader.is_none_or(|reader| reader == name))
     }
 }
 
@@ -330,7 +337,8 @@ impl Reader {
 
     /// Reads from after an event on, instead of whoever reads now.
     pub(super) async fn after(mut self, after: u64) -> Result<Self> {
-        (self.name, self.since) = self.log.take_over().await?;
+        self.name = self.log.take_over().await?;
+        self.since = self.log.store.last(&self.log.key).await?.unwrap_or(after);
         self.after = after;
         self.log.pace.reached(after);
         Ok(self)
@@ -357,6 +365,10 @@ impl Reader {
                 return Ok(());
             }
             let entries = self.log.store.read(&self.log.key, self.after, BATCH).await?;
+            // Asked after reading: what was said after somebody else came is theirs.
+            if !self.log.is_read_by(&self.name).await? {
+                return Ok(());
+            }
             if entries.is_empty() {
                 if is_last_look {
                     return Ok(());
@@ -391,7 +403,8 @@ impl Reader {
         let id = || format!("{}.{number}", self.log.stream);
         match mark {
             Mark::Request | Mark::News if self.has_primer => {
-                sse::write_primer(out, &id(), u64::try_from(RETRY.as_millis()).unwrap_or(u64::MAX));
+                let retry = self.live.limits().retry.as_millis();
+                sse::write_primer(out, &id(), u64::try_from(retry).unwrap_or(u64::MAX));
             }
             Mark::Message | Mark::End => {
                 if !text.is_empty() {
@@ -405,7 +418,6 @@ impl Reader {
                 out.extend_from_slice(b"\n\n");
                 return true;
             }
-            Mark::TakenOver => return number > self.since && text != self.name.as_bytes(),
             Mark::Request | Mark::News | Mark::Release => {}
         }
         false

@@ -1,0 +1,138 @@
+//! What is cut: a call that says a lot, and where its reply may be cut.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use toolway::prelude::*;
+use toolway::transport::sse::{Event, Parser};
+
+/// How often the call tells of its progress.
+const STEPS: u32 = 60;
+/// Every so many steps it logs something.
+const LOGS: u32 = 3;
+
+/// How often each call was run, by the key that it was given.
+#[derive(Clone, Default)]
+pub(crate) struct Runs(Arc<Mutex<HashMap<String, u32>>>);
+
+impl Runs {
+    fn count(&self, key: &str) {
+        *self.0.lock().unwrap().entry(key.to_owned()).or_default() += 1;
+    }
+
+    pub(crate) fn of(&self, key: &str) -> u32 {
+        self.0.lock().unwrap().get(key).copied().unwrap_or_default()
+    }
+}
+
+/// Tells a long story: all at once, or with a break after each sentence.
+#[tool]
+pub(crate) async fn story(key: String, breaks: bool, is_long: bool, runs: State<Runs>, ctx: Ctx) -> String {
+    runs.count(&key);
+    for step in 1..=STEPS {
+        ctx.progress(step, STEPS, sentence(step, is_long)).await;
+        if step % LOGS == 0 {
+            ctx.log().error("story", json!({"step": step, "text": sentence(step + 1, is_long)})).await;
+        }
+        if breaks {
+            tokio::task::yield_now().await;
+        }
+    }
+    format!("the end, {}", sentence(30, is_long))
+}
+
+fn sentence(step: u32, is_long: bool) -> String {
+    match step {
+        30 => "żółw 🐢 \u{2028} und \"Bär\" \\ \r\n data: id: 7 ".repeat(if is_long { 20 } else { 1 }),
+        7 | 21 | 45 if is_long => "0123456789abcdef".repeat(100 + step as usize * 3),
+        _ => format!("step {step}"),
+    }
+}
+
+pub(crate) fn arguments(key: &str, breaks: bool, is_long: bool) -> Value {
+    json!({"key": key, "breaks": breaks, "is_long": is_long})
+}
+
+/// The whole events in a part of a stream.
+pub(crate) fn events(bytes: &[u8]) -> Vec<Event> {
+    let mut parser = Parser::new(1 << 20);
+    parser.push(bytes);
+    std::iter::from_fn(|| parser.next_event().unwrap()).collect()
+}
+
+/// Where events end.
+pub(crate) fn ends(bytes: &[u8]) -> Vec<usize> {
+    (2..=bytes.len()).filter(|end| bytes[..*end].ends_with(b"\n\n")).collect()
+}
+
+/// The messages among them, as text.
+pub(crate) fn messages(events: Vec<Event>) -> impl Iterator<Item = Bytes> {
+    events.into_iter().map(|event| event.data).filter(|data| !data.is_empty())
+}
+
+/// Whether a message is the answer.
+pub(crate) fn is_answer(message: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(message).unwrap().get("result").is_some()
+}
+
+/// The last id among them.
+pub(crate) fn last_id(events: &[Event]) -> Option<String> {
+    events.iter().rev().find_map(|event| event.id.clone())
+}
+
+/// The data that has come of a chunked body, whole or not.
+pub(crate) fn unchunk(mut body: &[u8]) -> Vec<u8> {
+    let mut data = Vec::new();
+    while let Some(end) = body.windows(2).position(|pair| pair == b"\r\n") {
+        let size = usize::from_str_radix(std::str::from_utf8(&body[..end]).unwrap(), 16).unwrap();
+        body = &body[end + 2..];
+        data.extend_from_slice(&body[..size.min(body.len())]);
+        if size == 0 || body.len() < size + 2 {
+            break;
+        }
+        body = &body[size + 2..];
+    }
+    data
+}
+
+/// The body of a reply, if its head has come.
+pub(crate) fn body(reply: &[u8]) -> Option<&[u8]> {
+    let head = reply.windows(4).position(|four| four == b"\r\n\r\n")?;
+    Some(&reply[head + 4..])
+}
+
+/// Where a reply is cut: everywhere at the beginning, around each of `ends`, and somewhere.
+pub(crate) fn offsets(
+    length: usize,
+    ends: impl IntoIterator<Item = usize>,
+    random: &mut Random,
+) -> Vec<usize> {
+    let mut offsets: BTreeSet<usize> = (0..length.min(2 << 10)).collect();
+    offsets.extend(ends.into_iter().flat_map(|end| end.saturating_sub(3)..=end + 3));
+    offsets.extend((0..300).map(|_| random.below(length)));
+    offsets.insert(length);
+    offsets.retain(|offset| *offset <= length);
+    offsets.into_iter().collect()
+}
+
+/// Numbers that are the same each run unless `SEED` says otherwise.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new() -> Self {
+        Self(std::env::var("SEED").map_or(20_251_125, |seed| seed.parse().unwrap()).max(1))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        usize::try_from((self.next() >> 32) % limit as u64).unwrap()
+    }
+}
