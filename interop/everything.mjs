@@ -1,20 +1,34 @@
 // Interop test: the example `everything`, driven by the official TypeScript client
-// (npm `@modelcontextprotocol/client` 2.4.0, node 22) over stdio.
+// (npm `@modelcontextprotocol/client` 2.4.0, node 22).
 //
-//     everything.mjs -- CMD [ARGS...]
+//     everything.mjs stdio -- CMD [ARGS...] | http URL | sse URL
 //
 // Runs the checks of everything_checks.mjs for each era the library knows: `stateless` (pinned to 2026-07-28), `handshake`
 // (its default, 2025-11-25, and each older revision, which it can be told to offer) and `auto` (probe, must settle on
 // 2026-07-28). The package is looked up as `require` does it: next to this file, or in the directory $NODE_PATH names.
 
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { CONNECT, Peer, Refused, REQUEST, main, refer } from './everything_checks.mjs';
 
 const require = createRequire(import.meta.url);
-const { Client, ProtocolError, ResourceNotFoundError, fromJsonSchema } = require('@modelcontextprotocol/client');
+const {
+  Client,
+  ProtocolError,
+  ResourceNotFoundError,
+  SdkHttpError,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  fromJsonSchema,
+} = require('@modelcontextprotocol/client');
 const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
 
-const ERAS = [
+const TRANSPORTS = {
+  stdio: server => new StdioClientTransport(server),
+  http: server => new StreamableHTTPClientTransport(server.url),
+  sse: server => new SSEClientTransport(server.url),
+};
+export const ERAS = [
   ['stateless', '2026-07-28', { versionNegotiation: { mode: { pin: '2026-07-28' } } }],
   ['auto', '2026-07-28', { versionNegotiation: { mode: 'auto' } }],
   ['handshake', '2025-11-25', {}],
@@ -35,19 +49,32 @@ async function asked(request) {
     return await request;
   } catch (error) {
     if (error instanceof ProtocolError) throw Object.assign(new Refused(error.code, error.message), { cause: error });
-    throw error;
+    const unknown = unknownMethod(error);
+    throw unknown ? new Refused(unknown.code, unknown.message) : error;
   }
 }
 
-class TypeScript extends Peer {
-  static async connect(command, args, options) {
+/** Over HTTP the library reads an error in a 400 only; 2026-07-28 wants a 404 for an unknown method, which comes as text. */
+function unknownMethod(error) {
+  if (!(error instanceof SdkHttpError) || error.status !== 404) return undefined;
+  try {
+    return JSON.parse(error.data.text).error;
+  } catch {
+    return undefined;
+  }
+}
+
+export class TypeScript extends Peer {
+  static async connect(server, options) {
     const peer = new TypeScript();
+    peer.wire = server.wire;
+    peer.transport = TRANSPORTS[server.wire](server);
     const client = new Client({ name: 'interop', version: '1.0.0' }, options);
-    client.onerror = error => peer.complained(error);
+    client.onerror = error => unknownMethod(error) ?? peer.complained(error);
     client.fallbackNotificationHandler = async message => peer.heard(message);
     for (const method of NEWS) client.setNotificationHandler(method, message => peer.heard(message));
     peer.client = client;
-    await client.connect(new StdioClientTransport({ command, args }), CONNECT);
+    await client.connect(peer.transport, CONNECT);
     peer.version = client.getNegotiatedProtocolVersion();
     return peer;
   }
@@ -131,9 +158,10 @@ class TypeScript extends Peer {
     return asked(this.client.listen(filter, REQUEST));
   }
 
-  close() {
-    return this.client.close();
+  async close() {
+    await this.transport.terminateSession?.(); // over HTTP, if the server began a session
+    await this.client.close();
   }
 }
 
-await main(ERAS, TypeScript.connect);
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(ERAS, TypeScript.connect);

@@ -1,6 +1,6 @@
-"""Interop test: the example `everything`, driven by the official Python client (PyPI `mcp` 2.3.0) over stdio.
+"""Interop test: the example `everything`, driven by the official Python client (PyPI `mcp` 2.3.0).
 
-    everything.py -- CMD [ARGS...]
+    everything.py stdio -- CMD [ARGS...] | http URL | sse URL
 
 Runs the checks of everything_checks.py for each era the library knows: `stateless` (pinned to 2026-07-28), `handshake`
 (2025-11-25) and `auto` (the library's default: probe, must settle on 2026-07-28).
@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.types import Implementation, PromptReference, Request, ResourceTemplateReference
 from pydantic import TypeAdapter
 
@@ -22,6 +23,14 @@ ERAS = {
     "stateless": ("2026-07-28", "2026-07-28"),
     "handshake": ("legacy", "2025-11-25"),
     "auto": ("auto", "2026-07-28"),
+}
+
+
+# What the library takes for a server: a command, a URL for Streamable HTTP, or any other transport.
+SERVERS = {
+    "stdio": lambda target: StdioServerParameters(command=target.command, args=target.arguments),
+    "http": lambda target: target.url,
+    "sse": lambda target: sse_client(target.url),
 }
 
 
@@ -44,11 +53,11 @@ class Mcp(Peer):
 
     @classmethod
     @asynccontextmanager
-    async def connect(cls, command, arguments, mode):
+    async def connect(cls, target, mode):
         peer = cls()
-        target = StdioServerParameters(command=command, args=arguments)
+        peer.wire, server = target.wire, SERVERS[target.wire](target)
         who = Implementation(name="interop", version="1.0.0")
-        async with Client(target, mode=mode, client_info=who, message_handler=peer.hear) as peer.client:
+        async with Client(server, mode=mode, client_info=who, message_handler=peer.hear) as peer.client:
             peer.version, peer.session = peer.client.protocol_version, peer.client.session
             yield peer
 

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 
@@ -42,6 +43,8 @@ class Peer:
     """What the checks need of a client. Everything goes in and comes out as the JSON of the wire."""
 
     version = None  # what was negotiated
+    wire = "stdio"  # which of the wires lies before the server: stdio, http or sse
+    name = "interop"  # under which the server must know the client
 
     def __init__(self):
         self.news, self.faults, self._changed = [], [], anyio.Event()
@@ -62,9 +65,21 @@ class Peer:
         return [message.get("params") or {} for message in self.news[since:] if message["method"] == method]
 
     async def fence(self):
-        """After this, whatever the server sent before has been handled: the pipe keeps the order."""
+        """After this, whatever the server sent before has been handled, where all of it comes on one stream: a pipe, or the
+        reply to one request."""
         for _ in range(2):
             await self.call("echo", {"text": "fence"})
+
+    async def settled(self):
+        """After this, news of changes that the server sent before has been handled. Over HTTP a session has a stream for them,
+        which says nothing about other streams: it is asked for one more, and once again, for the server may tell what is due
+        in any order."""
+        if self.wire != "http" or self.version >= STATELESS:
+            return await self.fence()
+        for _ in range(2):
+            since = len(self.news)
+            await self.call("resources_changed", {})
+            await self.until(1, "notifications/resources/list_changed", since)
 
     async def every(self, kind):
         """All pages of a list."""
@@ -187,13 +202,24 @@ async def log_asked_for_error(peer):
     await chatter(peer, "error", meta={LOG_LEVEL: "error"})
 
 
+async def number(peer, tool):
+    return int((await peer.call(tool, {}))["content"][0]["text"])
+
+
 async def waited(peer):
-    return int((await peer.call("waited", {}))["content"][0]["text"])
+    return await number(peer, "waited")
+
+
+async def waiting(peer, count):
+    """So many calls of `wait` have reached their function: over HTTP each request has a way of its own."""
+    while await number(peer, "waiting") != count:
+        pass
 
 
 async def cancel_is_heard(peer):
+    await waiting(peer, 0)
     before = await waited(peer)
-    await peer.cancelled("wait", {}, peer.fence)
+    await peer.cancelled("wait", {}, lambda: waiting(peer, 1))
     # The server drops the call when it gets round to it; each look is a whole round trip, and the caller bounds them.
     while (now := await waited(peer)) == before:
         pass
@@ -202,11 +228,12 @@ async def cancel_is_heard(peer):
 
 async def cancel_leaves_the_rest(peer):
     """Of two waiting calls one is cancelled; the other waits on, and is cancelled next."""
+    await waiting(peer, 0)
     before = await waited(peer)
 
     async def inner():
-        await peer.fence()
-        await peer.cancelled("wait", {}, peer.fence)
+        await waiting(peer, 1)
+        await peer.cancelled("wait", {}, lambda: waiting(peer, 2))
         while await waited(peer) == before:
             pass
         await peer.fence()
@@ -238,8 +265,12 @@ async def changes(peer, method):
     since = len(peer.news)
     if method == "notifications/tools/list_changed":
         await peer.call("add_tool", {"name": "herald"})
-        await peer.until(1, method, since)
-        await peer.call("remove_tool", {"name": "herald"})
+        try:
+            await peer.until(1, method, since)
+        finally:
+            # The server may be there for others, who would find the tool if it stayed after a failure.
+            with anyio.CancelScope(shield=True):
+                await peer.call("remove_tool", {"name": "herald"})
         await peer.until(2, method, since)
     else:
         await peer.call("resources_changed", {})
@@ -290,7 +321,7 @@ async def touches(peer, *uris):
     since = len(peer.news)
     for uri in uris:
         await peer.call("touch", {"uri": uri})
-    await peer.fence()
+    await peer.settled()
     return [update["uri"] for update in peer.of(UPDATED, since)]
 
 
@@ -316,6 +347,7 @@ async def update_on_a_stream(peer):
 
 
 FIRST, LAST_HANDSHAKE, STATELESS, ANY = "2024-11-05", "2025-11-25", "2026-07-28", "9999"
+NO_SSE = "HTTP+SSE lives on sessions, and 2026-07-28 has none"
 # Group, what, first revision, last revision, check.
 SCENES = [
     ("pages", "resources: all, in order, ten a page", FIRST, ANY, pages_of_resources),
@@ -364,9 +396,8 @@ def checks(version, own):
 
 
 def by_row(row, version):
-    expected = json.loads(json.dumps(row["expect"]).replace("$version", version))
-
     async def check(peer):
+        expected = json.loads(json.dumps(row["expect"]).replace("$version", version).replace("$client", peer.name))
         try:
             got = await answer(peer, *row["do"])
         except Refused as error:
@@ -425,12 +456,28 @@ async def run_era(report, era, version, connect, own):
             report.line("FAIL", era, version, group, what, f"did not run: {why}")
 
 
+class Target(NamedTuple):
+    """Which server, and over which wire: a command for stdio, a URL for http and sse."""
+
+    wire: str
+    url: str = ""
+    command: str = ""
+    arguments: list[str] = []
+
+    @classmethod
+    def from_command_line(cls):
+        wire, *words = sys.argv[1:] or [""]
+        if wire == "stdio" and words[:1] == ["--"] and len(words) > 1:
+            return cls(wire, command=words[1], arguments=words[2:])
+        if wire in ("http", "sse") and len(words) == 1:
+            return cls(wire, url=words[0])
+        return sys.exit(print(f"usage: {sys.argv[0]} stdio -- CMD [ARGS...] | http URL | sse URL", file=sys.stderr) or 2)
+
+
 def main(eras, connect, own=(), not_spoken=()):
-    """Runs every era. `eras` is name -> (mode, version), `connect(command, arguments, mode)` gives a peer, `own` are what
-    only this library has as (what, first revision, check), `not_spoken` are (era, version, why)."""
-    if sys.argv[1:2] != ["--"] or len(sys.argv) < 3:
-        sys.exit(print(f"usage: {sys.argv[0]} -- CMD [ARGS...]", file=sys.stderr) or 2)
-    command, arguments, report = sys.argv[2], sys.argv[3:], Report()
+    """Runs every era. `eras` is name -> (mode, version), `connect(target, mode)` gives a peer, `own` are what only this library
+    has as (what, first revision, check), `not_spoken` are (era, version, why)."""
+    target, report = Target.from_command_line(), Report()
 
     def hard_stop():
         report.line("FAIL", "all", "-", "end", "timeout", f"expected to be done in {HARD_TIMEOUT} s")
@@ -444,7 +491,10 @@ def main(eras, connect, own=(), not_spoken=()):
 
     async def run():
         for era, (mode, version) in eras.items():
-            await run_era(report, era, version, lambda: connect(command, arguments, mode), own)
+            if target.wire == "sse" and version >= STATELESS:
+                report.line("n/a", era, version, "all", "every check", NO_SSE)
+            else:
+                await run_era(report, era, version, lambda: connect(target, mode), own)
 
     anyio.run(run)
     sys.exit(int(Report.failed))

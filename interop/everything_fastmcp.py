@@ -1,6 +1,6 @@
-"""Interop test: the example `everything`, driven by the client of PyPI `fastmcp` 4.1.4 over stdio.
+"""Interop test: the example `everything`, driven by the client of PyPI `fastmcp` 4.1.4.
 
-    everything_fastmcp.py -- CMD [ARGS...]
+    everything_fastmcp.py stdio -- CMD [ARGS...] | http URL | sse URL
 
 Runs the checks of everything_checks.py for the same eras as everything.py. The library stands on `mcp` 2.3.0: what it has a
 call for goes through that call, the rest (subscriptions, custom methods) through the session underneath, as its users do.
@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import mcp.client.subscriptions
 from fastmcp import Client
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 from mcp.types import Implementation
 
@@ -19,16 +19,23 @@ from everything import ERAS, Mcp, asked, refer
 from everything_checks import FIRST, LOG_LEVEL, STATELESS, NotHere, reporting, require
 
 
+TRANSPORTS = {
+    "stdio": lambda target: StdioTransport(target.command, target.arguments, keep_alive=False),
+    "http": lambda target: StreamableHttpTransport(target.url),
+    "sse": lambda target: SSETransport(target.url),
+}
+
+
 class FastMcp(Mcp):
     """The library's `Client`."""
 
     @classmethod
     @asynccontextmanager
-    async def connect(cls, command, arguments, mode):
+    async def connect(cls, target, mode):
         peer = cls()
-        target = StdioTransport(command, arguments, keep_alive=False)
+        peer.wire, transport = target.wire, TRANSPORTS[target.wire](target)
         who = Implementation(name="interop", version="1.0.0")
-        client = Client(target, mode=mode, client_info=who, message_handler=peer.hear, log_handler=quiet)
+        client = Client(transport, mode=mode, client_info=who, message_handler=peer.hear, log_handler=quiet)
         async with client as peer.client:
             peer.version, peer.session = client.protocol_version, client.session
             yield peer

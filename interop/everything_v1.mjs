@@ -1,7 +1,7 @@
 // Interop test: the example `everything`, driven by the TypeScript client before its second version
-// (npm `@modelcontextprotocol/sdk` 1.32.2, node 22) over stdio.
+// (npm `@modelcontextprotocol/sdk` 1.32.2, node 22).
 //
-//     everything_v1.mjs -- CMD [ARGS...]
+//     everything_v1.mjs stdio -- CMD [ARGS...] | http URL | sse URL
 //
 // Runs the checks of everything_checks.mjs for `handshake` (2025-11-25), the only era and the only revision the library
 // offers. The package is looked up as `require` does it: next to this file, or in the directory $NODE_PATH names.
@@ -11,9 +11,16 @@ import { CONNECT, Peer, Refused, REQUEST, main, refer } from './everything_check
 
 const require = createRequire(import.meta.url);
 const { Client } = require('@modelcontextprotocol/sdk/client/index.js');
+const { SSEClientTransport } = require('@modelcontextprotocol/sdk/client/sse.js');
 const { StdioClientTransport } = require('@modelcontextprotocol/sdk/client/stdio.js');
+const { StreamableHTTPClientTransport } = require('@modelcontextprotocol/sdk/client/streamableHttp.js');
 const types = require('@modelcontextprotocol/sdk/types.js');
 
+const TRANSPORTS = {
+  stdio: server => new StdioClientTransport(server),
+  http: server => new StreamableHTTPClientTransport(server.url),
+  sse: server => new SSEClientTransport(server.url),
+};
 const ERAS = [['handshake', '2025-11-25']];
 const NOT_SPOKEN = [['stateless', '2026-07-28', '@modelcontextprotocol/sdk 1.32.2 knows no revision after 2025-11-25']];
 const NEWS = [
@@ -36,16 +43,21 @@ async function asked(request) {
 }
 
 class TypeScriptV1 extends Peer {
-  static async connect(command, args) {
+  static async connect(server) {
     const peer = new TypeScriptV1();
+    peer.wire = server.wire;
     const client = new Client({ name: 'interop', version: '1.0.0' });
     client.onerror = error => peer.complained(error);
     client.fallbackNotificationHandler = async message => peer.heard(message);
     for (const schema of NEWS) client.setNotificationHandler(schema, message => peer.heard(message));
     peer.client = client;
-    const transport = new StdioClientTransport({ command, args });
+    const transport = (peer.transport = TRANSPORTS[server.wire](server));
     // The transport is told what was agreed on, and nobody else is.
-    transport.setProtocolVersion = version => (peer.version = version);
+    const agreed = transport.setProtocolVersion?.bind(transport);
+    transport.setProtocolVersion = version => {
+      peer.version = version;
+      agreed?.(version);
+    };
     await client.connect(transport, CONNECT);
     return peer;
   }
@@ -109,9 +121,10 @@ class TypeScriptV1 extends Peer {
     return asked(this.client.unsubscribeResource({ uri }, REQUEST));
   }
 
-  close() {
-    return this.client.close();
+  async close() {
+    await this.transport.terminateSession?.(); // over HTTP, if the server began a session
+    await this.client.close();
   }
 }
 
-await main(ERAS, TypeScriptV1.connect, NOT_SPOKEN);
+await main(ERAS, TypeScriptV1.connect, { notSpoken: NOT_SPOKEN });

@@ -1,6 +1,6 @@
-"""Interop test: the example `everything`, driven by the Python client before its second version (PyPI `mcp` 1.30.0) over stdio.
+"""Interop test: the example `everything`, driven by the Python client before its second version (PyPI `mcp` 1.30.0).
 
-    everything_v1.py -- CMD [ARGS...]
+    everything_v1.py stdio -- CMD [ARGS...] | http URL | sse URL
 
 Runs the checks of everything_checks.py for `handshake` (2025-11-25), the only era and the only revision the library offers.
 """
@@ -10,12 +10,21 @@ from typing import Any
 
 import anyio
 from mcp import ClientSession, McpError, StdioServerParameters, stdio_client, types
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
 
 import everything_checks
 from everything_checks import Peer, Refused, reporting, wire
 
 ERAS = {"handshake": (None, "2025-11-25")}
 NOT_SPOKEN = [("stateless", "2026-07-28", "mcp 1.30.0 knows no revision after 2025-11-25")]
+
+
+TRANSPORTS = {
+    "stdio": lambda target: stdio_client(StdioServerParameters(command=target.command, args=target.arguments)),
+    "http": lambda target: streamable_http_client(target.url),
+    "sse": lambda target: sse_client(target.url),
+}
 
 
 async def asked(request):
@@ -39,11 +48,12 @@ class McpV1(Peer):
 
     @classmethod
     @asynccontextmanager
-    async def connect(cls, command, arguments, _mode):
+    async def connect(cls, target, _mode):
         peer = cls()
-        target = StdioServerParameters(command=command, args=arguments)
+        peer.wire, transport = target.wire, TRANSPORTS[target.wire](target)
         who = types.Implementation(name="interop", version="1.0.0")
-        async with stdio_client(target) as (reading, writing):
+        # Streamable HTTP has a third thing, a function that tells the id of the session.
+        async with transport as (reading, writing, *_):
             async with ClientSession(reading, writing, client_info=who, message_handler=peer.hear) as peer.session:
                 peer.greeting = wire(await peer.session.initialize())
                 peer.version = peer.greeting["protocolVersion"]

@@ -111,7 +111,7 @@ async fn main() -> toolway::Result<()> {
 
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8000".to_owned());
     let listener = TcpListener::bind(address).await?;
-    eprintln!("http://{}/", listener.local_addr()?);
+    eprintln!("listening on http://{}/", listener.local_addr()?);
     axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(async move {
             told_to_stop().await;

@@ -1,5 +1,5 @@
 //! Every feature of a server in one program: `cargo run -p toolway-examples --example everything`, over stdio, or over
-//! HTTP with `--http ADDRESS`. Clients are tested against it.
+//! HTTP with `--http`, and on an address of your own with `--http ADDRESS`. Clients are tested against it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,11 +16,12 @@ async fn main() -> toolway::Result<()> {
     let server = server().build()?;
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
-        [flag, address] if flag == "--http" => {
+        [flag, address @ ..] if flag == "--http" => {
+            let address = address.first().map_or("127.0.0.1:0", String::as_str);
             // Not `serve_http(address)`, so that port 0 can be any free one: which one is known only now.
             let listener = tokio::net::TcpListener::bind(address).await?;
-            eprintln!("http://{}/mcp", listener.local_addr()?);
-            server.http().serve(listener).await
+            eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+            server.http().legacy_sse().serve(listener).await
         }
         _ => server.serve_stdio().await,
     }
@@ -43,9 +44,12 @@ fn server() -> toolway::server::ServerBuilder {
         .method("everything/sum", |Sum { a, b }: Sum| async move { json!({"sum": a + b}) })
 }
 
-/// How many calls of `wait` have ended.
+/// How many calls of `wait` have begun, and how many have ended.
 #[derive(Default)]
-struct Waits(Arc<AtomicU32>);
+struct Waits {
+    begun: AtomicU32,
+    ended: Arc<AtomicU32>,
+}
 
 /// The notes that exist.
 struct Notes(Vec<u64>);
@@ -180,7 +184,8 @@ async fn chatter(ctx: Ctx) -> &'static str {
 /// Wait until nobody wants the answer any more.
 #[tool]
 async fn wait(waits: State<Waits>) {
-    let _ended = Ended(waits.0.clone());
+    let _ended = Ended(waits.ended.clone());
+    waits.begun.fetch_add(1, Ordering::SeqCst);
     std::future::pending::<()>().await;
 }
 
@@ -192,10 +197,18 @@ impl Drop for Ended {
     }
 }
 
+/// How many calls are waiting now.
+#[tool(read_only)]
+fn waiting(waits: State<Waits>) -> u32 {
+    // In this order: what ends in between is still counted, never less than none.
+    let ended = waits.ended.load(Ordering::SeqCst);
+    waits.begun.load(Ordering::SeqCst) - ended
+}
+
 /// How many waits have ended.
 #[tool(read_only)]
 fn waited(waits: State<Waits>) -> u32 {
-    waits.0.load(Ordering::SeqCst)
+    waits.ended.load(Ordering::SeqCst)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

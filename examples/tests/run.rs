@@ -118,12 +118,13 @@ fn program(example: &str) -> PathBuf {
     tests.ancestors().nth(2).unwrap().join("examples").join(example)
 }
 
-/// The address that an example tells on stderr when it serves over HTTP: `http://ADDRESS/…`.
+/// The address that an example tells on stderr when it serves over HTTP: `listening on http://ADDRESS/…`.
 async fn address_of(child: &mut Child) -> String {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("the server tells its address");
     let line = line.unwrap().expect("the server runs");
-    line.strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect("an address").to_owned()
+    let address = line.strip_prefix("listening on http://").and_then(|rest| rest.split('/').next());
+    address.unwrap_or_else(|| panic!("no address: {line}")).to_owned()
 }
 
 fn spawn(example: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Child {

@@ -100,8 +100,9 @@ usage: cargo xtask COMMAND
                   --side server|client     only this side
                   --revision REVISION      only this revision (2025-11-25 or 2026-07-28)
                   --bless                  rewrite the baseline from the results
-  interop       the clients of the Python and TypeScript SDKs against the examples `hello` and `everything`
-                  --server 'COMMAND'       only every feature, and against this server over stdio
+  interop       the clients of the Python and TypeScript SDKs, mcp-remote and the inspector against our examples
+                  --transport NAME         only over stdio, http or sse; the first two when it is not said
+                  --server 'COMMAND|URL'   only every feature, and against this server
   counts        instructions per operation against bench/budget.toml
                   --bless                  rewrite the budget from the results
   fuzz [SECS]   each target of fuzz/ for so many seconds, 60 when it is not said

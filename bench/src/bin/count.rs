@@ -22,7 +22,7 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params"
 /// A case runs this often.
 type Run = fn(&Runtime, usize);
 
-const CASES: [(&str, Run); 13] = [
+const CASES: [(&str, Run); 14] = [
     ("parse-and-classify", parse_and_classify),
     ("parse-to-arguments", parse_to_arguments),
     ("nesting-32k", |_, times| hostile(times, &nesting(32 << 10))),
@@ -32,6 +32,7 @@ const CASES: [(&str, Run); 13] = [
     ("escapes-32k", |_, times| hostile(times, &escapes(32 << 10))),
     ("escapes-64k", |_, times| hostile(times, &escapes(64 << 10))),
     ("stateless-http-call", stateless_http_call),
+    ("session-http-call", session_http_call),
     ("stdio-call", stdio_call),
     ("tools-list-100", tools_list),
     ("call-three-typed", |runtime, times| in_process(runtime, times, "typed")),
@@ -132,6 +133,33 @@ fn stateless_http_call(runtime: &Runtime, times: usize) {
             black_box(response.into_body().collect().await).expect("a body");
         }
     });
+}
+
+/// The same in a session of the handshake era.
+fn session_http_call(runtime: &Runtime, times: usize) {
+    const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench-client","version":"10.20.30"}}}"#;
+    const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{"name":"add","arguments":{"a":17,"b":25}}}"#;
+    let service = bench::server(3).expect("a server").http();
+    runtime.block_on(async {
+        let opened = service.handle(of_session(None, OPEN)).await;
+        let session = opened.headers()["mcp-session-id"].clone();
+        for _ in 0..times {
+            let response = service.handle(of_session(Some(&session), CALL)).await;
+            assert_eq!(response.status(), 200);
+            black_box(response.into_body().collect().await).expect("a body");
+        }
+    });
+}
+
+fn of_session(session: Option<&http::HeaderValue>, body: &'static str) -> HttpRequest<Full<Bytes>> {
+    let mut request = HttpRequest::post("/mcp")
+        .header("host", "127.0.0.1:8000")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream");
+    if let Some(session) = session {
+        request = request.header("mcp-session-id", session).header("mcp-protocol-version", "2025-11-25");
+    }
+    request.body(Full::new(Bytes::from_static(body.as_bytes()))).expect("a request")
 }
 
 /// From text to text in one process: dispatch, decode, check, encode, and no transport.

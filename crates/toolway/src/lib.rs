@@ -68,6 +68,7 @@
 //! | `full-schema` | | arguments and results are checked by every keyword of JSON Schema: `if`, `contains`, `dependentRequired`, … |
 //! | `client` | | [`Client`] |
 //! | `http` | | Streamable HTTP with sessions and streams that can be come back to, for whichever of server and client is on |
+//! | `h2c` | | HTTP/2 without TLS beside HTTP/1.1, where the server has a socket of its own |
 //! | `testing` | | [`testing`], with server, client and HTTP |
 
 #[cfg(feature = "client")]

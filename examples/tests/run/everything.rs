@@ -24,6 +24,7 @@ async fn tools_answer_in_every_form() {
             ("maybe", json!({"say": false}), "(null)"),
             ("countdown", json!({"steps": 3}), "done"),
             ("waited", json!({}), "0"),
+            ("waiting", json!({}), "0"),
             ("profile", json!({"name": "Ann", "email": "ann@example.com", "age": 30}), "Ann free"),
             (
                 "profile",

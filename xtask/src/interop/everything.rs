@@ -1,55 +1,94 @@
-//! Does every feature work, with every client and in every revision it speaks?
+//! Does every feature work, with every client, in every revision it speaks and over every transport?
 //!
-//! The example `everything` is the server, over stdio. Each client is a script in `interop` on its library's own interface;
-//! what they ask and what must come is the same for all of them, in `interop/everything.json` and `interop/everything_checks.*`.
+//! The example `everything` is the server. Over HTTP one process serves all clients, one after the other, on one URL. Each
+//! client is a script in `interop` on its library's own interface; what they ask and what must come is the same for all of
+//! them, in `interop/everything.json` and `interop/everything_checks.*`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use super::table::Table;
+use super::table::{Coverage, Run, Table};
+use super::transport::{Open, Server, Transport};
 use crate::node::Node;
 use crate::python::Python;
 use crate::run::{self, Result};
 use crate::workspace::Workspace;
 
-/// Runs every client against the example, or against another server.
-pub(super) fn run(workspace: &Workspace, server: Option<&[String]>) -> Result {
+/// Runs every client over each of the transports, against the example or against another server.
+pub(super) fn run(workspace: &Workspace, transports: &[Transport], server: Option<&Server>) -> Result {
     let directory = workspace.target.join("interop");
     let server = match server {
-        Some(words) => words.to_vec(),
-        None => vec![build_example(workspace)?.display().to_string()],
+        Some(server) => server.clone(),
+        None => Server::program(&build_example(workspace)?),
     };
+    let scripts = install_all(workspace, &directory)?;
     let mut table = Table::default();
-    for client in CLIENTS {
-        let name = client.name();
-        let mut command = client.install(workspace, &directory)?;
-        command.arg("--").args(&server).current_dir(&workspace.root);
-        println!("-- {name} over stdio, every feature");
-        let start = Instant::now();
-        let (said, errors) =
-            (output_file(&directory, client, "out")?, output_file(&directory, client, "err")?);
-        command.stdout(said.1).stderr(errors.1);
-        let ending = match run::within(LIMIT, &mut command)? {
-            Some(status) if status.success() => None,
-            Some(status) => Some(run::ending(status)),
-            None => Some(format!("not done after {} s", LIMIT.as_secs())),
-        };
-        let lines = fs::read_to_string(&said.0)
-            .map_err(|error| format!("could not read {}: {error}", said.0.display()))?;
-        let problems = table.add(&name, client.eras, &lines, ending);
-        println!("   {} checks in {:.1} s", lines.lines().count(), start.elapsed().as_secs_f64());
-        if problems.is_empty() {
-            continue;
+    for transport in transports {
+        let mut server = server.open(*transport, directory.join("everything.log"))?;
+        for (client, script) in CLIENTS.iter().zip(&scripts) {
+            if client.transports.contains(transport) {
+                let mut command = script.command();
+                command.args(server.arguments()).current_dir(&workspace.root);
+                run_client(client, *transport, &mut command, &directory, &mut table)?;
+                must_live(&mut server)?;
+            }
         }
-        for problem in problems {
-            println!("   {problem}");
-        }
-        println!("   all it said: {}; its errors and the server's: {}", said.0.display(), errors.0.display());
-        println!("   to repeat it: {}", run::shown(&command));
     }
     table.print()
+}
+
+/// One client over one transport.
+fn run_client(
+    client: &Client,
+    transport: Transport,
+    command: &mut Command,
+    directory: &Path,
+    table: &mut Table,
+) -> Result {
+    let run = client.run(transport);
+    println!("-- {} over {}, every feature", run.client, run.transport);
+    let start = Instant::now();
+    let output_file = |kind: &str| {
+        let path = directory.join(format!("everything-{}-{}.{kind}", client.folder, run.transport));
+        let file = File::create(&path);
+        file.map(|file| (path.clone(), file))
+            .map_err(|error| format!("could not write {}: {error}", path.display()))
+    };
+    let (said, errors) = (output_file("out")?, output_file("err")?);
+    command.stdout(said.1).stderr(errors.1);
+    let ending = match run::within(LIMIT, command)? {
+        Some(status) if status.success() => None,
+        Some(status) => Some(run::ending(status)),
+        None => Some(format!("not done after {} s", LIMIT.as_secs())),
+    };
+    let lines = fs::read_to_string(&said.0)
+        .map_err(|error| format!("could not read {}: {error}", said.0.display()))?;
+    let problems = table.add(&run, &lines, ending);
+    println!("   {} checks in {:.1} s", lines.lines().count(), start.elapsed().as_secs_f64());
+    if problems.is_empty() {
+        return Ok(());
+    }
+    for problem in problems {
+        println!("   {problem}");
+    }
+    println!(
+        "   all it said: {}; its errors and those of a server it started: {}",
+        said.0.display(),
+        errors.0.display()
+    );
+    println!("   to repeat it: {}", run::shown(command));
+    Ok(())
+}
+
+/// A server that others are sent to as well must not have gone.
+fn must_live(server: &mut Open) -> Result {
+    match server.ended()? {
+        None => Ok(()),
+        Some(how) => Err(format!("interop: the server ended with {how}")),
+    }
 }
 
 fn build_example(workspace: &Workspace) -> Result<PathBuf> {
@@ -58,88 +97,155 @@ fn build_example(workspace: &Workspace) -> Result<PathBuf> {
     Ok(workspace.debug_program("examples/everything"))
 }
 
+/// Installs the libraries all at once: most of it is waiting for the network.
+fn install_all(workspace: &Workspace, directory: &Path) -> Result<Vec<Script>> {
+    thread::scope(|scope| {
+        let installs: Vec<_> =
+            CLIENTS.iter().map(|client| scope.spawn(|| client.install(workspace, directory))).collect();
+        installs
+            .into_iter()
+            .map(|install| install.join().map_err(|_| "an installation panicked; see above")?)
+            .collect()
+    })
+}
+
 /// One library and the script that drives it.
 struct Client {
     /// Where the library is installed, and how the files of its output are called.
     folder: &'static str,
     /// The library as its registry names it, which also tells which registry.
     package: &'static str,
+    /// What else the script needs.
+    others: &'static [&'static str],
     script: &'static str,
+    transports: &'static [Transport],
     /// The eras and revisions it has to report on, so that a script cannot forget one.
     eras: &'static [&'static str],
+    coverage: Coverage,
 }
 
 impl Client {
-    fn name(&self) -> String {
-        self.package.replace("-slim[client]", "")
+    fn run(&self, transport: Transport) -> Run {
+        let client = self.package.replace("-slim[client]", "");
+        Run { client, transport: transport.name(), eras: self.eras, coverage: self.coverage }
     }
 
-    /// The command that runs the script, up to its arguments.
-    fn install(&self, workspace: &Workspace, directory: &Path) -> Result<Command> {
+    fn install(&self, workspace: &Workspace, directory: &Path) -> Result<Script> {
         let scripts = workspace.root.join("interop");
         let prefix = directory.join(self.folder);
+        let packages = [&[self.package], self.others].concat();
         if self.package.contains("==") {
-            let mut command = Python::install(&prefix, &[self.package])?.command("python");
-            command.arg("-B").arg(scripts.join(self.script));
-            return Ok(command);
+            let python = Python::install(&prefix, &packages)?.command("python");
+            let program = PathBuf::from(python.get_program());
+            return Ok(Script { program, options: &["-B"], path: scripts.join(self.script) });
         }
-        let node = Node::install(prefix, &[self.package])?;
+        let node = Node::install(prefix, &packages)?;
         // A module finds packages only next to itself or above, so it has to stand next to them.
-        for file in [self.script, "everything_checks.mjs", "everything_match.mjs", "everything.json"] {
+        for file in [&[self.script], NODE_FILES].concat() {
             let (source, copy) = (scripts.join(file), node.prefix.join(file));
             fs::copy(&source, &copy).map_err(|error| {
                 format!("could not copy {} to {}: {error}", source.display(), copy.display())
             })?;
         }
-        Ok(node.command(&node.prefix.join(self.script)))
+        Ok(Script { program: node.program, options: &[], path: node.prefix.join(self.script) })
     }
 }
 
-fn output_file(directory: &Path, client: &Client, kind: &str) -> Result<(PathBuf, File)> {
-    let path = directory.join(format!("everything-{}.{kind}", client.folder));
-    let file = File::create(&path).map_err(|error| format!("could not write {}: {error}", path.display()))?;
-    Ok((path, file))
+/// What runs a client, up to the arguments of its script.
+struct Script {
+    program: PathBuf,
+    options: &'static [&'static str],
+    path: PathBuf,
 }
 
+impl Script {
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(self.options).arg(&self.path);
+        command
+    }
+}
+
+/// What the scripts for Node need of each other.
+const NODE_FILES: &[&str] =
+    &["everything.mjs", "everything_checks.mjs", "everything_match.mjs", "everything.json"];
+const EVERYWHERE: &[Transport] = &[Transport::Stdio, Transport::Http, Transport::Sse];
+const WITH_A_URL: &[Transport] = &[Transport::Http, Transport::Sse];
+const TYPESCRIPT: &str = "@modelcontextprotocol/client@2.4.0";
+const TYPESCRIPT_ERAS: &[&str] = &[
+    "stateless 2026-07-28",
+    "auto 2026-07-28",
+    "handshake 2025-11-25",
+    "handshake 2025-06-18",
+    "handshake 2025-03-26",
+    "handshake 2024-11-05",
+];
 const CLIENTS: &[Client] = &[
     Client {
         folder: "py",
         package: "mcp==2.3.0",
+        others: &[],
         script: "everything.py",
+        transports: EVERYWHERE,
         eras: &["stateless 2026-07-28", "auto 2026-07-28", "handshake 2025-11-25"],
+        coverage: Coverage::All,
     },
     Client {
         folder: "py-v1",
         package: "mcp==1.30.0",
+        others: &[],
         script: "everything_v1.py",
+        transports: EVERYWHERE,
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
+        coverage: Coverage::All,
     },
     // The package `fastmcp` is empty and asks for this one with its client and its server; what the server's half needs is
     // newer than some indexes hold.
     Client {
         folder: "py-fastmcp",
         package: "fastmcp-slim[client]==4.1.4",
+        others: &[],
         script: "everything_fastmcp.py",
+        transports: EVERYWHERE,
         eras: &["stateless 2026-07-28", "auto 2026-07-28", "handshake 2025-11-25"],
+        coverage: Coverage::All,
     },
     Client {
         folder: "node",
-        package: "@modelcontextprotocol/client@2.4.0",
+        package: TYPESCRIPT,
+        others: &[],
         script: "everything.mjs",
-        eras: &[
-            "stateless 2026-07-28",
-            "auto 2026-07-28",
-            "handshake 2025-11-25",
-            "handshake 2025-06-18",
-            "handshake 2025-03-26",
-            "handshake 2024-11-05",
-        ],
+        transports: EVERYWHERE,
+        eras: TYPESCRIPT_ERAS,
+        coverage: Coverage::All,
     },
     Client {
         folder: "node-v1",
         package: "@modelcontextprotocol/sdk@1.32.2",
+        others: &[],
         script: "everything_v1.mjs",
+        transports: EVERYWHERE,
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
+        coverage: Coverage::All,
+    },
+    // Makes a URL look like a server on stdio, so it needs a client in front.
+    Client {
+        folder: "node-remote",
+        package: "mcp-remote@0.15.1",
+        others: &[TYPESCRIPT],
+        script: "everything_remote.mjs",
+        transports: WITH_A_URL,
+        eras: TYPESCRIPT_ERAS,
+        coverage: Coverage::All,
+    },
+    Client {
+        folder: "node-inspector",
+        package: "@modelcontextprotocol/inspector@2.12.0",
+        others: &[],
+        script: "everything_inspector.mjs",
+        transports: WITH_A_URL,
+        eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
+        coverage: Coverage::Some,
     },
 ];
 const LIMIT: Duration = Duration::from_mins(3);

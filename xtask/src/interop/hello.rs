@@ -1,7 +1,7 @@
 //! Does the first call work, in every era, over every transport?
 //!
 //! The example `hello` is the server; `interop/client.py` and `interop/client.mjs` are small programs over the official SDKs.
-//! Both take the same command line, `stdio -- COMMAND…` or `http URL`, and leave with 0 when all went well.
+//! They leave with 0 when all went well. They are not asked over HTTP+SSE.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,39 +11,33 @@ use std::time::{Duration, Instant};
 use crate::node::Node;
 use crate::python::Python;
 use crate::run::{self, Result};
-use crate::serve::Listening;
 use crate::test;
 use crate::workspace::Workspace;
 
-/// Runs every client over every transport.
-pub(super) fn run(workspace: &Workspace) -> Result {
+use super::transport::{Server, Transport};
+
+/// Runs every client over each of the transports.
+pub(super) fn run(workspace: &Workspace, transports: &[Transport]) -> Result {
+    let transports: Vec<Transport> =
+        transports.iter().copied().filter(|transport| *transport != Transport::Sse).collect();
+    if transports.is_empty() {
+        return Ok(());
+    }
     let directory = workspace.target.join("interop");
     let clients =
         [python_client(workspace, &directory.join("py"))?, node_client(workspace, directory.join("node"))?];
     test::build_programs(workspace)?;
-    let hello = workspace.debug_program("examples/hello");
+    let hello = Server::program(&workspace.debug_program("examples/hello"));
 
     let mut rows = Vec::new();
     for Client { name, program, script } in &clients {
-        for transport in ["stdio", "http"] {
-            println!("-- {name} over {transport}");
+        for transport in &transports {
+            println!("-- {name} over {}", transport.name());
             let start = Instant::now();
-            let mut command = Command::new(program);
-            command.arg(script).arg(transport).current_dir(&workspace.root);
-            let log = directory.join("hello.log");
             // Held until the client is done; the drop ends it.
-            let server = match transport {
-                "http" => Some(Listening::start(
-                    &hello,
-                    |port| vec!["--http".into(), format!("127.0.0.1:{port}")],
-                    log,
-                )?),
-                _ => None,
-            };
-            match &server {
-                Some(server) => command.arg(server.url()),
-                None => command.arg("--").arg(&hello),
-            };
+            let server = hello.open(*transport, directory.join("hello.log"))?;
+            let mut command = Command::new(program);
+            command.arg(script).args(server.arguments()).current_dir(&workspace.root);
             let verdict = match run::within(LIMIT, &mut command)? {
                 Some(status) if status.success() => "ok".to_owned(),
                 Some(status) => format!("FAILED with {}", run::ending(status)),
@@ -52,7 +46,7 @@ pub(super) fn run(workspace: &Workspace) -> Result {
             if verdict != "ok" {
                 println!("   {verdict}; to repeat it: {}", run::shown(&command));
             }
-            rows.push((*name, transport, start.elapsed().as_secs_f64(), verdict));
+            rows.push((*name, transport.name(), start.elapsed().as_secs_f64(), verdict));
         }
     }
     println!("client                                transport  seconds  result");

@@ -1,8 +1,8 @@
 //! What did the clients say, and did they leave anything out?
 //!
 //! A client says one line per check: `ok   ERA VERSION GROUP: WHAT`, or `FAIL` or `n/a ` with ` -- WHY` after it. A column is
-//! one client in one era, a row is a group of checks. Clients of one revision must have reported the same checks, except in
-//! the group `own`: one that is missing has failed.
+//! one client in one era over one transport, a row is a group of checks. Clients of one revision must have reported the same
+//! checks, except in the group `own`: one that is missing has failed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,10 +17,29 @@ pub(super) struct Table {
     troubles: Vec<String>,
 }
 
+/// One client over one transport, and what it has to report.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) client: String,
+    pub(super) transport: &'static str,
+    /// The eras and revisions.
+    pub(super) eras: &'static [&'static str],
+    pub(super) coverage: Coverage,
+}
+
+/// Which of the checks a client does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coverage {
+    /// Those that the other clients do.
+    All,
+    /// A choice of its own.
+    Some,
+}
+
 /// One client in one era.
 #[derive(Debug)]
 struct Column {
-    client: String,
+    run: Run,
     /// The era and the revision.
     era: String,
     checks: Vec<Check>,
@@ -42,13 +61,7 @@ enum Outcome {
 
 impl Table {
     /// Takes in what a client said and how it ended, and returns the problems to show at once.
-    pub(super) fn add(
-        &mut self,
-        client: &str,
-        eras: &[&str],
-        lines: &str,
-        ending: Option<String>,
-    ) -> Vec<String> {
+    pub(super) fn add(&mut self, run: &Run, lines: &str, ending: Option<String>) -> Vec<String> {
         let mut problems = Vec::new();
         let mut columns: Vec<Column> = Vec::new();
         for line in lines.lines() {
@@ -61,10 +74,11 @@ impl Table {
             }
             match columns.iter_mut().find(|column| column.era == era) {
                 Some(column) => column.checks.push(check),
-                None => columns.push(Column { client: client.to_owned(), era, checks: vec![check] }),
+                None => columns.push(Column { run: run.clone(), era, checks: vec![check] }),
             }
         }
-        let missing = eras.iter().filter(|era| !columns.iter().any(|column| column.era == **era));
+        let client = format!("{} over {}", run.client, run.transport);
+        let missing = run.eras.iter().filter(|era| !columns.iter().any(|column| column.era == **era));
         let mut troubles: Vec<String> =
             missing.map(|era| format!("{client}: not a word about {era}")).collect();
         let failed = columns.iter().flat_map(|column| &column.checks).any(Check::failed);
@@ -97,14 +111,15 @@ impl Table {
             .filter(|(_, check)| check.group != OWN && check.group != ALL)
             .map(|(column, check)| (revision(column), check.group.clone(), check.what.clone()))
             .collect();
-        for column in self.columns.iter_mut().filter(|column| column.unspoken().is_none()) {
+        let all = |column: &&mut Column| column.run.coverage == Coverage::All && column.unspoken().is_none();
+        for column in self.columns.iter_mut().filter(all) {
             let version = revision(column);
             for (_, group, what) in known.iter().filter(|(of, ..)| *of == version) {
                 let reported = column.checks.iter().any(|check| check.group == *group && check.what == *what);
                 if !reported {
                     self.troubles.push(format!(
-                        "{} in {}: not a word about `{group}: {what}`",
-                        column.client, column.era
+                        "{} over {} in {}: not a word about `{group}: {what}`",
+                        column.run.client, column.run.transport, column.era
                     ));
                     let outcome = Outcome::Failed("not a word".to_owned());
                     column.checks.push(Check { group: group.clone(), what: what.clone(), outcome });
@@ -115,15 +130,16 @@ impl Table {
 
     fn summary(&self) -> (String, Result) {
         let mut text = String::from(
-            " no  client                              era        revision    passed  failed  n/a\n",
+            " no  client                                  transport  era        revision    passed  failed  n/a\n",
         );
         let spoken: Vec<&Column> = self.columns.iter().filter(|column| column.unspoken().is_none()).collect();
         let mut number = 0;
         for column in &self.columns {
             let (era, revision) = column.era.split_once(' ').unwrap_or_default();
-            let era = format!("{era:9}  {revision:10}");
+            let Run { client, transport, .. } = &column.run;
+            let name = format!("{client:38}  {transport:9}  {era:9}  {revision:10}");
             if let Some(why) = column.unspoken() {
-                let _ = writeln!(text, "  -  {:34}  {era}  not in this client: {why}", column.client);
+                let _ = writeln!(text, "  -  {name}  not in this client: {why}");
                 continue;
             }
             number += 1;
@@ -131,31 +147,20 @@ impl Table {
                 |wanted: fn(&Check) -> bool| column.checks.iter().filter(|check| wanted(check)).count();
             let _ = writeln!(
                 text,
-                "{number:3}  {:34}  {era}  {:6}  {:6}  {:3}",
-                column.client,
+                "{number:3}  {name}  {:6}  {:6}  {:3}",
                 count(|check| check.outcome == Outcome::Passed),
                 count(Check::failed),
                 count(Check::not_here),
             );
         }
-        let mut groups: Vec<&str> = Vec::new();
-        for check in spoken.iter().flat_map(|column| &column.checks) {
-            if !groups.contains(&check.group.as_str()) {
-                groups.push(&check.group);
-            }
+        let mut rest: &[&Column] = &spoken;
+        while let Some(first) = rest.first() {
+            let same = |column: &&&Column| column.run.transport == first.run.transport;
+            let (block, others) = rest.split_at(rest.iter().take_while(same).count());
+            text += &features(block, spoken.len() - rest.len());
+            rest = others;
         }
-        let _ = write!(text, "\nfeature   ");
-        for number in 1..=spoken.len() {
-            let _ = write!(text, "  {number:>6}");
-        }
-        for group in groups {
-            let _ = write!(text, "\n{group:10}");
-            for column in &spoken {
-                let _ = write!(text, "  {:>6}", column.cell(group));
-            }
-        }
-        let _ =
-            writeln!(text, "\n(part: some of it cannot be asked, as is told below; -: nothing to check)\n");
+        let _ = writeln!(text, "(part: some of it cannot be asked, as is told below; -: nothing to check)\n");
         text += &reasons(&spoken);
         for trouble in &self.troubles {
             let _ = writeln!(text, "FAILED  {trouble}");
@@ -213,6 +218,28 @@ impl Check {
     }
 }
 
+/// What each of the columns, which follow so many others, says of each group.
+fn features(columns: &[&Column], before: usize) -> String {
+    let mut groups: Vec<&str> = Vec::new();
+    for check in columns.iter().flat_map(|column| &column.checks) {
+        if !groups.contains(&check.group.as_str()) {
+            groups.push(&check.group);
+        }
+    }
+    let mut text = format!("\n{:10}", columns.first().map_or("", |column| column.run.transport));
+    for number in 1..=columns.len() {
+        let _ = write!(text, "  {:>6}", before + number);
+    }
+    for group in groups {
+        let _ = write!(text, "\n{group:10}");
+        for column in columns {
+            let _ = write!(text, "  {:>6}", column.cell(group));
+        }
+    }
+    text.push('\n');
+    text
+}
+
 /// Every check that some client cannot do, once, with the columns and the reason.
 fn reasons(spoken: &[&Column]) -> String {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
@@ -257,13 +284,19 @@ const ALL: &str = "all";
 #[cfg(test)]
 mod tests {
 
-    use super::Table;
+    use super::{Coverage, Run, Table};
+
+    const AUTO: &[&str] = &["auto 2026-07-28"];
+
+    fn run(client: &str, eras: &'static [&'static str]) -> Run {
+        Run { client: client.to_owned(), transport: "stdio", eras, coverage: Coverage::All }
+    }
 
     fn table(sayings: &[(&str, &str)]) -> Table {
         let mut table = Table::default();
         for (client, lines) in sayings {
             let ending = lines.contains("FAIL").then(|| "exit code 1".to_owned());
-            table.add(client, &["handshake 2025-11-25"], lines, ending);
+            table.add(&run(client, &["handshake 2025-11-25"]), lines, ending);
         }
         table.find_forgotten();
         table
@@ -297,18 +330,32 @@ mod tests {
             ("two", "ok   handshake 2025-11-25 log: a\nok   handshake 2025-11-25 own: c\n"),
         ])
         .summary();
-        assert!(text.contains("two in handshake 2025-11-25: not a word about `log: b`"), "{text}");
+        assert!(text.contains("two over stdio in handshake 2025-11-25: not a word about `log: b`"), "{text}");
         assert!(verdict.is_err());
+    }
+
+    #[test]
+    fn each_transport_has_its_own_columns_and_some_clients_choose() {
+        let mut table = Table::default();
+        let stdio = run("one", AUTO);
+        table.add(&stdio, "ok   auto 2026-07-28 log: a\nok   auto 2026-07-28 log: b\n", None);
+        let http = Run { transport: "http", coverage: Coverage::Some, ..stdio };
+        table.add(&http, "ok   auto 2026-07-28 log: a\n", None);
+        table.find_forgotten();
+        let (text, verdict) = table.summary();
+        assert!(text.contains("\nstdio            1\nlog             ok\n"), "{text}");
+        assert!(text.contains("\nhttp             2\nlog             ok\n"), "{text}");
+        verdict.unwrap();
     }
 
     #[test]
     fn silence_about_an_era_and_a_bad_ending_fail_the_whole() {
         let mut silent = Table::default();
-        let problems = silent.add("one", &["auto 2026-07-28"], "", None);
-        assert_eq!(problems, ["one: not a word about auto 2026-07-28"]);
+        let problems = silent.add(&run("one", AUTO), "", None);
+        assert_eq!(problems, ["one over stdio: not a word about auto 2026-07-28"]);
         let mut crashed = Table::default();
         let ok = "ok   auto 2026-07-28 log: a\n";
-        crashed.add("one", &["auto 2026-07-28"], ok, Some("exit code 1".to_owned()));
+        crashed.add(&run("one", AUTO), ok, Some("exit code 1".to_owned()));
         assert!(crashed.summary().1.is_err());
     }
 

@@ -371,7 +371,7 @@ async fn the_log_level_and_subscriptions_belong_to_the_session() {
 async fn a_silent_session_is_forgotten_and_one_that_is_in_use_is_not() {
     let gate = Steps::new();
     let server = server(&gate);
-    let service = server.http().session_idle(Duration::from_secs(60));
+    let service = server.http().session_idle(Duration::from_mins(1));
     let [silent, reading, running] = [
         Raw::open(&service, NEWEST).await,
         Raw::open(&service, NEWEST).await,

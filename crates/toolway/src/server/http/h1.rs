@@ -3,27 +3,17 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 
-use hyper::rt::{Read, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::HttpService;
 
 /// Answers everything that comes on one connection.
 pub(super) async fn converse(
     service: &HttpService,
-    socket: TcpStream,
-    remote: SocketAddr,
-) -> hyper::Result<()> {
-    speak(service, TokioIo::new(socket), remote).await
-}
-
-/// The same for anything that bytes come from.
-pub(super) async fn speak(
-    service: &HttpService,
-    io: impl Read + Write + Unpin,
+    socket: impl AsyncRead + AsyncWrite + Unpin,
     remote: SocketAddr,
 ) -> hyper::Result<()> {
     let limits = &service.settings.limits;
@@ -34,7 +24,7 @@ pub(super) async fn speak(
         .header_read_timeout(limits.head_timeout)
         .max_headers(limits.headers)
         .max_buf_size(limits.head)
-        .serve_connection(io, answer);
+        .serve_connection(TokioIo::new(socket), answer);
     tokio::pin!(connection);
     tokio::select! {
         outcome = connection.as_mut() => outcome,

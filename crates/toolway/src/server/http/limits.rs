@@ -17,6 +17,8 @@ pub(super) struct Limits {
     pub(super) head: usize,
     /// How many connections may be open.
     pub(super) connections: usize,
+    /// How many requests may be open at the same time on one connection of HTTP/2.
+    pub(super) h2_streams: usize,
     /// How many requests may run at the same time.
     pub(super) in_flight: usize,
     /// How many streams of news may be open.
@@ -52,6 +54,7 @@ impl Limits {
             headers: 100,
             head: 64 << 10,
             connections: 20_000,
+            h2_streams: 100,
             in_flight: 1024,
             streams: 10_000,
             sessions: 10_000,

@@ -121,25 +121,31 @@ impl HttpService {
         mut request: Request<Incoming>,
         remote: SocketAddr,
     ) -> Response<HttpBody> {
+        // HTTP/1.1 is stopped before it comes here; HTTP/2 counts bytes only.
+        if request.headers().len() > self.settings.limits.headers {
+            let error = RpcError::invalid_request("the request has too many headers");
+            return refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &error);
+        }
         if request.uri().path() == PATH {
             request.extensions_mut().insert(Remote(remote));
             return self.handle(request).await;
         }
         let (parts, _) = request.into_parts();
-        match self.settings.check(&parts) {
-            Ok(()) if parts.uri.path() == HEALTH && parts.method == Method::GET => self.health(),
-            Ok(()) => refused(
-                StatusCode::NOT_FOUND,
-                &RpcError::invalid_request(format!("nothing is here; the endpoint is {PATH}")),
-            ),
-            Err(refusal) => refusal,
+        if let Some(refusal) = self.settings.refusal(&parts) {
+            return refusal;
         }
+        if parts.uri.path() == HEALTH && parts.method == Method::GET {
+            return self.health();
+        }
+        let error = RpcError::invalid_request(format!("nothing is here; the endpoint is {PATH}"));
+        refused(StatusCode::NOT_FOUND, &error)
     }
 
     fn health(&self) -> Response<HttpBody> {
-        let (status, text) = match self.settings.state().closing.is_cancelled() {
-            false => (StatusCode::OK, "ok\n"),
-            true => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
+        let (status, text) = if self.settings.state().closing.is_cancelled() {
+            (StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
+        } else {
+            (StatusCode::OK, "ok\n")
         };
         let mut response = Response::new(HttpBody::whole(text));
         *response.status_mut() = status;

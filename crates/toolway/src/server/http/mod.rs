@@ -18,15 +18,22 @@ mod guard;
 mod handshake;
 mod limits;
 mod listen;
+#[cfg(not(feature = "h2c"))]
 #[path = "h1.rs"]
+mod protocol;
+#[cfg(feature = "h2c")]
+#[path = "h2c.rs"]
 mod protocol;
 mod service;
 mod signal;
 mod socket;
 mod stateless;
 
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use ::http::header::{
     ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
@@ -68,7 +75,7 @@ impl HttpService {
         B::Error: Into<BoxError>,
     {
         let (parts, body) = request.into_parts();
-        if let Err(refusal) = self.settings.check(&parts) {
+        if let Some(refusal) = self.settings.refusal(&parts) {
             return refusal;
         }
         let visit = match Visit::admit(&self.settings, parts).await {
@@ -139,7 +146,12 @@ impl<'s> Visit<'s> {
             return Err(refused(StatusCode::NOT_ACCEPTABLE, &error));
         }
         let limits = &self.settings.limits;
-        match tokio::time::timeout(limits.body_timeout, read(body, limits.body)).await {
+        let mut reading = pin!(read(body, limits.body));
+        // Most bodies are here already, and need no clock.
+        if let Poll::Ready(outcome) = poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
+            return outcome;
+        }
+        match tokio::time::timeout(limits.body_timeout, reading).await {
             Ok(outcome) => outcome,
             Err(_) => {
                 let error = RpcError::invalid_request("the body took too long to come");

@@ -111,10 +111,10 @@ impl Settings {
         self.state.get_or_init(|| Arc::new(State::new(self)))
     }
 
-    /// The one place that every request passes, whatever its route and method.
-    pub(super) fn check(&self, parts: &Parts) -> Result<(), Response<HttpBody>> {
-        guard::check(parts, &self.hosts, &self.origins)
-            .map_err(|refusal| refused(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal)))
+    /// The one place that every request passes, whatever its route and method: what is said to one that may not come in.
+    pub(super) fn refusal(&self, parts: &Parts) -> Option<Response<HttpBody>> {
+        let refusal = guard::check(parts, &self.hosts, &self.origins).err()?;
+        Some(refused(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal)))
     }
 }
 
@@ -171,6 +171,14 @@ impl HttpService {
     /// How many connections may be open; more wait until others have gone. Only for [`serve`](Self::serve).
     pub fn max_connections(mut self, number: usize) -> Self {
         self.edit().limits.connections = number.min(Semaphore::MAX_PERMITS);
+        self
+    }
+
+    /// How many requests, streams of news among them, may be open at the same time on one connection of HTTP/2; more are
+    /// refused, and the client may send them again. Only for [`serve`](Self::serve) with the feature `h2c`: on HTTP/1.1 a
+    /// connection has one.
+    pub fn max_h2_streams(mut self, number: usize) -> Self {
+        self.edit().limits.h2_streams = number.max(1);
         self
     }
 

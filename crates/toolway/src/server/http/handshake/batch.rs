@@ -56,9 +56,8 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
                     return no_store(&error);
                 }
             }
-            Ok(Message::Response { .. }) => {}
             Err(rejected) if rejected.wants_answer() => together.refuse(index, rejected),
-            Err(_) => {}
+            Ok(Message::Response { .. }) | Err(_) => {}
         }
     }
     if runs.is_empty() {
@@ -113,9 +112,8 @@ async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVer
                 let server = &visit.settings.server;
                 handshake::hear(server, &session, &method, &params, visit.arrival_again()).await;
             }
-            Ok(Message::Response { .. }) => {}
             Err(rejected) if rejected.wants_answer() => together.refuse(index, rejected),
-            Err(_) => {}
+            Ok(Message::Response { .. }) | Err(_) => {}
         }
     }
     if runs.is_empty() {

@@ -38,6 +38,7 @@ pub(super) struct Record {
     uris: Vec<String>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 fn write_level<S: Serializer>(level: &LogLevel, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(level.as_str())
 }

@@ -292,7 +292,6 @@ impl Reader {
             Mark::Request | Mark::News if self.has_primer => {
                 sse::write_primer(out, &id(), u64::try_from(RETRY.as_millis()).unwrap_or(u64::MAX));
             }
-            Mark::Request | Mark::News => {}
             Mark::Message | Mark::End => {
                 if !text.is_empty() {
                     sse::write_message(out, Some(&id()), text);
@@ -306,7 +305,7 @@ impl Reader {
                 return true;
             }
             Mark::TakenOver => return number > self.since && text != self.name.as_bytes(),
-            Mark::Release => {}
+            Mark::Request | Mark::News | Mark::Release => {}
         }
         false
     }

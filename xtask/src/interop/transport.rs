@@ -1,0 +1,136 @@
+//! Over what do a client and a server talk, and how does the client learn where the server is?
+//!
+//! The clients' command lines begin with the transport: `stdio -- COMMAND…`, `http URL` or `sse URL`.
+
+use std::path::{Path, PathBuf};
+
+use crate::run::Result;
+use crate::serve::Listening;
+
+/// What lies between a client and a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transport {
+    Stdio,
+    Http,
+    /// HTTP+SSE, the transport of 2024-11-05, on the same URL.
+    Sse,
+}
+
+impl Transport {
+    /// Those that are run when none is asked for.
+    // TODO: `Sse` joins when the usual run is to take it too; the example serves it.
+    pub(super) const USUAL: &[Self] = &[Self::Stdio, Self::Http];
+
+    const ALL: &[Self] = &[Self::Stdio, Self::Http, Self::Sse];
+
+    pub(super) fn from_name(name: &str) -> Result<Self> {
+        Self::ALL.iter().copied().find(|transport| transport.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|transport| transport.name()).collect();
+            format!("`--transport {name}`: there are {}", names.join(", "))
+        })
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Sse => "sse",
+        }
+    }
+}
+
+/// A server that was named and not yet started.
+#[derive(Clone, Debug)]
+pub(super) enum Server {
+    /// Serves on stdin and stdout, or on an address with `--http ADDRESS` after the words.
+    Command(Vec<String>),
+    /// Runs already, and goes on.
+    Url(String),
+}
+
+impl Server {
+    /// A program of ours.
+    pub(super) fn program(path: &Path) -> Self {
+        Self::Command(vec![path.display().to_string()])
+    }
+
+    /// What a person wrote: a URL, or words with spaces between them.
+    pub(super) fn from_text(text: &str) -> Self {
+        if text.starts_with("http://") || text.starts_with("https://") {
+            Self::Url(text.to_owned())
+        } else {
+            Self::Command(text.split_whitespace().map(str::to_owned).collect())
+        }
+    }
+
+    /// Makes it ready for any number of clients, one after the other or together. On stdio each client starts its own.
+    pub(super) fn open(&self, transport: Transport, log: PathBuf) -> Result<Open> {
+        let (place, process) = match (self, transport) {
+            (Self::Command(words), Transport::Stdio) => {
+                let dashes = std::iter::once("--".to_owned());
+                (dashes.chain(words.iter().cloned()).collect(), None)
+            }
+            (Self::Command(words), Transport::Http | Transport::Sse) => {
+                let (program, arguments) = words.split_first().ok_or("`--server` names no program")?;
+                let arguments = |port| {
+                    let address = ["--http".to_owned(), format!("127.0.0.1:{port}")];
+                    arguments.iter().cloned().chain(address).collect()
+                };
+                let process = Listening::start(Path::new(program), arguments, log)?;
+                (vec![process.url()], Some(process))
+            }
+            (Self::Url(url), Transport::Http | Transport::Sse) => (vec![url.clone()], None),
+            (Self::Url(url), Transport::Stdio) => {
+                return Err(format!("a client on stdio starts its server, and `{url}` is none to start"));
+            }
+        };
+        Ok(Open { transport, place, process })
+    }
+}
+
+/// A server that clients can be sent to; one that we started ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Open {
+    transport: Transport,
+    place: Vec<String>,
+    process: Option<Listening>,
+}
+
+impl Open {
+    /// The command line of a client, after its script.
+    pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.transport.name()).chain(self.place.iter().map(String::as_str))
+    }
+
+    /// How the server ended, if it has and should not have.
+    pub(super) fn ended(&mut self) -> Result<Option<String>> {
+        self.process.as_mut().map_or(Ok(None), Listening::ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::{Server, Transport};
+
+    #[test]
+    fn every_transport_is_found_by_its_name_and_no_other() {
+        for transport in Transport::ALL {
+            assert_eq!(Transport::from_name(transport.name()).unwrap(), *transport);
+        }
+        assert!(Transport::from_name("carrier").unwrap_err().ends_with("there are stdio, http, sse"));
+    }
+
+    #[test]
+    fn a_client_is_told_a_command_or_a_url() {
+        let arguments = |text, transport| {
+            let open = Server::from_text(text).open(transport, PathBuf::new());
+            open.map(|open| open.arguments().collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(arguments("serve --all", Transport::Stdio).unwrap(), "stdio -- serve --all");
+        assert_eq!(arguments("http://[::1]/mcp", Transport::Http).unwrap(), "http http://[::1]/mcp");
+        assert_eq!(arguments("http://[::1]/mcp", Transport::Sse).unwrap(), "sse http://[::1]/mcp");
+        assert!(arguments("http://[::1]/mcp", Transport::Stdio).is_err());
+    }
+}
