@@ -52,17 +52,19 @@ impl Notes {
         format!("saved for {caller}")
     }
 
-    /// Say who calls, and from where.
-    #[tool(read_only)]
-    fn whoami(&self, caller: Principal, address: Extension<SocketAddr>) -> String {
-        format!("{caller} at {}", address.ip())
-    }
-
     /// All notes, a line each.
     #[resource(uri = "notes://all", mime = "text/plain")]
     fn all(&self) -> String {
-        self.lock().iter().map(|note| format!("{}: {}\n", note.author, note.text)).collect()
+        let lines: Vec<_> =
+            self.lock().iter().map(|note| format!("{}: {}", note.author, note.text)).collect();
+        lines.join("\n")
     }
+}
+
+/// Say who calls, and from where.
+#[tool(read_only)]
+fn whoami(caller: Principal, address: Extension<SocketAddr>) -> String {
+    format!("{caller} at {}", address.ip())
 }
 
 /// Asked for every request to `/mcp`: who is it?
@@ -97,6 +99,7 @@ async fn main() -> toolway::Result<()> {
     let notes = Notes::default();
     let mcp = Server::new("notes", "1.0.0")
         .service(notes.clone())
+        .tools(tools![whoami])
         .on_connect(authenticate)
         .http()?
         // The name under which the application is reached, and the web pages that may talk to it.
