@@ -13,6 +13,8 @@ pub async fn play(scenario: &str, version: ProtocolVersion, url: &str) -> Result
     match scenario {
         "initialize" | "request-metadata" | "json-schema-ref-no-deref" => list(version, url).await,
         "tools_call" => add_numbers(version, url).await,
+        "sse-retry" => reconnect(version, url).await,
+        "http-standard-headers" => name_everything(version, url).await,
         "json-schema-2020-12-preservation" => echo_schema(version, url).await,
         _ => return Err(format!("this client does not know the scenario {scenario:?} yet")),
     }
@@ -35,6 +37,32 @@ async fn add_numbers(version: ProtocolVersion, url: &str) -> toolway::Result<()>
     let client = connect(version, url).await?;
     client.tools().await?;
     client.call("add_numbers", json!({"a": 5, "b": 3})).await.map(drop)
+}
+
+/// Calls a tool whose connection is closed before its answer.
+async fn reconnect(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
+    let client = connect(version, url).await?;
+    client.tools().await?;
+    // The suite's server answers on any stream that is opened after the call: ours for news must be there before.
+    tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+    client.call("test_reconnection", json!({})).await?;
+    client.close().await
+}
+
+/// Sends everything that has a name of its own in a header.
+async fn name_everything(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
+    let client = connect(version, url).await?;
+    for tool in client.tools().await? {
+        client.call(&tool.name, json!({})).await?;
+    }
+    for resource in client.resources().await? {
+        client.read_resource(&resource.uri).await?;
+    }
+    for prompt in client.prompts().await? {
+        let arguments: [(&str, &str); 0] = [];
+        client.get_prompt(&prompt.name, arguments).await?;
+    }
+    Ok(())
 }
 
 /// Sends a schema back exactly as it came.

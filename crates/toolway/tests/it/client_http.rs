@@ -583,6 +583,19 @@ async fn calls_that_break_off_together_go_on_apart() {
 }
 
 #[tokio::test]
+async fn a_reply_that_comes_on_the_servers_own_stream_is_the_reply() {
+    let (client, mut stage) = opened(SESSION).await;
+    let mut news = stage.next().await.stream().await;
+    let call = calling(&client, "wait");
+    let asked = stage.next().await;
+    let reply = asked.reply(&text("there it is"));
+    let mut own = asked.stream().await;
+    own.say("id: a\ndata:\n\n").await;
+    news.say(&format!("data: {reply}\n\n")).await;
+    assert_eq!(call.await.unwrap().unwrap(), "there it is");
+}
+
+#[tokio::test]
 async fn a_question_of_the_server_is_answered_on_either_stream() {
     let (client, mut stage) = opened(SESSION).await;
     let mut listening = stage.next().await.stream().await;

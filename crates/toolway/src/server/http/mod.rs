@@ -87,8 +87,9 @@ impl HttpService {
                 Ok(frame) => visit.post(frame).await,
                 Err(refusal) => refusal,
             },
-            HttpMethod::GET => handshake::get(visit).await,
-            HttpMethod::DELETE => handshake::delete(visit).await,
+            // Boxed, as are the rarer ways below: what is not on the way of a call shall not make its future larger.
+            HttpMethod::GET => Box::pin(handshake::get(visit)).await,
+            HttpMethod::DELETE => Box::pin(handshake::delete(visit)).await,
             _ => visit.not_allowed(),
         }
     }
@@ -161,17 +162,17 @@ impl<'s> Visit<'s> {
     }
 
     async fn post(self, frame: Bytes) -> Response<HttpBody> {
-        if let Some(taken) = handshake::post_to_pipe(&self, &frame).await {
-            return taken;
+        if handshake::is_for_pipe(&self) {
+            return Box::pin(handshake::post_to_pipe(self, frame)).await;
         }
         let message = match parse(&frame, self.settings.server.inner.limits) {
             Ok(Incoming::One(message)) => message,
-            Ok(Incoming::Batch(messages)) => return handshake::post_batch(self, messages).await,
+            Ok(Incoming::Batch(messages)) => return Box::pin(handshake::post_batch(self, messages)).await,
             Err(Rejected { id, error }) => return failed(StatusCode::BAD_REQUEST, id.as_ref(), &error),
         };
         match classify(&message, Door::Http(&mirrored_headers(&self.parts.headers))) {
             Ok(Claim::Stateless(envelope)) => stateless::post(self, message, envelope).await,
-            Ok(Claim::Handshake(version)) => handshake::post(self, message, version).await,
+            Ok(Claim::Handshake(version)) => Box::pin(handshake::post(self, message, version)).await,
             Err(error) => failed(StatusCode::BAD_REQUEST, message_id(&message), &error),
         }
     }

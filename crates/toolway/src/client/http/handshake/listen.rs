@@ -50,7 +50,7 @@ async fn hear(conversation: &Conversation, mut events: Events, cursor: &mut Curs
         match messages(&event) {
             Ok(messages) => {
                 for message in messages {
-                    conversation.heed(&message).await;
+                    conversation.heed(message).await;
                 }
             }
             Err(_) => tracing::debug!("skipped an event that is not a message"),

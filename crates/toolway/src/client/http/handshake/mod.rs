@@ -6,9 +6,11 @@
 //! | `session.rs` | What does the server know the conversation by? |
 //! | `cursor.rs` | Where was a stream when it ended, and when may it be asked for again? |
 //! | `resume.rs` | How does a reply go on that broke off? |
+//! | `elsewhere.rs` | What if a reply comes on another stream than its own? |
 //! | `listen.rs` | How is heard what the server says unasked? |
 
 mod cursor;
+mod elsewhere;
 mod listen;
 mod resume;
 mod session;
@@ -25,6 +27,7 @@ use tokio::time::timeout;
 use toolway_protocol::{Message, Method, ProtocolVersion};
 
 use self::cursor::Cursor;
+use self::elsewhere::Elsewhere;
 use self::session::Session;
 use super::events::{Events, is_events};
 use super::insert;
@@ -42,6 +45,7 @@ pub(super) struct Conversation {
     session: OnceLock<Session>,
     version: OnceLock<ProtocolVersion>,
     listening: OnceLock<AbortHandle>,
+    elsewhere: Elsewhere,
 }
 
 /// What came of asking for a stream.
@@ -55,7 +59,13 @@ enum Opened {
 
 impl Conversation {
     pub(super) fn new(line: Arc<Line>) -> Self {
-        Self { line, session: OnceLock::new(), version: OnceLock::new(), listening: OnceLock::new() }
+        Self {
+            line,
+            session: OnceLock::new(),
+            version: OnceLock::new(),
+            listening: OnceLock::new(),
+            elsewhere: Elsewhere::default(),
+        }
     }
 
     pub(super) async fn carry(self: &Arc<Self>, outgoing: Outgoing) -> Result<Option<Message>> {
@@ -65,6 +75,7 @@ impl Conversation {
         if let Some(version) = outgoing.version {
             self.version.get_or_init(|| version);
         }
+        let mut expected = outgoing.id.as_ref().map(|id| self.elsewhere.expect(id));
         let response = self.line.post(self.headers(), outgoing.frame).await?;
         match self.session.get() {
             Some(session) if response.status() == StatusCode::NOT_FOUND => {
@@ -86,9 +97,19 @@ impl Conversation {
             }
             return Ok(None);
         };
+        let elsewhere = async {
+            match &mut expected {
+                Some(expected) => expected.reply().await,
+                None => std::future::pending().await,
+            }
+        };
         match self.line.reply(response).await? {
             Reply::Whole(message) => Ok(Some(message)),
-            Reply::Stream(events) => resume::read(self, events, &id).await.map(Some),
+            Reply::Stream(events) => tokio::select! {
+                biased;
+                reply = resume::read(self, events, &id) => reply.map(Some),
+                reply = elsewhere => Ok(Some(reply)),
+            },
         }
     }
 
@@ -156,9 +177,10 @@ impl Conversation {
 
     /// Takes what the server says besides replies. A question is answered before anything else is read, so that a
     /// server cannot pile them up.
-    async fn heed(&self, message: &Message) {
-        let Some(frame) = answer(message) else {
-            self.line.deliver(message);
+    async fn heed(&self, message: Message) {
+        let Some(message) = self.elsewhere.take(message) else { return };
+        let Some(frame) = answer(&message) else {
+            self.line.deliver(&message);
             return;
         };
         match timeout(MAX_ASIDE, self.line.post(self.headers(), frame.into())).await {

@@ -43,7 +43,7 @@ async fn read_one(
         for message in messages(&event)? {
             match message {
                 reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
-                other => conversation.heed(&other).await,
+                other => conversation.heed(other).await,
             }
         }
     }

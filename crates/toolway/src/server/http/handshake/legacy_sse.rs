@@ -104,7 +104,8 @@ pub(super) fn named<'v>(visit: &'v Visit<'_>) -> Option<&'v str> {
 }
 
 /// Takes what is posted. One that belongs to somebody else is like one that never was.
-pub(super) async fn post(visit: &Visit<'_>, id: &str, frame: &Bytes) -> Response<HttpBody> {
+pub(super) async fn post(visit: &Visit<'_>, frame: &Bytes) -> Response<HttpBody> {
+    let id = named(visit).unwrap_or_default();
     let pipe = lock(&visit.state.pipes.0).get(id).cloned();
     let Some(pipe) = pipe.filter(|pipe| pipe.owner.as_deref() == visit.owner()) else {
         let error = RpcError::invalid_request("there is no such session: open the stream again");

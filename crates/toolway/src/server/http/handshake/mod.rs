@@ -180,10 +180,13 @@ async fn open(visit: Visit<'_>, id: &Id, params: &Params) -> Response<HttpBody> 
     }
 }
 
-/// What is posted to a conversation of the oldest transport; nothing, if it is none.
-pub(super) async fn post_to_pipe(visit: &Visit<'_>, frame: &Bytes) -> Option<Response<HttpBody>> {
-    let id = legacy_sse::named(visit)?;
-    Some(legacy_sse::post(visit, id, frame).await)
+/// Whether a POST is for a conversation of the oldest transport.
+pub(super) fn is_for_pipe(visit: &Visit<'_>) -> bool {
+    legacy_sse::named(visit).is_some()
+}
+
+pub(super) async fn post_to_pipe(visit: Visit<'_>, frame: Bytes) -> Response<HttpBody> {
+    legacy_sse::post(&visit, &frame).await
 }
 
 /// Several messages in one.
