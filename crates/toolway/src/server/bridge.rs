@@ -3,6 +3,7 @@
 //! One task a server: it publishes what changes here, and tells those who listen here what was published by others. It begins when
 //! there is something to listen to or to tell, because only then is there certainly a runtime.
 
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -87,9 +88,13 @@ struct Published {
 
 impl Crossing {
     async fn run(self) {
+        let mut was_deaf = false;
         loop {
             match self.store.subscribe(&self.channel).await {
                 Ok(mut heard) => {
+                    if std::mem::replace(&mut was_deaf, true) {
+                        self.tell(None);
+                    }
                     if let Err(error) = self.cross(&mut *heard).await {
                         tracing::error!(%error, "changes cannot be told to other servers");
                     }
@@ -104,9 +109,13 @@ impl Crossing {
         loop {
             tokio::select! {
                 () = self.here.changed() => {
-                    for change in self.here.take().iter().filter_map(change) {
-                        let text = serde_json::to_vec(&Published { node: self.node, change });
-                        self.store.publish(&self.channel, text.unwrap_or_default().into()).await?;
+                    let mut untold = VecDeque::from(self.here.take());
+                    while let Some(news) = untold.front() {
+                        if let Err(error) = self.publish(news).await {
+                            self.here.put_back(untold);
+                            return Err(error);
+                        }
+                        untold.pop_front();
                     }
                 }
                 message = heard.next() => self.tell(message),
@@ -114,13 +123,16 @@ impl Crossing {
         }
     }
 
+    async fn publish(&self, news: &Notification) -> crate::Result<()> {
+        let Some(change) = change(news) else { return Ok(()) };
+        let text = serde_json::to_vec(&Published { node: self.node, change });
+        self.store.publish(&self.channel, text.unwrap_or_default().into()).await
+    }
+
     fn tell(&self, message: Option<Bytes>) {
         let Some(message) = message else {
             // Something was missed: whoever looks again misses nothing.
-            for list in List::ALL {
-                self.listeners.tell(&Change::List(list), Some(&self.here));
-            }
-            return;
+            return self.listeners.tell_everything(&self.here);
         };
         match serde_json::from_slice::<Published>(&message) {
             Ok(published) if published.node != self.node => {

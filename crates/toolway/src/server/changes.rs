@@ -30,10 +30,6 @@ pub(super) enum List {
     Resources,
 }
 
-impl List {
-    pub(super) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
-}
-
 /// Something that has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Change {
@@ -103,10 +99,19 @@ impl Listeners {
 
     /// Tells all but one.
     pub(super) fn tell(&self, change: &Change, but: Option<&Arc<Listener>>) {
+        self.all_but(but, |listener| listener.note(change));
+    }
+
+    /// Tells all but one that anything may have changed.
+    pub(super) fn tell_everything(&self, but: &Arc<Listener>) {
+        self.all_but(Some(but), Listener::note_everything);
+    }
+
+    fn all_but(&self, but: Option<&Arc<Listener>>, tell: impl Fn(&Listener)) {
         let listeners: Vec<_> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
         for listener in listeners {
             if but.is_none_or(|but| !Arc::ptr_eq(but, &listener)) {
-                listener.note(change);
+                tell(&listener);
             }
         }
     }
@@ -175,6 +180,16 @@ impl Listener {
         if is_wanted {
             self.wake.notify_one();
         }
+    }
+
+    /// Anything that it wants to hear of may have changed.
+    fn note_everything(&self) {
+        let mut state = lock(&self.state);
+        let State { lists, subscribed, pending, .. } = &mut *state;
+        pending.lists = *lists;
+        pending.updated = subscribed.iter().cloned().collect();
+        drop(state);
+        self.wake.notify_one();
     }
 
     /// Waits until there may be something to tell.
@@ -252,6 +267,12 @@ impl Listener {
             let text = format!("there are {MAX_SUBSCRIBED} subscriptions already, and no more are kept");
             return Err(RpcError::invalid_request(text));
         }
+        let bytes = uri.len() + state.subscribed.iter().map(String::len).sum::<usize>();
+        if bytes > MAX_SUBSCRIBED_BYTES && !state.subscribed.contains(&uri) {
+            let text =
+                format!("the subscriptions would be longer than {MAX_SUBSCRIBED_BYTES} bytes together");
+            return Err(RpcError::invalid_request(text));
+        }
         state.subscribed.insert(uri);
         Ok(())
     }
@@ -279,6 +300,8 @@ pub(super) fn has(settings: Option<&Settings>, name: &str) -> bool {
 const MAX_URI: usize = 8 << 10;
 /// How many resources one conversation may subscribe to.
 const MAX_SUBSCRIBED: usize = 1000;
+/// How long their URIs may be together. They are kept as long as the conversation, and written down with each change.
+const MAX_SUBSCRIBED_BYTES: usize = 256 << 10;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -21,6 +21,7 @@ mod raw_http;
 mod results;
 mod robust;
 mod rows;
+mod second_look;
 mod sessions;
 mod stateless;
 mod stdio;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ::http::HeaderMap;
-use ::http::header::{AsHeaderName, GetAll, HOST, HeaderValue, ORIGIN};
+use ::http::header::{AsHeaderName, CONTENT_ENCODING, CONTENT_TYPE, GetAll, HOST, HeaderValue, ORIGIN};
 use ::http::request::Parts;
 use ::http::uri::Authority;
 
@@ -87,7 +87,7 @@ fn check_host(parts: &Parts, Hosts(allowed): &Hosts) -> Result<(), String> {
         (Some(_), Some(_)) => return Err("the Host header differs from the request's address".to_owned()),
         (None, None) => return Err("the Host header is missing".to_owned()),
     };
-    let Ok(authority) = wanted.parse::<Authority>() else {
+    let Some(authority) = host_and_port(wanted) else {
         return Err("the Host header is not a host".to_owned());
     };
     let host = authority.host().to_ascii_lowercase();
@@ -108,13 +108,22 @@ fn check_origin(headers: &HeaderMap, Origins(allowed): &Origins) -> Result<(), S
         return Ok(());
     }
     let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    let authority = host.and_then(|host| host.parse::<Authority>().ok());
+    let authority = host.and_then(host_and_port);
     if authority.is_some_and(|authority| is_loopback(authority.host())) {
         return Ok(());
     }
     Err(format!(
         "pages of {origin:?} may not call this server; if they should, allow them with `.origins([{origin:?}])`"
     ))
+}
+
+/// A host and perhaps a port. What stands before an `@` is for another reader to take for the host, and what is no number no
+/// port; the type allows both.
+fn host_and_port(text: &str) -> Option<Authority> {
+    let authority: Authority = text.parse().ok()?;
+    let port = authority.as_str().strip_prefix(authority.host())?;
+    let is_port = port.is_empty() || port == ":" || authority.port_u16().is_some();
+    is_port.then_some(authority)
 }
 
 /// The value of a header that may come at most once.
@@ -131,10 +140,18 @@ fn is_loopback(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// Whether the body is said to be JSON. A browser sends nothing else across origins without asking first.
-pub(super) fn is_json(content_type: Option<&HeaderValue>) -> bool {
-    let Some(Ok(value)) = content_type.map(HeaderValue::to_str) else { return false };
+/// Whether the body is said to be JSON, and nothing else. A browser sends that to no other origin without asking first.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let Ok(Some(value)) = only(headers, CONTENT_TYPE) else { return false };
     media_type(value).eq_ignore_ascii_case("application/json")
+}
+
+/// Whether the body is said to be as it came, neither packed nor encoded.
+pub(super) fn is_plain(headers: &HeaderMap) -> bool {
+    match only(headers, CONTENT_ENCODING) {
+        Ok(coding) => coding.is_none_or(|coding| coding.eq_ignore_ascii_case("identity")),
+        Err(()) => false,
+    }
 }
 
 /// Whether the client takes JSON; one that says nothing takes everything.

@@ -134,7 +134,7 @@ impl HttpService {
         if let Some(refusal) = self.settings.refusal(&parts) {
             return refusal;
         }
-        if parts.uri.path() == HEALTH && parts.method == Method::GET {
+        if parts.uri.path() == HEALTH && matches!(parts.method, Method::GET | Method::HEAD) {
             return self.health();
         }
         let error = RpcError::invalid_request(format!("nothing is here; the endpoint is {PATH}"));

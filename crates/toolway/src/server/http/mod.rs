@@ -136,8 +136,12 @@ impl<'s> Visit<'s> {
         B::Error: Into<BoxError>,
     {
         let headers = &self.parts.headers;
-        if !guard::is_json(headers.get(CONTENT_TYPE)) {
+        if !guard::is_json(headers) {
             let error = RpcError::invalid_request("the Content-Type must be application/json");
+            return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error));
+        }
+        if !guard::is_plain(headers) {
+            let error = RpcError::invalid_request("a body with a Content-Encoding is not taken");
             return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error));
         }
         if !guard::takes_json(&headers.get_all(ACCEPT)) {

@@ -16,6 +16,9 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 /// The longest wait that a server may choose: somebody may be waiting for the reply.
 const MAX_RETRY: Duration = Duration::from_mins(5);
 
+/// The shortest: a server that says "at once" again and again would have us do nothing else.
+const MIN_RETRY: Duration = Duration::from_millis(10);
+
 /// The longest id that is repeated to the server.
 const MAX_ID: usize = 4 << 10;
 
@@ -35,7 +38,7 @@ impl Cursor {
     /// not every server counts so.
     pub(super) fn note(&mut self, event: &Event) -> bool {
         if let Some(retry) = event.retry {
-            self.retry = Some(Duration::from_millis(retry).min(MAX_RETRY));
+            self.retry = Some(Duration::from_millis(retry).clamp(MIN_RETRY, MAX_RETRY));
         }
         if let Some(id) = &event.id {
             // An empty id takes back the one before; one that fits no header cannot be repeated.
@@ -128,6 +131,8 @@ mod tests {
     fn the_wait_is_what_the_server_says_and_grows_when_nothing_comes() {
         let mut cursor = Cursor::default();
         assert_eq!(cursor.wait(), FIRST_WAIT);
+        cursor.note(&event(Some("a"), Some(0)));
+        assert_eq!(cursor.wait(), MIN_RETRY);
         cursor.note(&event(None, Some(20)));
         assert_eq!(cursor.wait(), Duration::from_millis(20));
         cursor.note(&event(None, Some(u64::MAX)));

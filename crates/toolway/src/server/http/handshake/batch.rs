@@ -37,6 +37,7 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
     };
     let mut together = Together::new(&messages);
     let mut runs = Vec::new();
+    let mut places = Vec::new();
     for (index, message) in messages.into_iter().enumerate() {
         match message {
             Ok(Message::Request { id, method, params }) if changes_record(&method) => {
@@ -47,7 +48,10 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
             }
             Ok(Message::Request { id, method, params }) => {
                 match live.begin(&id).and_then(|turn| Ok((turn, visit.place(&method)?))) {
-                    Ok(begun) => runs.push((index, begun, id, method, params)),
+                    Ok((turn, place)) => {
+                        places.push(place);
+                        runs.push((index, turn, id, method, params));
+                    }
                     Err(error) => together.refuse(index, Rejected { id: Some(id), error }),
                 }
             }
@@ -65,13 +69,12 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
     }
     let server = visit.settings.server.clone();
     let session = live.session.clone();
-    run(visit, live, move |arrival| {
-        for (index, (turn, place), id, method, params) in runs {
+    run(visit, live, places, move |arrival| {
+        for (index, turn, id, method, params) in runs {
             let (server, session, arrival) = (server.clone(), session.clone(), arrival.clone());
             together.running.push((
                 index,
                 Box::pin(turn.take(async move {
-                    let _place = place;
                     handshake::serve(&server, &session, &id, &method, &params, arrival).await
                 })),
             ));

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use ::http::{Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::{Id, Message, Method, ProtocolVersion};
 
@@ -18,7 +19,7 @@ use super::super::exchange::exchange;
 use super::super::{Visit, accepted, failed, reply, unavailable};
 use super::live::Live;
 use super::stream::{Log, Reader};
-use super::{asked_nothing, no_store, unopened};
+use super::{TRIES, asked_nothing, no_store, unopened};
 use crate::error::Result;
 use crate::outbound::{Outbound, Said};
 use crate::server::context::Arrival;
@@ -30,8 +31,8 @@ const MAX_SAID: usize = 256;
 /// How long a silent request keeps its client waiting for one message before the reply becomes a stream, which can be come
 /// back to.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often a change of what is kept is tried.
-const TRIES: usize = 8;
+/// The longest pause between two looks at a conversation in which something runs.
+const LONGEST: Duration = Duration::from_mins(5);
 
 /// What a request does; nothing comes of one that is cancelled.
 pub(super) type Work = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;
@@ -80,8 +81,10 @@ pub(super) async fn changed(
 ) -> Result<Vec<u8>, Response<HttpBody>> {
     let server = &visit.settings.server;
     for _ in 0..TRIES {
+        let before = live.applied();
         let frame = handshake::serve(server, &live.session, id, method, params, Arrival::default()).await;
-        if live.save().await.map_err(|error| no_store(&error))? {
+        let is_saved = live.save().await.map_err(|error| no_store(&error))?;
+        if is_saved && live.applied() == before {
             return Ok(frame);
         }
         live.refresh().await.map_err(|error| no_store(&error))?;
@@ -107,19 +110,19 @@ pub(super) async fn call(
     };
     let server = visit.settings.server.clone();
     let session = live.session.clone();
-    run(visit, live, |arrival| {
-        Box::pin(turn.take(async move {
-            let _place = place;
-            handshake::serve(&server, &session, &id, &method, &params, arrival).await
-        }))
+    run(visit, live, place, |arrival| {
+        let work = async move { handshake::serve(&server, &session, &id, &method, &params, arrival).await };
+        Box::pin(turn.take(work))
     })
     .await
 }
 
-/// Runs the work of one request, or of several that came together.
+/// Runs the work of one request, or of several that came together. Their places are held until what they say is written
+/// down: a server that stops waits for that.
 pub(super) async fn run(
     visit: Visit<'_>,
     live: Arc<Live>,
+    places: impl Send + 'static,
     start: impl FnOnce(Arrival) -> Work,
 ) -> Response<HttpBody> {
     let takes_events = visit.takes_events();
@@ -142,9 +145,14 @@ pub(super) async fn run(
         }
     }
     let log = live.new_log();
-    live.opened(&log);
+    // Whoever writes the log waits for this reader from the beginning.
+    let _attached = log.attach();
     let (decide, mut decided) = oneshot::channel();
-    tokio::spawn(drive(live.clone(), work, said, first, log.clone(), decide));
+    let driving = drive(live.clone(), work, said, first, log.clone(), decide);
+    tokio::spawn(async move {
+        driving.await;
+        drop(places);
+    });
     // A reply that can be come back to becomes a stream if it takes long.
     let opening = if takes_events && live.session.has_primers() {
         match tokio::time::timeout(PATIENCE, &mut decided).await {
@@ -158,8 +166,12 @@ pub(super) async fn run(
     } else {
         decided.await.ok()
     };
-    if let Some(Opening::Answer(frame)) = opening {
-        return reply(StatusCode::OK, frame);
+    match opening {
+        Some(Opening::Answer(frame)) => return reply(StatusCode::OK, frame),
+        Some(Opening::Failed) => return unavailable(None, &busy("the reply cannot be kept now")),
+        // It was cancelled. Whoever takes no stream gets nothing.
+        None if !takes_events => return accepted(),
+        Some(Opening::Stream) | None => {}
     }
     match Reader::new(&live, log, None, closing).await {
         Ok(reader) => event_stream(|pen| reader.write_to(pen)),
@@ -173,6 +185,8 @@ enum Opening {
     Answer(Vec<u8>),
     /// The stream has begun.
     Stream,
+    /// It cannot begin.
+    Failed,
 }
 
 /// Does the work of a request and writes down what it says. Runs on whether anybody reads or not.
@@ -184,10 +198,17 @@ async fn drive(
     log: Log,
     decide: oneshot::Sender<Opening>,
 ) {
-    if let Err(error) = write(&live, work, said, first, &log, decide).await {
+    // However this ends, nobody waits for more.
+    let _writing = log.writing();
+    let mut decide = Some(decide);
+    if let Err(error) = write(&live, work, said, first, &log, &mut decide).await {
+        // What has no end is not worth to come back to.
+        let _ = log.forget().await;
         tracing::error!(%error, "the events of a request could not be written down");
+        if let Some(decide) = decide {
+            let _ = decide.send(Opening::Failed);
+        }
     }
-    live.closed(&log);
 }
 
 async fn write(
@@ -196,40 +217,63 @@ async fn write(
     mut said: mpsc::Receiver<Said>,
     first: Option<Said>,
     log: &Log,
-    decide: oneshot::Sender<Opening>,
+    decide: &mut Option<oneshot::Sender<Opening>>,
 ) -> Result<()> {
-    let mut decide = Some(decide);
     log.open().await?;
     let mut next = first;
-    let pause = (live.limits().session_idle / 3).max(Duration::from_millis(10));
+    let limits = live.limits();
+    let pause = (limits.session_idle.min(limits.kept_for) / 3).clamp(Duration::from_millis(10), LONGEST);
+    let mut due = Instant::now() + pause;
     let answer = loop {
         if let Some(spoken) = next.take() {
-            begin(&mut decide);
+            begin(decide);
             say(live, log, spoken).await?;
+        }
+        // A conversation in which something runs is not silent, however much it says.
+        if Instant::now() >= due {
+            due = Instant::now() + pause;
+            if let Err(error) = prolong(live, log).await {
+                tracing::warn!(%error, "a session could not be prolonged");
+            }
         }
         tokio::select! {
             biased;
             Some(spoken) = said.recv() => next = Some(spoken),
             answer = &mut work => break answer,
-            // A conversation in which something runs is not silent.
-            () = tokio::time::sleep(pause) => drop(live.refresh().await?),
+            () = tokio::time::sleep_until(due) => {}
         }
     };
+    // What was left running by the handler has nothing to say any more.
+    said.close();
     while let Ok(spoken) = said.try_recv() {
-        begin(&mut decide);
+        begin(decide);
         say(live, log, spoken).await?;
+    }
+    if !log.is_wanted() {
+        // The client left before it was given anything to come back with.
+        return log.forget().await;
     }
     let answer = match (answer, decide.take()) {
         // The reply may have become a stream while nobody looked: then the answer comes back.
         (Some(answer), Some(decide)) => match decide.send(Opening::Answer(answer)) {
             Ok(()) => return log.forget().await,
             Err(Opening::Answer(answer)) => answer,
-            Err(Opening::Stream) => Vec::new(),
+            Err(_) => Vec::new(),
         },
         (answer, _) => answer.unwrap_or_default(),
     };
     log.end(&answer).await?;
-    live.keep(log).await
+    // That others could not be forgotten does not concern this one.
+    if let Err(error) = live.keep(log).await {
+        tracing::warn!(%error, "an old stream could not be forgotten");
+    }
+    Ok(())
+}
+
+/// What runs is not forgotten, and neither is what it has said.
+async fn prolong(live: &Live, log: &Log) -> Result<()> {
+    log.prolong().await?;
+    live.refresh().await.map(drop)
 }
 
 async fn say(live: &Live, log: &Log, spoken: Said) -> Result<()> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ::http::{Response, StatusCode};
 use bytes::Bytes;
-use tokio::io::{AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
+use tokio::io::{AsyncWriteExt, DuplexStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +24,7 @@ use crate::transport::frame::{Line, Lines, push_line};
 use crate::transport::sse;
 
 /// How much of what is posted and said may wait.
-const BUFFER: usize = 64 << 10;
+const BUFFER: usize = 32 << 10;
 /// How long a post waits for a conversation that does not take it: its client does not read what it is told.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What the address to post to names the conversation by.
@@ -38,7 +38,7 @@ pub(in crate::server::http) struct Pipes(Arc<Mutex<HashMap<String, Arc<Pipe>>>>)
 struct Pipe {
     owner: Option<String>,
     /// Nothing, once nothing more is taken.
-    writer: tokio::sync::Mutex<Option<WriteHalf<DuplexStream>>>,
+    writer: tokio::sync::Mutex<Option<DuplexStream>>,
 }
 
 /// Opens a pipe.
@@ -46,8 +46,9 @@ pub(super) fn open(visit: Visit<'_>) -> Response<HttpBody> {
     let Ok(place) = visit.state.streams.clone().try_acquire_owned() else {
         return unavailable(None, &busy("too many streams are open"));
     };
-    let (near, far) = tokio::io::duplex(BUFFER);
-    let (reader, writer) = tokio::io::split(near);
+    // One for each direction: what is posted ends when its writer is dropped, and what is said goes on.
+    let (writer, far_reader) = tokio::io::duplex(BUFFER);
+    let (far_writer, reader) = tokio::io::duplex(BUFFER);
     let id = random::<16>();
     let pipe =
         Pipe { owner: visit.owner().map(str::to_owned), writer: tokio::sync::Mutex::new(Some(writer)) };
@@ -57,7 +58,6 @@ pub(super) fn open(visit: Visit<'_>) -> Response<HttpBody> {
     let max_frame = visit.settings.server.inner.max_frame;
     let pipes = visit.state.pipes.0.clone();
     let server = visit.settings.server.clone();
-    let (far_reader, far_writer) = tokio::io::split(far);
     let admitted = visit.admitted;
     let serving = tokio::spawn(async move { server.serve_admitted(far_reader, far_writer, admitted).await });
     let opened = Opened { id, pipes, serving: serving.abort_handle(), _place: place };
@@ -71,12 +71,18 @@ pub(super) fn open(visit: Visit<'_>) -> Response<HttpBody> {
 /// Hands over what is said, until there is no more of it.
 async fn tell(
     pen: &Pen,
-    mut reader: ReadHalf<DuplexStream>,
+    mut reader: DuplexStream,
     mut lines: Lines,
     pipe: &Pipe,
     closing: &CancellationToken,
 ) {
     let mut is_open = true;
+    // What runs may still be answered. A post that is being taken needs somebody who reads until then.
+    let close = async {
+        closing.cancelled().await;
+        *pipe.writer.lock().await = None;
+    };
+    tokio::pin!(close);
     loop {
         while let Some(line) = lines.next_line() {
             if let Line::Text(frame) = line {
@@ -87,11 +93,7 @@ async fn tell(
         }
         tokio::select! {
             more = lines.fill(&mut reader) => if !matches!(more, Ok(true)) { return },
-            () = closing.cancelled(), if is_open => {
-                // What runs may still be answered.
-                is_open = false;
-                *pipe.writer.lock().await = None;
-            }
+            () = &mut close, if is_open => is_open = false,
             () = tokio::time::sleep(KEEP_ALIVE) => pen.write(ALIVE).await,
         }
     }
@@ -114,11 +116,14 @@ pub(super) async fn post(visit: &Visit<'_>, frame: &Bytes) -> Response<HttpBody>
     let mut line = Vec::with_capacity(frame.len() + 1);
     push_line(&mut line, frame);
     let written = async {
-        let mut writer = pipe.writer.lock().await;
-        match &mut *writer {
-            Some(writer) => writer.write_all(&line).await.is_ok(),
-            None => false,
+        let mut place = pipe.writer.lock().await;
+        // Half a line may be taken when this is given up, and nothing can follow that: the writer goes with it.
+        let Some(mut writer) = place.take() else { return false };
+        let is_taken = writer.write_all(&line).await.is_ok();
+        if is_taken {
+            *place = Some(writer);
         }
+        is_taken
     };
     match tokio::time::timeout(PATIENCE, written).await {
         Ok(true) => accepted(),
@@ -126,11 +131,7 @@ pub(super) async fn post(visit: &Visit<'_>, frame: &Bytes) -> Response<HttpBody>
             let error = RpcError::invalid_request("this session is over: open the stream again");
             refused(StatusCode::NOT_FOUND, &error)
         }
-        Err(_) => {
-            // Half a line may have been taken, and nothing can follow that.
-            lock(&visit.state.pipes.0).remove(id);
-            unavailable(None, &busy("the client does not read what it is told"))
-        }
+        Err(_) => unavailable(None, &busy("the client does not read what it is told")),
     }
 }
 

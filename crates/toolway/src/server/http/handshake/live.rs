@@ -1,7 +1,7 @@
 //! What is needed to serve one conversation: what was said about it, what runs, and which streams are open.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use toolway_protocol::{Id, ProtocolVersion, RpcError};
 
 use super::super::limits::Limits;
 use super::sessions::random;
-use super::stream::Log;
+use super::stream::{Log, Pace};
 use crate::error::Result;
 use crate::server::Server;
 use crate::server::changes::Listener;
@@ -36,6 +36,9 @@ pub(super) struct Record {
     level: LogLevel,
     /// What it has subscribed to.
     uris: Vec<String>,
+    /// How often it was changed.
+    #[serde(default)]
+    changes: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
@@ -46,7 +49,8 @@ fn write_level<S: Serializer>(level: &LogLevel, serializer: S) -> Result<S::Ok, 
 impl Record {
     pub(super) fn new(version: ProtocolVersion, opening: Box<RawValue>) -> Self {
         let level = Session::FIRST_LEVEL;
-        Self { version: version.as_str().to_owned(), opening, ready: false, level, uris: Vec::new() }
+        let version = version.as_str().to_owned();
+        Self { version, opening, ready: false, level, uris: Vec::new(), changes: 0 }
     }
 
     pub(super) fn read(text: &[u8]) -> Option<Self> {
@@ -66,6 +70,13 @@ impl Record {
     }
 }
 
+/// A record that was seen.
+#[derive(Clone)]
+struct Seen {
+    text: Bytes,
+    changes: u64,
+}
+
 /// One conversation.
 pub(super) struct Live {
     pub(super) id: String,
@@ -78,15 +89,17 @@ pub(super) struct Live {
     listener: Arc<Listener>,
     is_ready: AtomicBool,
     /// The record as it was last seen.
-    record: Mutex<Bytes>,
+    record: Mutex<Seen>,
+    /// How often a record was taken over.
+    applied: AtomicU64,
     /// What runs, by the id of its request.
     running: Mutex<HashMap<Id, CancellationToken>>,
     /// The streams of news that are being read, the newest last.
     streams: Mutex<Vec<u64>>,
     newest: watch::Sender<u64>,
-    /// The logs that are being written here, by stream.
-    open: Mutex<HashMap<String, Log>>,
-    /// Streams that are over and may still be come back to, the oldest first.
+    /// How far those are that write and read the streams here.
+    paces: Mutex<HashMap<String, Weak<Pace>>>,
+    /// Streams that may be come back to, the oldest first.
     kept: Mutex<VecDeque<String>>,
     used: Mutex<Instant>,
     /// Trips when the conversation is over.
@@ -115,11 +128,12 @@ impl Live {
             opening: record.opening.clone(),
             listener,
             is_ready: AtomicBool::new(false),
-            record: Mutex::new(text),
+            record: Mutex::new(Seen { text, changes: record.changes }),
+            applied: AtomicU64::new(0),
             running: Mutex::default(),
             streams: Mutex::default(),
             newest: watch::Sender::new(0),
-            open: Mutex::default(),
+            paces: Mutex::default(),
             kept: Mutex::default(),
             used: Mutex::new(Instant::now()),
             gone: CancellationToken::new(),
@@ -139,7 +153,17 @@ impl Live {
         self.session.set_log_level(record.level);
         self.listener.set_subscribed(record.uris);
         self.is_ready.store(record.ready, Ordering::Release);
+        self.applied.fetch_add(1, Ordering::AcqRel);
         self.look_again();
+    }
+
+    /// How often a record was taken over: whoever has changed something meanwhile has to do it again.
+    pub(super) fn applied(&self) -> u64 {
+        self.applied.load(Ordering::Acquire)
+    }
+
+    pub(super) fn touch(&self) {
+        *lock(&self.used) = Instant::now();
     }
 
     /// Lets the newest stream look whether there is something to tell.
@@ -150,11 +174,15 @@ impl Live {
 
     /// It was used just now, and this is its record.
     pub(super) fn used(&self, text: Bytes) {
-        *lock(&self.used) = Instant::now();
-        let is_other = *lock(&self.record) != text;
+        self.touch();
+        let is_other = lock(&self.record).text != text;
         if is_other && let Some(record) = Record::read(&text) {
-            *lock(&self.record) = text;
-            self.apply(record);
+            let mut seen = lock(&self.record);
+            // Whoever was slow to look at a record does not undo what was changed since.
+            if record.changes > seen.changes {
+                *seen = Seen { text, changes: record.changes };
+                self.apply(record);
+            }
         }
     }
 
@@ -171,23 +199,34 @@ impl Live {
 
     /// Writes down what was said since; whether nobody else was quicker.
     pub(super) async fn save(&self) -> Result<bool> {
-        let record = Record {
+        let old = lock(&self.record).clone();
+        let mut record = Record {
+            changes: old.changes,
             version: self.session.version().as_str().to_owned(),
             opening: self.opening.clone(),
             ready: self.is_ready(),
             level: self.session.log_level(),
             uris: self.listener.subscribed(),
         };
-        let (old, new) = (lock(&self.record).clone(), record.write());
-        if old == new {
+        if old.text == record.write() {
             return Ok(true);
         }
-        let is_done = self.store.swap(&self.key, Some(old), new.clone(), self.limits.session_idle).await?;
+        record.changes += 1;
+        let new = Seen { text: record.write(), changes: record.changes };
+        let text = new.text.clone();
+        let is_done = self.store.swap(&self.key, Some(old.text), text, self.limits.session_idle).await?;
         if is_done {
-            *lock(&self.record) = new;
+            self.saw(new);
             self.tell(CHANGED).await?;
         }
         Ok(is_done)
+    }
+
+    fn saw(&self, record: Seen) {
+        let mut seen = lock(&self.record);
+        if record.changes > seen.changes {
+            *seen = record;
+        }
     }
 
     /// Tells the servers that have a stream of this conversation.
@@ -221,17 +260,21 @@ impl Live {
     }
 
     pub(super) fn log(&self, stream: &str) -> Log {
-        let open = lock(&self.open).get(stream).cloned();
-        open.unwrap_or_else(|| Log::new(self.store.clone(), &self.limits, &self.id, stream))
+        let mut paces = lock(&self.paces);
+        let pace = paces.get(stream).and_then(Weak::upgrade).unwrap_or_else(|| {
+            // Those that have gone are looked for when there may be as many as are there.
+            if paces.len() == paces.capacity() {
+                paces.retain(|_, pace| pace.strong_count() > 0);
+            }
+            let pace = Arc::default();
+            paces.insert(stream.to_owned(), Arc::downgrade(&pace));
+            pace
+        });
+        Log::new(self.store.clone(), &self.limits, &self.id, stream, pace)
     }
 
-    /// A log is being written here, and its writer wants to know how far its reader is.
-    pub(super) fn opened(&self, log: &Log) {
-        lock(&self.open).insert(log.stream.clone(), log.clone());
-    }
-
-    pub(super) fn closed(&self, log: &Log) {
-        lock(&self.open).remove(&log.stream);
+    fn is_read(&self, stream: &str) -> bool {
+        lock(&self.paces).get(stream).and_then(Weak::upgrade).is_some_and(|pace| pace.has_reader())
     }
 
     /// Begins a request, unless there is one with this id.
@@ -255,18 +298,27 @@ impl Live {
         }
     }
 
-    /// A stream is over: it is kept for a while, and the oldest of those that are kept goes.
+    /// A stream is kept for a while, and the oldest of those that are kept and that nobody reads go.
     pub(super) async fn keep(&self, log: &Log) -> Result<()> {
-        let oldest = {
+        let mut oldest = Vec::new();
+        {
             let mut kept = lock(&self.kept);
             kept.retain(|stream| *stream != log.stream);
             kept.push_back(log.stream.clone());
-            if kept.len() > self.limits.kept_streams { kept.pop_front() } else { None }
-        };
-        match oldest {
-            Some(stream) => self.log(&stream).forget().await,
-            None => Ok(()),
+            let mut excess = kept.len().saturating_sub(self.limits.kept_streams);
+            kept.retain(|stream| {
+                let goes = excess > 0 && *stream != log.stream && !self.is_read(stream);
+                if goes {
+                    excess -= 1;
+                    oldest.push(stream.clone());
+                }
+                !goes
+            });
         }
+        for stream in oldest {
+            self.log(&stream).forget().await?;
+        }
+        Ok(())
     }
 
     /// Forgets every stream that is kept, and tells others that the conversation is over.

@@ -42,8 +42,12 @@ use crate::server::handshake::{self, Session};
 static SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
+/// How often a change of what is kept is tried.
+const TRIES: usize = 8;
 /// The longest `initialize`: what a client says about itself is kept as long as its conversation.
 const MAX_OPENING: usize = 64 << 10;
+/// How many values it may have: in memory each takes up to a hundred times its text.
+const MAX_OPENING_VALUES: usize = 256;
 
 pub(super) async fn post(
     visit: Visit<'_>,
@@ -84,10 +88,14 @@ fn changes_record(method: &Method) -> bool {
 async fn hear(visit: &Visit<'_>, live: &Arc<Live>, method: Method, params: Params) -> Result<()> {
     match method {
         Method::Initialized => {
-            live.ready();
             // Somebody else may be quicker; what it has written does not unsay this.
-            while !live.save().await? && live.refresh().await? {
+            for _ in 0..TRIES {
+                let before = live.applied();
                 live.ready();
+                let is_saved = live.save().await?;
+                if (is_saved && live.applied() == before) || !live.refresh().await? {
+                    break;
+                }
             }
         }
         Method::Cancelled => {
@@ -163,6 +171,11 @@ async fn open(visit: Visit<'_>, id: &Id, params: &Params) -> Response<HttpBody> 
         let error = RpcError::invalid_params(format!("the parameters are longer than {MAX_OPENING} bytes"));
         return failed(StatusCode::OK, Some(id), &error);
     }
+    if values(&opening) > MAX_OPENING_VALUES {
+        let error =
+            RpcError::invalid_params(format!("the parameters have more than {MAX_OPENING_VALUES} values"));
+        return failed(StatusCode::OK, Some(id), &error);
+    }
     let Ok(opening) = RawValue::from_string(opening) else {
         return failed(StatusCode::OK, Some(id), &RpcError::invalid_params("`params` is missing"));
     };
@@ -178,6 +191,11 @@ async fn open(visit: Visit<'_>, id: &Id, params: &Params) -> Response<HttpBody> 
         Ok(Err(full)) => unavailable(Some(id), &full),
         Err(error) => no_store(&error),
     }
+}
+
+/// How many values a text has at most: every other value comes after one of these, which texts may have inside as well.
+fn values(json: &str) -> usize {
+    json.bytes().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count()
 }
 
 /// Whether a POST is for a conversation of the oldest transport.
@@ -242,8 +260,9 @@ async fn listen(visit: &Visit<'_>, live: &Arc<Live>) -> Opened {
     };
     let log = live.new_log();
     log.open_for_news().await?;
+    let reader = Reader::new(live, log.clone(), Some(feed), visit.state.closing.clone()).await?;
     live.keep(&log).await?;
-    Reader::new(live, log, Some(feed), visit.state.closing.clone()).await.map(Ok)
+    Ok(Ok(reader))
 }
 
 fn feed(visit: &Visit<'_>, live: &Arc<Live>) -> Result<live::Feed, RpcError> {

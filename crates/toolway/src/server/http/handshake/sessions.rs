@@ -68,9 +68,9 @@ impl Sessions {
         let key = key(&id, owner);
         self.store().put(&key, text.clone(), self.limits.session_idle).await?;
         let live = Live::new(&self.server, &self.limits, id, key, peer, record, text);
+        // Counted twice for a moment rather than not at all.
+        self.lock().insert(live.clone());
         drop(place);
-        let mut table = self.lock();
-        table.insert(live.clone());
         Ok(Ok(live))
     }
 
@@ -81,21 +81,15 @@ impl Sessions {
             return Ok(None);
         }
         let key = key(id, owner);
-        let known = self.lock().live.get(&key).cloned();
-        let text = self.store().renew(&key, self.limits.session_idle).await?;
-        self.lock().sweep_sometimes(&self.limits);
-        let Some(text) = text else {
+        let Some(text) = self.store().renew(&key, self.limits.session_idle).await? else {
             self.lock().remove(&key);
             return Ok(None);
         };
-        let live = match known {
-            Some(live) => live,
-            None => match self.restore(id, key, text.clone()) {
-                Some(live) => live,
-                None => return Ok(None),
-            },
-        };
+        // Bound to a name of its own, so that the lock is free before the next step.
+        let known = self.lock().touch(&key);
+        let Some(live) = known.or_else(|| self.restore(id, key, text.clone())) else { return Ok(None) };
         live.used(text);
+        self.lock().sweep_sometimes(&self.limits);
         Ok(Some(live))
     }
 
@@ -104,8 +98,8 @@ impl Sessions {
         let record = Record::read(&text)?;
         let mut table = self.lock();
         // Two requests may come at once.
-        if let Some(live) = table.live.get(&key) {
-            return Some(live.clone());
+        if let Some(live) = table.touch(&key) {
+            return Some(live);
         }
         let live = Live::new(&self.server, &self.limits, id.to_owned(), key, None, record, text);
         table.insert(live.clone());
@@ -165,7 +159,15 @@ impl Table {
         }
     }
 
+    /// One that is open. It counts as used, so that nobody sweeps it before whoever asks has begun.
+    fn touch(&mut self, key: &str) -> Option<Arc<Live>> {
+        let live = self.live.get(key).filter(|live| !live.gone.is_cancelled())?;
+        live.touch();
+        Some(live.clone())
+    }
+
     fn insert(&mut self, live: Arc<Live>) {
+        self.remove(&live.key);
         self.count(live.peer.as_deref());
         self.live.insert(live.key.clone(), live);
     }

@@ -4,18 +4,20 @@
 //! breaks: whoever comes back names the last event it has seen and reads on from there. The log says everything, also who
 //! reads it now; what is published beside it only says that it is worth to look.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
+use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use toolway_protocol::Notification;
 
 use super::super::body::{ALIVE, KEEP_ALIVE, Pen};
 use super::super::limits::Limits;
-use super::live::{ENDED, Feed, Live};
+use super::live::{ENDED, Feed, Live, lock};
 use super::sessions::random;
 use crate::error::Result;
 use crate::server::changes::Listener;
@@ -75,14 +77,20 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) fn new(store: Arc<dyn Store>, limits: &Limits, session: &str, stream: &str) -> Self {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        limits: &Limits,
+        session: &str,
+        stream: &str,
+        pace: Arc<Pace>,
+    ) -> Self {
         Self {
             store,
             key: format!("events/{session}/{stream}"),
             stream: stream.to_owned(),
             room: Room { entries: limits.kept_events, bytes: limits.kept_bytes },
             kept_for: limits.kept_for,
-            pace: Arc::default(),
+            pace,
         }
     }
 
@@ -96,21 +104,50 @@ impl Log {
         self.append(Mark::News, &[]).await.map(drop)
     }
 
-    /// Says something. Whoever reads here and is far behind is waited for, a little.
+    /// Says something. Whoever reads here and would lose something by it is waited for, a little.
     pub(super) async fn say(&self, frame: &[u8]) -> Result<()> {
-        let number = self.append(Mark::Message, frame).await?;
-        self.pace.wait_for_reader(number).await;
+        self.say_as(Mark::Message, frame).await
+    }
+
+    async fn say_as(&self, mark: Mark, text: &[u8]) -> Result<()> {
+        let size = text.len() + 1;
+        self.pace.wait_for_reader(1, size, self.room).await;
+        let number = self.append(mark, text).await?;
+        self.pace.said(number, size, self.room);
         Ok(())
+    }
+
+    /// Somebody reads, or is about to.
+    pub(super) fn attach(&self) -> Attached {
+        self.pace.readers.fetch_add(1, Ordering::AcqRel);
+        Attached(self.pace.clone())
+    }
+
+    /// Somebody writes; when that is dropped, nobody does any more.
+    pub(super) fn writing(&self) -> Writing {
+        Writing(self.pace.over.clone().drop_guard())
+    }
+
+    /// Whether somebody reads, or may come back to do so.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.pace.has_reader() || self.pace.was_read.load(Ordering::Acquire)
     }
 
     /// The answer, and the end of the stream; without an answer just the end.
     pub(super) async fn end(&self, answer: &[u8]) -> Result<()> {
+        // One message may be longer than what is kept; it goes when anything follows.
+        self.pace.wait_for_reader(0, 0, self.room).await;
         self.append(Mark::End, answer).await.map(drop)
     }
 
     /// Lets whoever reads go, to come back after so long.
     pub(super) async fn release(&self, retry: Duration) -> Result<()> {
-        self.append(Mark::Release, retry.as_millis().to_string().as_bytes()).await.map(drop)
+        self.say_as(Mark::Release, retry.as_millis().to_string().as_bytes()).await
+    }
+
+    /// Lets it live on; whether it is there.
+    pub(super) async fn prolong(&self) -> Result<bool> {
+        self.store.prolong(&self.key, self.kept_for).await
     }
 
     pub(super) async fn forget(&self) -> Result<()> {
@@ -158,22 +195,66 @@ pub(super) struct ComeBack {
 /// How far the reader of a stream is behind, if it is one of this process: a handler that says more than its reader takes
 /// waits for it, as on every other wire. One that does not read at all is not waited for twice.
 #[derive(Default)]
-struct Pace {
+pub(super) struct Pace {
     readers: AtomicUsize,
+    was_read: AtomicBool,
     read: AtomicU64,
     is_stalled: AtomicBool,
     moved: Notify,
+    kept: Mutex<Kept>,
+    /// Trips when nobody writes any more.
+    over: CancellationToken,
 }
 
+/// What the log still has of what was said.
+#[derive(Default)]
+struct Kept {
+    /// The numbers, and how many bytes were said until then.
+    said: VecDeque<(u64, usize)>,
+    /// How many bytes the log does not have any more.
+    gone: usize,
+    all: usize,
+}
+
+impl Kept {
+    /// How much is after a number: so many messages, so many bytes.
+    fn after(&self, number: u64) -> (usize, usize) {
+        let first = self.said.partition_point(|(known, _)| *known <= number);
+        let before = first.checked_sub(1).and_then(|last| self.said.get(last));
+        (self.said.len() - first, self.all - before.map_or(self.gone, |(_, end)| *end))
+    }
+}
+
+/// A reader; dropping it means that it has gone.
+pub(super) struct Attached(Arc<Pace>);
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.0.readers.fetch_sub(1, Ordering::AcqRel);
+        self.0.moved.notify_one();
+    }
+}
+
+/// A writer.
+pub(super) struct Writing(#[expect(dead_code, reason = "dropping it is what it is for")] DropGuard);
+
 /// How many events a reader may be behind.
-const FAR: u64 = 256;
+const FAR: usize = 256;
 /// How long it is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Pace {
-    async fn wait_for_reader(&self, number: u64) {
-        let is_far =
-            || self.readers.load(Ordering::Acquire) > 0 && self.read.load(Ordering::Acquire) + FAR < number;
+    pub(super) fn has_reader(&self) -> bool {
+        self.readers.load(Ordering::Acquire) > 0
+    }
+
+    /// Waits until there is room for so many entries and bytes beside what is not read yet.
+    async fn wait_for_reader(&self, entries: usize, size: usize, room: Room) {
+        let is_far = || {
+            let (unread, bytes) = lock(&self.kept).after(self.read.load(Ordering::Acquire));
+            let is_full = unread + entries > room.entries.min(FAR) || bytes + size > room.bytes;
+            self.has_reader() && unread > 0 && is_full
+        };
         while is_far() && !self.is_stalled.load(Ordering::Acquire) {
             let moved = self.moved.notified();
             if is_far() && tokio::time::timeout(PATIENCE, moved).await.is_err() {
@@ -188,9 +269,15 @@ impl Pace {
         self.moved.notify_one();
     }
 
-    fn leave(&self) {
-        self.readers.fetch_sub(1, Ordering::AcqRel);
-        self.moved.notify_one();
+    /// Something was said, and the log may have dropped something for it.
+    fn said(&self, number: u64, size: usize, room: Room) {
+        let mut kept = lock(&self.kept);
+        kept.all += size;
+        let all = kept.all;
+        kept.said.push_back((number, all));
+        while kept.said.len() > 1 && (kept.said.len() > room.entries || kept.all - kept.gone > room.bytes) {
+            kept.gone = kept.said.pop_front().map_or(kept.gone, |(_, end)| end);
+        }
     }
 }
 
@@ -208,6 +295,9 @@ pub(super) struct Reader {
     feed: Option<Feed>,
     closing: Arc<CancellationToken>,
     is_over: bool,
+    /// When the conversation and the stream are to be prolonged.
+    due: Instant,
+    _attached: Attached,
 }
 
 impl Reader {
@@ -220,8 +310,10 @@ impl Reader {
     ) -> Result<Self> {
         let heard = log.store.subscribe(&log.key).await?;
         let told = log.store.subscribe(&live.channel()).await?;
-        log.pace.readers.fetch_add(1, Ordering::AcqRel);
+        log.pace.was_read.store(true, Ordering::Release);
         Ok(Self {
+            _attached: log.attach(),
+            due: Instant::now() + pause(live.limits()),
             has_primer: live.session.has_primers(),
             live: live.clone(),
             log,
@@ -258,13 +350,22 @@ impl Reader {
     }
 
     async fn run(&mut self, pen: &Pen) -> Result<()> {
+        let mut is_last_look = false;
         while !self.is_over {
+            // However much there is to read, the conversation and the stream live on as long as somebody reads.
+            if Instant::now() >= self.due && !self.prolong().await? {
+                return Ok(());
+            }
             let entries = self.log.store.read(&self.log.key, self.after, BATCH).await?;
             if entries.is_empty() {
+                if is_last_look {
+                    return Ok(());
+                }
                 match self.wait().await? {
-                    Next::Look => continue,
+                    Next::Look => {}
                     Next::Alive => pen.write(ALIVE).await,
-                    Next::End => return Ok(()),
+                    // The answer may have come with the end.
+                    Next::End => is_last_look = true,
                 }
                 continue;
             }
@@ -312,13 +413,12 @@ impl Reader {
 
     /// Waits until there may be something to read.
     async fn wait(&mut self) -> Result<Next> {
-        let Self { live, log, heard, told, feed, closing, .. } = self;
-        let limits = live.limits();
-        let pause = KEEP_ALIVE.min(limits.session_idle / 3).min(limits.kept_for / 3).max(SHORTEST);
+        let Self { live, log, heard, told, feed, closing, due, .. } = self;
         let is_news = feed.is_some();
         tokio::select! {
             biased;
             () = live.gone.cancelled() => return Ok(Next::End),
+            () = log.pace.over.cancelled() => return Ok(Next::End),
             () = closing.cancelled(), if is_news => return Ok(Next::End),
             _ = heard.next() => {}
             message = told.next() => {
@@ -332,24 +432,39 @@ impl Reader {
                     while let Some(next) = news.first() {
                         let mut frame = Vec::new();
                         next.write(&mut frame, feed.version);
-                        log.append(Mark::Message, &frame).await?;
+                        // The first entry is the beginning: a log that begins with this was forgotten meanwhile, and
+                        // whoever comes next tells it.
+                        if log.append(Mark::Message, &frame).await? == 1 {
+                            log.forget().await?;
+                            return Ok(Next::End);
+                        }
                         news.told();
                     }
                 }
             }
-            () = tokio::time::sleep(pause) => {
-                let is_there = live.refresh().await? && log.store.prolong(&log.key, log.kept_for).await?;
-                return Ok(if is_there { Next::Alive } else { Next::End });
-            }
+            () = tokio::time::sleep_until(*due) => return Ok(Next::Alive),
         }
         Ok(Next::Look)
     }
+
+    /// Lets the conversation and the stream live on; whether they are there.
+    async fn prolong(&mut self) -> Result<bool> {
+        self.due = Instant::now() + pause(self.live.limits());
+        if !self.live.refresh().await? {
+            return Ok(false);
+        }
+        match self.log.store.last(&self.log.key).await? {
+            None => Ok(false),
+            // As long as a request runs, its server sees to this. Where that server has died, nobody waits for ever.
+            Some(last) if last <= self.after && self.feed.is_none() => Ok(true),
+            Some(_) => self.log.prolong().await,
+        }
+    }
 }
 
-impl Drop for Reader {
-    fn drop(&mut self) {
-        self.log.pace.leave();
-    }
+/// How often a reader shows that it is there, to its client and to the store.
+fn pause(limits: &Limits) -> Duration {
+    KEEP_ALIVE.min(limits.session_idle / 3).min(limits.kept_for / 3).max(SHORTEST)
 }
 
 /// What a reader does after it has waited.
@@ -369,7 +484,7 @@ async fn news(feed: Option<&mut Feed>) {
 /// News on their way into a log. What is not there when this is dropped goes back.
 struct Untold<'l> {
     listener: &'l Listener,
-    news: std::collections::VecDeque<Notification>,
+    news: VecDeque<Notification>,
 }
 
 impl<'l> Untold<'l> {

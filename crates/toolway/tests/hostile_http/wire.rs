@@ -1,0 +1,257 @@
+//! How is raw HTTP sent, and how are answers read? Knows just enough of HTTP/1.1 to tell where an answer ends.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::task::JoinHandle;
+use toolway::server::http::HttpService;
+
+pub(crate) const LATEST: &str = "2026-07-28";
+pub(crate) const HANDSHAKE: &str = "2025-11-25";
+/// A server that has not answered by then does not answer.
+const LONG: Duration = Duration::from_secs(20);
+
+/// A service behind a real socket. Dropping it closes the socket.
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
+    task: JoinHandle<toolway::Result<()>>,
+}
+
+impl Served {
+    pub(crate) async fn start(service: HttpService) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        Self { address, task: tokio::spawn(service.serve(listener)) }
+    }
+
+    pub(crate) async fn connect(&self) -> Wire {
+        Wire::connect(self.address).await
+    }
+
+    pub(crate) async fn ask(&self, request: &[u8]) -> Answer {
+        ask(self.address, request).await
+    }
+
+    /// Whether somebody who does nothing wrong is answered.
+    pub(crate) async fn is_well(&self) -> bool {
+        self.ask(&discover("")).await.is_result()
+    }
+
+    pub(crate) async fn open(&self, extra: &str) -> String {
+        open(self.address, extra).await
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// One request on a connection of its own.
+pub(crate) async fn ask(address: SocketAddr, request: &[u8]) -> Answer {
+    let mut wire = Wire::connect(address).await;
+    wire.send(request).await;
+    wire.answer().await.expect("an answer")
+}
+
+/// Opens a conversation: the headers that name it, and whoever opens it.
+pub(crate) async fn open(address: SocketAddr, extra: &str) -> String {
+    let answer = ask(address, &post(extra, &initialize())).await;
+    let session = answer.header("mcp-session-id").expect("a session").to_owned();
+    let headers = format!("{extra}Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {HANDSHAKE}\r\n");
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(ask(address, &post(&headers, &ready.to_string())).await.status, 202);
+    headers
+}
+
+/// One connection, spoken to in bytes.
+pub(crate) struct Wire {
+    socket: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Wire {
+    pub(crate) async fn connect(address: SocketAddr) -> Self {
+        Self { socket: TcpStream::connect(address).await.unwrap(), read: Vec::new() }
+    }
+
+    /// A connection that takes next to nothing before somebody reads.
+    pub(crate) async fn connect_small(address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(1024).unwrap();
+        Self { socket: socket.connect(address).await.unwrap(), read: Vec::new() }
+    }
+
+    /// Sends what the server takes; it may have closed the connection already.
+    pub(crate) async fn send(&mut self, bytes: &[u8]) {
+        let _ = bounded(self.socket.write_all(bytes)).await;
+    }
+
+    /// Says that nothing more will be sent.
+    pub(crate) async fn finish(&mut self) {
+        let _ = self.socket.shutdown().await;
+    }
+
+    /// Reads a piece; whether there was one. A connection that was cut is over like one that was closed.
+    async fn more(&mut self) -> bool {
+        matches!(bounded(self.socket.read_buf(&mut self.read)).await, Ok(count) if count > 0)
+    }
+
+    /// The head of the next answer; nothing when the connection is over.
+    pub(crate) async fn head(&mut self) -> Option<Answer> {
+        let end = loop {
+            if let Some(end) = find(&self.read, b"\r\n\r\n") {
+                break end;
+            }
+            if !self.more().await {
+                assert!(self.read.is_empty(), "half an answer: {}", self.read.escape_ascii());
+                return None;
+            }
+        };
+        let head = String::from_utf8(self.read.drain(..end + 4).collect()).unwrap();
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        Some(Answer { status: status.unwrap_or_else(|| panic!("no status: {head}")), head, body: Vec::new() })
+    }
+
+    /// The next answer, to its end; nothing when the connection is over.
+    pub(crate) async fn answer(&mut self) -> Option<Answer> {
+        let mut answer = self.head().await?;
+        if answer.is_chunked() {
+            while let Some(chunk) = self.chunk().await {
+                answer.body.extend(chunk);
+            }
+        } else if let Some(length) = answer.header("content-length") {
+            let length = length.parse().unwrap();
+            while self.read.len() < length {
+                assert!(self.more().await, "half a body: {}", self.read.escape_ascii());
+            }
+            answer.body = self.read.drain(..length).collect();
+        }
+        Some(answer)
+    }
+
+    /// The next piece of a stream; nothing at its proper end.
+    pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
+        loop {
+            if let Some(line) = find(&self.read, b"\r\n") {
+                let size = std::str::from_utf8(&self.read[..line]).unwrap();
+                let size = usize::from_str_radix(size, 16).unwrap();
+                if self.read.len() >= line + size + 4 {
+                    let mut chunk: Vec<_> = self.read.drain(..line + size + 4).skip(line + 2).collect();
+                    chunk.truncate(size);
+                    return (size > 0).then_some(chunk);
+                }
+            }
+            assert!(self.more().await, "the stream broke off: {}", self.read.escape_ascii());
+        }
+    }
+
+    /// Pieces of a stream until all of it that came has `text` in it.
+    pub(crate) async fn until(&mut self, text: &str) -> String {
+        let mut all = String::new();
+        while !all.contains(text) {
+            let chunk = self.chunk().await;
+            all += &String::from_utf8(chunk.unwrap_or_else(|| panic!("no {text:?} in {all}"))).unwrap();
+        }
+        all
+    }
+
+    /// Everything until the connection is over, whole or not.
+    pub(crate) async fn rest(mut self) -> String {
+        while self.more().await {}
+        String::from_utf8_lossy(&self.read).into_owned()
+    }
+
+    /// Whether the server closes the connection without another byte.
+    pub(crate) async fn is_closed(&mut self) -> bool {
+        !self.more().await && self.read.is_empty()
+    }
+}
+
+async fn bounded<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LONG, work).await.expect("the server does something in time")
+}
+
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    text.windows(wanted.len()).position(|part| part == wanted)
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    fn is_chunked(&self) -> bool {
+        self.header("transfer-encoding") == Some("chunked")
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no message: {self:?}"))
+    }
+
+    pub(crate) fn is_result(&self) -> bool {
+        self.status == 200 && self.json().get("result").is_some()
+    }
+}
+
+/// A POST with a right length.
+pub(crate) fn post(extra: &str, body: &str) -> Vec<u8> {
+    let length = format!("Content-Length: {}\r\n", body.len());
+    framed(&format!("{extra}{length}"), body.as_bytes())
+}
+
+/// A POST whose headers say themselves how long it is.
+pub(crate) fn framed(extra: &str, rest: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n{extra}\r\n"
+    );
+    [head.as_bytes(), rest].concat()
+}
+
+pub(crate) fn get(extra: &str) -> Vec<u8> {
+    format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{extra}\r\n").into_bytes()
+}
+
+/// The headers that repeat what a message of the stateless era says.
+pub(crate) fn mirrored(method: &str, name: &str) -> String {
+    let name = if name.is_empty() { String::new() } else { format!("Mcp-Name: {name}\r\n") };
+    format!("MCP-Protocol-Version: {LATEST}\r\nMcp-Method: {method}\r\n{name}")
+}
+
+/// A message of the stateless era; `params` are members with commas behind them.
+pub(crate) fn stateless(id: &str, method: &str, params: &str) -> String {
+    let meta = format!(
+        r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{LATEST}","io.modelcontextprotocol/clientCapabilities":{{}}}}"#
+    );
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}{meta}}}}}"#)
+}
+
+/// A right request that needs nothing.
+pub(crate) fn discover(extra: &str) -> Vec<u8> {
+    let headers = mirrored("server/discover", "");
+    post(&format!("{headers}{extra}"), &stateless("1", "server/discover", ""))
+}
+
+/// A right call of a tool without arguments, in the stateless era.
+pub(crate) fn call(tool: &str) -> Vec<u8> {
+    post(&mirrored("tools/call", tool), &stateless("1", "tools/call", &format!(r#""name":"{tool}","#)))
+}
+
+pub(crate) fn initialize() -> String {
+    let client = json!({"name": "raw", "version": "1"});
+    let params = json!({"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": client});
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string()
+}
