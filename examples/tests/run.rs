@@ -2,18 +2,28 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+// Told to stop by a signal, as Unix has them.
+#[cfg(unix)]
+#[path = "run/axum_app.rs"]
+mod axum_app;
 #[path = "run/everything.rs"]
 mod everything;
 // Its secrets lie behind links, as Unix has them.
 #[cfg(unix)]
 #[path = "run/files.rs"]
 mod files;
+// The commands are given to a shell.
+#[cfg(unix)]
+#[path = "run/transcripts.rs"]
+mod transcripts;
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use toolway::client::News;
 use toolway::{Client, Code, Notification, ProtocolVersion};
@@ -102,10 +112,23 @@ async fn start_session(example: &str) -> (Client, Child) {
     (builder.connect_io(stdout, stdin).await.unwrap(), child)
 }
 
-fn spawn(example: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Child {
-    // Examples are built beside the tests: target/PROFILE/deps/run-… and target/PROFILE/examples/….
+/// Examples are built beside the tests: target/PROFILE/deps/run-… and target/PROFILE/examples/….
+fn program(example: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
-    let program = tests.ancestors().nth(2).unwrap().join("examples").join(example);
+    tests.ancestors().nth(2).unwrap().join("examples").join(example)
+}
+
+/// The address that an example tells on stderr when it serves over HTTP: `listening on http://ADDRESS/…`.
+async fn address_of(child: &mut Child) -> String {
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("the server tells its address");
+    let line = line.unwrap().expect("the server runs");
+    let address = line.strip_prefix("listening on http://").and_then(|rest| rest.split('/').next());
+    address.unwrap_or_else(|| panic!("no address: {line}")).to_owned()
+}
+
+fn spawn(example: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Child {
+    let program = program(example);
     let child = Command::new(&program)
         .args(arguments)
         .stdin(Stdio::piped())

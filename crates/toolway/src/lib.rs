@@ -42,7 +42,8 @@
 //! - [`server::ServerBuilder`]: everything that can be said about one;
 //!   [`discover`](server::ServerBuilder::discover) finds what is marked,
 //!   [`nest`](server::ServerBuilder::nest) and [`merge`](server::ServerBuilder::merge) put several together.
-//! - [`Server`]: the doors it opens: [`serve_stdio`](Server::serve_stdio), [`http`](Server::http), which is also a `tower` service,
+//! - [`Server`]: the doors it opens: [`serve_stdio`](Server::serve_stdio), [`serve_http`](Server::serve_http) and
+//!   [`http`](Server::http), a `tower` service whose names, limits and sessions can be [set](server::http::HttpService),
 //!   [`serve_io`](Server::serve_io) for any pair of streams, [`handle_json`](Server::handle_json) for one message at a time.
 //! - [`on_connect`](server::ServerBuilder::on_connect): who may come in, and as which [`Principal`].
 //! - [`Server::add_tool`] and its kin: changes while it runs, which clients hear of.
@@ -66,7 +67,7 @@
 //! | `macros` | yes | `#[tool]`, `#[resource]`, `#[prompt]`, `#[service]` |
 //! | `full-schema` | | arguments and results are checked by every keyword of JSON Schema: `if`, `contains`, `dependentRequired`, … |
 //! | `client` | | [`Client`] |
-//! | `http` | | Streamable HTTP, for whichever of server and client is on |
+//! | `http` | | Streamable HTTP with sessions and streams that can be come back to, for whichever of server and client is on |
 //! | `h2c` | | HTTP/2 without TLS beside HTTP/1.1, where the server has a socket of its own |
 //! | `testing` | | [`testing`], with server, client and HTTP |
 
@@ -174,6 +175,12 @@ mod guide {
     struct ResourcesAndTemplates;
     #[doc = include_str!("../../../docs/guide/prompts-and-completions.md")]
     struct PromptsAndCompletions;
+    #[doc = include_str!("../../../docs/guide/serve-over-http.md")]
+    struct ServeOverHttp;
+    #[doc = include_str!("../../../docs/guide/mount-in-axum.md")]
+    struct MountInAxum;
+    #[doc = include_str!("../../../docs/guide/behind-a-proxy.md")]
+    struct BehindAProxy;
     #[doc = include_str!("../../../docs/guide/testing.md")]
     struct Testing;
 }

@@ -1,10 +1,11 @@
 //! Does the example `everything` do all that it shows, over stdio and over HTTP?
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, BufReader};
 use toolway::types::{Content, LogLevel};
 
-use super::{Child, Client, Code, NOTHING, Notification, PATIENCE, call, next, spawn, start, start_session};
+use super::{
+    Child, Client, Code, NOTHING, Notification, address_of, call, next, spawn, start, start_session,
+};
 
 #[tokio::test]
 async fn tools_answer_in_every_form() {
@@ -236,9 +237,6 @@ async fn on_each_wire(test: impl AsyncFn(Client)) {
 /// Starts the example on a free port, which it tells on stderr.
 async fn serve_http() -> (Client, Child) {
     let mut child = spawn("everything", ["--http", "127.0.0.1:0"]);
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("the server tells its address");
-    let line = line.unwrap().unwrap();
-    let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("{line}"));
-    (Client::connect_http(url).await.unwrap(), child)
+    let url = format!("http://{}/mcp", address_of(&mut child).await);
+    (Client::connect_http(&url).await.unwrap(), child)
 }

@@ -12,6 +12,7 @@ mod client_http;
 mod composition;
 mod handshake;
 mod http;
+mod limits;
 mod mistakes;
 mod pipe;
 mod progress;

@@ -73,6 +73,7 @@ use crate::panic::catch;
 /// #       self.0.read(log, after, max)
 /// #   }
 /// #   fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> { self.0.last(log) }
+/// #   fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> { self.0.prolong(log, ttl) }
 /// #   fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> { self.0.forget(log) }
 /// #   fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> { self.0.publish(channel, message) }
 /// #   fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> { self.0.subscribe(channel) }

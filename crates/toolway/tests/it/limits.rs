@@ -1,0 +1,182 @@
+//! Are all limits of a server known, and does `docs/limits.md` tell the truth about them?
+//!
+//! `tests/golden/limits.txt` has every limit with its default, a line each. When one changes, or a new one comes, write the file
+//! anew with `UPDATE_GOLDEN=1 cargo nextest run -p toolway limits`, and say it in `docs/limits.md`.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use toolway::Server;
+
+#[test]
+fn defaults_are_those_of_the_golden_file() {
+    let mut actual = String::new();
+    for (name, value) in all() {
+        writeln!(actual, "{name} {value}").unwrap();
+    }
+    let path = root().join("crates/toolway/tests/golden/limits.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &actual).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(actual, golden, "the defaults differ from {}", path.display());
+}
+
+#[test]
+fn the_page_of_limits_has_each_with_its_default() {
+    let page = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    let rows = rows(&page);
+    let mut wrong = Vec::new();
+    for (name, value) in all() {
+        let quoted = format!("`{name}`");
+        let said: Vec<_> = rows.iter().filter(|row| row[0].ends_with(&quoted)).map(|row| row[1]).collect();
+        // 4194304 may be followed by what it means: 4194304 (4 MiB).
+        let is_right = |said: &str| said.split(' ').next() == Some(&value);
+        if !matches!(said.as_slice(), [one] if is_right(one)) {
+            wrong.push(format!("{name} is {value}, but the page says {said:?}"));
+        }
+    }
+    let known: Vec<_> = all().into_iter().map(|(name, _)| name).collect();
+    for row in &rows {
+        let name = row[0].rsplit_once(" `").and_then(|(_, name)| name.strip_suffix('`'));
+        if let Some(name) = name.filter(|name| !known.iter().any(|known| known == name)) {
+            wrong.push(format!("the page has a limit {name} that is not there"));
+        }
+    }
+    assert!(wrong.is_empty(), "docs/limits.md:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_page_of_limits_names_calls_that_exist() {
+    let page = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    let source =
+        |path: &str| std::fs::read_to_string(root().join("crates/toolway/src/server").join(path)).unwrap();
+    let sources = source("http/service.rs") + &source("builder.rs");
+    let mut calls = 0;
+    for row in rows(&page) {
+        let Some(call) = row[2].strip_prefix("`.") else { continue };
+        let name = call.split('(').next().unwrap();
+        assert!(sources.contains(&format!("pub fn {name}(")), "there is no `.{name}(…)`");
+        calls += 1;
+    }
+    assert!(calls > 10, "the page says how limits are set");
+}
+
+/// The rows of all tables of a page, cell by cell.
+fn rows(page: &str) -> Vec<Vec<&str>> {
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    rows.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
+}
+
+/// Every limit of a server: those of the HTTP door as it shows them, those of the parser as it has them, and the constants of the
+/// sources.
+fn all() -> Vec<(String, String)> {
+    let service = format!("{:?}", Server::new("app", "1.0.0").build().unwrap().http());
+    let (_, limits) = service.split_once("limits: Limits { ").expect("the service shows its limits");
+    let (limits, _) = limits.split_once(" }").unwrap();
+    let mut all: Vec<_> = limits
+        .split(", ")
+        .map(|limit| limit.split_once(": ").unwrap())
+        .map(|(name, value)| (format!("http.{name}"), value.to_owned()))
+        .collect();
+    let toolway_protocol::json::Limits { depth, nodes, .. } = toolway_protocol::json::Limits::default();
+    all.push(("json.depth".to_owned(), depth.to_string()));
+    all.push(("json.nodes".to_owned(), nodes.to_string()));
+    let from = all.len();
+    for (folder, prefix) in [
+        ("crates/toolway/src/schema", "schema"),
+        ("crates/toolway/src/server", "server"),
+        ("crates/toolway/src/store", "store"),
+        ("crates/toolway/src/transport", "transport"),
+        ("crates/toolway-protocol/src", "protocol"),
+    ] {
+        constants(&root().join(folder), prefix, &mut all);
+    }
+    all[from..].sort();
+    all
+}
+
+/// Numbers that limit nothing, or not what a peer may do.
+const NO_LIMITS: [&str; 11] = [
+    // Weights and bits of algorithms.
+    "protocol::json::scan::LOW",
+    "schema::number::GREATEST_POWER",
+    "schema::walk::FAR",
+    "schema::walk::MARK",
+    // How a store in memory puts away what has expired.
+    "store::memory::expiring::A_FEW",
+    "store::memory::expiring::A_LONG_TIME",
+    "store::memory::expiring::SMALL",
+    // The test-suite of stores.
+    "store::contract::A_CASE",
+    "store::contract::LONG",
+    "store::contract::MOMENT",
+    // The same limit as `json.depth`.
+    "protocol::json::scan::MAX_DEPTH",
+];
+
+/// Adds the numbers and times that the files of a folder name.
+fn constants(folder: &Path, prefix: &str, all: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let name =
+            if stem == "mod" || stem == "lib" { prefix.to_owned() } else { format!("{prefix}::{stem}") };
+        if path.is_dir() {
+            constants(&path, &name, all);
+            continue;
+        }
+        // Modules that are compiled for tests only.
+        if ["tests", "generate_tests", "agreement"].contains(&stem.as_str()) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for line in text.lines().take_while(|line| *line != "#[cfg(test)]") {
+            let Some((head, rest)) = line.split_once("const ") else { continue };
+            if !head.is_empty() && !head.starts_with("pub") {
+                continue;
+            }
+            let Some((constant, rest)) = rest.split_once(": ") else { continue };
+            let Some((kind, value)) = rest.split_once(" = ") else { continue };
+            let name = format!("{name}::{constant}");
+            if !NO_LIMITS.contains(&name.as_str())
+                && let Some(value) = value_of(&name, kind, value.trim_end_matches(';'))
+            {
+                all.push((name, value));
+            }
+        }
+    }
+}
+
+/// What a constant is worth, if it is a number or a time.
+fn value_of(name: &str, kind: &str, text: &str) -> Option<String> {
+    let number = |text: &str| -> u64 {
+        let plain = |text: &str| text.replace('_', "").parse::<u64>().ok();
+        let value = match (text.split_once(" << "), text.split_once(" * ")) {
+            (Some((left, right)), _) => plain(left).zip(plain(right)).map(|(left, right)| left << right),
+            (_, Some((left, right))) => plain(left).zip(plain(right)).map(|(left, right)| left * right),
+            (None, None) => plain(text),
+        };
+        value.unwrap_or_else(|| panic!("{name}: write `{text}` as a number, `1 << 2` or `3 * 4`"))
+    };
+    match kind {
+        "usize" | "u64" | "u32" | "u16" | "u8" => Some(number(text).to_string()),
+        "Duration" => {
+            let (unit, amount) = text.strip_prefix("Duration::from_")?.split_once('(')?;
+            let amount = number(amount.trim_end_matches(')'));
+            let time = match unit {
+                "millis" => Duration::from_millis(amount),
+                "secs" => Duration::from_secs(amount),
+                "mins" => Duration::from_mins(amount),
+                _ => panic!("{name}: write `{text}` in milliseconds, seconds or minutes"),
+            };
+            Some(format!("{time:?}"))
+        }
+        _ => None,
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
