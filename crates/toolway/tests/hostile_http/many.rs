@@ -164,7 +164,7 @@ async fn streams_of_changes_have_so_many_places() {
     // Who asked to listen gets an answer to that; only the message says that there is no room.
     let answer = door.ask(&listen).await;
     let error = &answer.json()["error"];
-    assert_eq!((answer.status, &error["code"], &answer.json()["id"]), (200, &json!(-32603), &json!(7)));
+    assert_eq!((answer.status, &error["code"], &answer.json()["id"]), (503, &json!(-32603), &json!(7)));
     assert!(error["data"]["retryAfterMs"].is_u64(), "{answer:?}");
     server.tools_changed();
     for wire in &mut open {

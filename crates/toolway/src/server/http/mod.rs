@@ -239,7 +239,12 @@ impl<'s> Visit<'s> {
             (true, true) => "GET, POST",
             (false, _) => "GET, POST, DELETE",
         };
-        let error = RpcError::invalid_request(format!("this endpoint takes {methods}"));
+        let is_get = self.parts.method == HttpMethod::GET && !self.settings.is_sessionless;
+        let error = RpcError::invalid_request(if is_get {
+            "a GET needs the Mcp-Session-Id header of the session that it is about".to_owned()
+        } else {
+            format!("this endpoint takes {methods}")
+        });
         let mut response = refused(StatusCode::METHOD_NOT_ALLOWED, &error);
         response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
         response

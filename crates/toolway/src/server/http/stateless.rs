@@ -46,13 +46,13 @@ pub(super) async fn post(
         || method == Method::Listen;
     if !may_speak || !visit.takes_events() {
         let (frame, error) = stateless::serve(server, &id, &method, &params, envelope, visit.arrival()).await;
-        return reply(shown(error), frame);
+        return reply(shown(&method, error), frame);
     }
     let server = server.clone();
     exchange(visit.arrival(), |arrival| async move {
         let _place = place;
         let (frame, error) = stateless::serve(&server, &id, &method, &params, envelope, arrival).await;
-        (frame, shown(error))
+        (frame, shown(&method, error))
     })
     .await
 }
@@ -79,6 +79,10 @@ fn check_param_headers(
 }
 
 /// The status that goes with an error.
-fn shown(error: Option<Code>) -> StatusCode {
+fn shown(method: &Method, error: Option<Code>) -> StatusCode {
+    if (method, error) == (&Method::Listen, Some(Code::INTERNAL_ERROR)) {
+        // There is no other thing that can go wrong here than that too many listen.
+        return StatusCode::SERVICE_UNAVAILABLE;
+    }
     StatusCode::from_u16(error.map_or(200, status::of)).unwrap_or(StatusCode::OK)
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use ::http::{Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
-use toolway_protocol::jsonrpc::Params;
+use toolway_protocol::jsonrpc::{Code, Params};
 use toolway_protocol::{Id, Message, Method, ProtocolVersion};
 
 use super::super::body::{HttpBody, event_stream};
@@ -102,6 +102,7 @@ pub(super) async fn call(
 ) -> Response<HttpBody> {
     let turn = match live.begin(&id) {
         Ok(turn) => turn,
+        Err(error) if error.code == Code::INTERNAL_ERROR => return unavailable(Some(&id), &error),
         Err(error) => return failed(StatusCode::OK, Some(&id), &error),
     };
     let place = match visit.place(&method) {
