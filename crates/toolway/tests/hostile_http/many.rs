@@ -161,7 +161,7 @@ async fn streams_of_changes_have_so_many_places() {
     let session = door.open("").await;
     let answer = door.ask(&get(&session)).await;
     assert!(is_full(&answer), "{answer:?}");
-    // Who asked to listen gets an answer to that; only the message says that there is no room.
+    // Who asked to listen gets an answer to that.
     let answer = door.ask(&listen).await;
     let error = &answer.json()["error"];
     assert_eq!((answer.status, &error["code"], &answer.json()["id"]), (503, &json!(-32603), &json!(7)));
