@@ -12,7 +12,7 @@ use axum::routing::get;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use toolway::prelude::*;
-use toolway::server::http::Remote;
+use toolway::server::http::{Remote, told_to_stop};
 
 /// What the application is about. Clones are the same notes.
 #[derive(Clone, Default)]
@@ -123,20 +123,4 @@ async fn main() -> toolway::Result<()> {
         })
         .await?;
     Ok(())
-}
-
-/// Waits for Ctrl-C, or for the SIGTERM with which containers are stopped.
-#[cfg(unix)]
-async fn told_to_stop() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminated = signal(SignalKind::terminate()).expect("signals can be heard");
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminated.recv() => {}
-    }
-}
-
-#[cfg(not(unix))]
-async fn told_to_stop() {
-    let _ = tokio::signal::ctrl_c().await;
 }

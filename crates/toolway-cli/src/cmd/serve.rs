@@ -9,7 +9,7 @@ use std::task::Poll;
 use serde_json::json;
 use tokio::net::TcpListener;
 use toolway::Server;
-use toolway::server::http::HttpService;
+use toolway::server::http::{HttpService, told_to_stop};
 
 use crate::args::Serve;
 use crate::demo;
@@ -38,8 +38,9 @@ async fn serve_http(service: HttpService, address: SocketAddr) -> Result<(), Box
     })?;
     let address = listener.local_addr()?;
     // The first poll is what makes an interrupt ours; whoever reads the hints may already press Ctrl-C.
-    let mut interrupt = pin!(tokio::signal::ctrl_c());
-    let _pending = poll_fn(|cx| Poll::Ready(interrupt.as_mut().poll(cx))).await;
+    let (mut told, mut twice) = (pin!(told_to_stop()), pin!(told_twice()));
+    let _pending = poll_fn(|cx| Poll::Ready(told.as_mut().poll(cx))).await;
+    let _pending = poll_fn(|cx| Poll::Ready(twice.as_mut().poll(cx))).await;
     eprintln!("Serving the demo at http://{address}/mcp; end with Ctrl-C.\n");
     eprintln!("Call a tool from another terminal:\n\n{}\n", curl_line(address));
     eprintln!(
@@ -47,9 +48,15 @@ async fn serve_http(service: HttpService, address: SocketAddr) -> Result<(), Box
         host_entry()?
     );
     tokio::select! {
-        outcome = service.serve(listener) => Ok(outcome?),
-        _ = interrupt => Ok(()),
+        outcome = service.serve_until(listener, told) => Ok(outcome?),
+        () = twice => Ok(()),
     }
+}
+
+/// Whoever does not want to wait for what still runs says so again.
+async fn told_twice() {
+    told_to_stop().await;
+    told_to_stop().await;
 }
 
 /// A call that works as it is, in the newest revision.

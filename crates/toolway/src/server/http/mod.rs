@@ -52,6 +52,7 @@ use toolway_protocol::{Message, Method, RpcError};
 pub use body::HttpBody;
 pub use guard::{Hosts, Origins};
 pub use service::HttpService;
+pub use signal::told_to_stop;
 
 use self::service::{Settings, State};
 use super::admit::{Admitted, Connecting, Refuse};
@@ -233,20 +234,21 @@ impl<'s> Visit<'s> {
         }
     }
 
-    fn not_allowed(&self) -> Response<HttpBody> {
-        let methods = match (self.settings.is_sessionless, self.settings.has_legacy_sse) {
+    fn methods(&self) -> &'static str {
+        match (self.settings.is_sessionless, self.settings.has_legacy_sse) {
             (true, false) => "POST",
             (true, true) => "GET, POST",
             (false, _) => "GET, POST, DELETE",
-        };
-        let is_get = self.parts.method == HttpMethod::GET && !self.settings.is_sessionless;
-        let error = RpcError::invalid_request(if is_get {
-            "a GET needs the Mcp-Session-Id header of the session that it is about".to_owned()
-        } else {
-            format!("this endpoint takes {methods}")
-        });
-        let mut response = refused(StatusCode::METHOD_NOT_ALLOWED, &error);
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+        }
+    }
+
+    fn not_allowed(&self) -> Response<HttpBody> {
+        self.not_allowed_because(format!("this endpoint takes {}", self.methods()))
+    }
+
+    fn not_allowed_because(&self, text: impl Into<String>) -> Response<HttpBody> {
+        let mut response = refused(StatusCode::METHOD_NOT_ALLOWED, &RpcError::invalid_request(text));
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static(self.methods()));
         response
     }
 }

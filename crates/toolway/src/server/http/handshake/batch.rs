@@ -27,7 +27,7 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
     if visit.settings.is_sessionless {
         return alone(visit, messages, version).await;
     }
-    let live = match find(&visit).await {
+    let live = match find(&visit, None).await {
         Ok(live) => live,
         Err(refusal) => return refusal,
     };

@@ -34,7 +34,7 @@ use self::call::{alone, call, changed};
 use self::live::{Live, Record};
 use self::stream::Reader;
 use super::body::{HttpBody, event_stream};
-use super::{Visit, accepted, failed, guard, refused, reply, unavailable};
+use super::{Visit, accepted, failed, guard, message_id, refused, reply, unavailable};
 use crate::error::{Error, Result};
 use crate::server::failure::busy;
 use crate::server::handshake::{self, Session};
@@ -60,7 +60,7 @@ pub(super) async fn post(
     if visit.settings.is_sessionless {
         return alone(visit, message, version).await;
     }
-    let live = match find(&visit).await {
+    let live = match find(&visit, message_id(&message)).await {
         Ok(live) => live,
         Err(refusal) => return refusal,
     };
@@ -128,7 +128,7 @@ pub(super) fn session_id(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The conversation that a request belongs to.
-async fn find(visit: &Visit<'_>) -> Result<Arc<Live>, Response<HttpBody>> {
+async fn find(visit: &Visit<'_>, request: Option<&Id>) -> Result<Arc<Live>, Response<HttpBody>> {
     let mut lines = visit.parts.headers.get_all(&SESSION_ID).iter();
     let id = match (lines.next(), lines.next()) {
         (Some(id), None) => id.to_str().unwrap_or_default(),
@@ -136,18 +136,18 @@ async fn find(visit: &Visit<'_>) -> Result<Arc<Live>, Response<HttpBody>> {
             let error = RpcError::invalid_request(
                 "the Mcp-Session-Id header is missing: send `initialize` first, and then the id that its reply carries",
             );
-            return Err(refused(StatusCode::BAD_REQUEST, &error));
+            return Err(failed(StatusCode::BAD_REQUEST, request, &error));
         }
         (Some(_), Some(_)) => {
             let error = RpcError::invalid_request("the Mcp-Session-Id header must come once");
-            return Err(refused(StatusCode::BAD_REQUEST, &error));
+            return Err(failed(StatusCode::BAD_REQUEST, request, &error));
         }
     };
     match visit.state.sessions.find(id, visit.owner()).await {
         Ok(Some(live)) => Ok(live),
         Ok(None) => {
             let error = RpcError::invalid_request("there is no such session: send `initialize` again");
-            Err(refused(StatusCode::NOT_FOUND, &error))
+            Err(failed(StatusCode::NOT_FOUND, request, &error))
         }
         Err(error) => Err(no_store(&error)),
     }
@@ -220,9 +220,12 @@ pub(super) async fn get(visit: Visit<'_>) -> Response<HttpBody> {
     let headers = &visit.parts.headers;
     let has_session = headers.contains_key(&SESSION_ID) && !visit.settings.is_sessionless;
     let is_oldest = visit.settings.has_legacy_sse && !has_session;
+    if visit.settings.is_sessionless && !is_oldest {
+        return visit.not_allowed();
+    }
     if !has_session && !is_oldest {
         // A client that has no session asks whether there are streams at all.
-        return visit.not_allowed();
+        return visit.not_allowed_because("a GET needs the Mcp-Session-Id header of the session that it is about");
     }
     if !guard::takes_events(&headers.get_all(ACCEPT)) {
         let error = RpcError::invalid_request("the Accept header must allow text/event-stream");
@@ -231,7 +234,7 @@ pub(super) async fn get(visit: Visit<'_>) -> Response<HttpBody> {
     if is_oldest {
         return legacy_sse::open(visit);
     }
-    let live = match find(&visit).await {
+    let live = match find(&visit, None).await {
         Ok(live) => live,
         Err(refusal) => return refusal,
     };
@@ -305,7 +308,7 @@ pub(super) async fn delete(visit: Visit<'_>) -> Response<HttpBody> {
     if visit.settings.is_sessionless {
         return visit.not_allowed();
     }
-    let live = match find(&visit).await {
+    let live = match find(&visit, None).await {
         Ok(live) => live,
         Err(refusal) => return refusal,
     };
