@@ -101,7 +101,7 @@ usage: cargo xtask COMMAND
                   --revision REVISION      only this revision (2025-11-25 or 2026-07-28)
                   --bless                  rewrite the baseline from the results
   interop       the clients of the Python and TypeScript SDKs, mcp-remote and the inspector against our examples
-                  --transport NAME         only over stdio, http or sse; the first two when it is not said
+                  --transport NAME         only over stdio, http or sse; all when it is not said
                   --server 'COMMAND|URL'   only every feature, and against this server
   counts        instructions per operation against bench/budget.toml
                   --bless                  rewrite the budget from the results

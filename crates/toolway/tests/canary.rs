@@ -122,7 +122,7 @@ fn add(counter: &AtomicUsize, number: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nobody_gets_what_is_anothers() {
+async fn nobody_gets_what_belongs_to_somebody_else() {
     let gauge = Gauge::default();
     let server = Server::new("canary", "1.0.0")
         .state(gauge.clone())

@@ -41,7 +41,7 @@ impl Options {
     fn transports(&self) -> Vec<Transport> {
         match (self.transport, &self.server) {
             (Some(transport), _) => vec![transport],
-            (None, None) => Transport::USUAL.to_vec(),
+            (None, None) => Transport::ALL.to_vec(),
             // Of somebody else's command we know only that it serves.
             (None, Some(Server::Command(_))) => vec![Transport::Stdio],
             (None, Some(Server::Url(_))) => vec![Transport::Http],

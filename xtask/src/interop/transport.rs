@@ -17,11 +17,8 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    /// Those that are run when none is asked for.
-    // TODO: `Sse` joins when the usual run is to take it too; the example serves it.
-    pub(super) const USUAL: &[Self] = &[Self::Stdio, Self::Http];
-
-    const ALL: &[Self] = &[Self::Stdio, Self::Http, Self::Sse];
+    /// All of them, which are run when none is asked for.
+    pub(super) const ALL: &[Self] = &[Self::Stdio, Self::Http, Self::Sse];
 
     pub(super) fn from_name(name: &str) -> Result<Self> {
         Self::ALL.iter().copied().find(|transport| transport.name() == name).ok_or_else(|| {

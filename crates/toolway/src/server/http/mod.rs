@@ -29,6 +29,7 @@ mod signal;
 mod socket;
 mod stateless;
 
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -67,7 +68,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 impl HttpService {
     /// Answers one request, in the task of the caller.
     ///
-    /// A web application that has values for the handlers of this request puts an [`Extensions`](crate::Extensions) into
+    /// A web application that has values for the handlers of this request puts an [`Extensions`] into
     /// the extensions of the request; handlers get them as [`Extension<T>`](crate::Extension).
     pub async fn handle<B>(&self, request: Request<B>) -> Response<HttpBody>
     where
@@ -246,7 +247,7 @@ impl<'s> Visit<'s> {
         self.not_allowed_because(format!("this endpoint takes {}", self.methods()))
     }
 
-    fn not_allowed_because(&self, text: impl Into<String>) -> Response<HttpBody> {
+    fn not_allowed_because(&self, text: impl Into<Cow<'static, str>>) -> Response<HttpBody> {
         let mut response = refused(StatusCode::METHOD_NOT_ALLOWED, &RpcError::invalid_request(text));
         response.headers_mut().insert(ALLOW, HeaderValue::from_static(self.methods()));
         response

@@ -225,7 +225,8 @@ pub(super) async fn get(visit: Visit<'_>) -> Response<HttpBody> {
     }
     if !has_session && !is_oldest {
         // A client that has no session asks whether there are streams at all.
-        return visit.not_allowed_because("a GET needs the Mcp-Session-Id header of the session that it is about");
+        return visit
+            .not_allowed_because("a GET needs the Mcp-Session-Id header of the session that it is about");
     }
     if !guard::takes_events(&headers.get_all(ACCEPT)) {
         let error = RpcError::invalid_request("the Accept header must allow text/event-stream");
