@@ -1,6 +1,7 @@
 //! A server to put under load: `--stdio`, or `--http PORT`, and `--tools N`.
 
 use clap::Parser;
+use toolway::server::http::told_to_stop;
 
 /// Serve the benchmark's tools.
 #[derive(Parser)]
@@ -21,7 +22,11 @@ async fn main() -> toolway::Result<()> {
     let Arguments { http, tools, .. } = Arguments::parse();
     let server = bench::server(tools)?;
     match http {
-        Some(port) => server.serve_http(("127.0.0.1", port)).await,
+        Some(port) => {
+            let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.expect("a free port");
+            // All of the load comes from one address.
+            server.http().max_sessions(10_000, 10_000).serve_until(listener, told_to_stop()).await
+        }
         None => server.serve_stdio().await,
     }
 }
