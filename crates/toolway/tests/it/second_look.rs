@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use toolway::prelude::*;
@@ -19,41 +19,11 @@ use toolway::store::{Entry, Keep, Memory, Room, Store, Storing, Subscription};
 use toolway::{Error, ErrorKind};
 
 use crate::raw_http::{Events, Raw, initialize, whole};
+use crate::sessions::{NEWEST, REVISIONS, Steps as Gate, walk};
 
-const REVISIONS: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
-const NEWEST: &str = "2025-11-25";
 const SECOND: Duration = Duration::from_secs(1);
 /// Time stands still in these tests while anybody has something to do: this is how long nothing may happen.
 const FOR_EVER: Duration = Duration::from_hours(1);
-
-/// Lets the test say when a step is done.
-#[derive(Clone)]
-struct Gate(Arc<Semaphore>);
-
-impl Gate {
-    fn new() -> Self {
-        Self(Arc::new(Semaphore::new(0)))
-    }
-
-    async fn wait(&self) {
-        self.0.acquire().await.unwrap().forget();
-    }
-
-    fn go(&self, steps: usize) {
-        self.0.add_permits(steps);
-    }
-}
-
-/// Tells of each step, when the test says so.
-#[tool]
-async fn walk(steps: u32, gate: State<Gate>, ctx: Ctx) -> String {
-    for n in 1..=steps {
-        gate.wait().await;
-        ctx.progress(n, steps, "").await;
-    }
-    gate.wait().await;
-    format!("walked {steps}")
-}
 
 /// Says something four times a second.
 #[tool]

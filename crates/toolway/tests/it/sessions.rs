@@ -12,30 +12,30 @@ use toolway::store::Memory;
 
 use crate::raw_http::{Events, Raw, initialize, whole};
 
-const REVISIONS: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
-const NEWEST: &str = "2025-11-25";
+pub(crate) const REVISIONS: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
+pub(crate) const NEWEST: &str = "2025-11-25";
 
 /// Lets the test say when a step is done.
 #[derive(Clone)]
-struct Steps(Arc<Semaphore>);
+pub(crate) struct Steps(Arc<Semaphore>);
 
 impl Steps {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(Semaphore::new(0)))
     }
 
-    async fn wait(&self) {
+    pub(crate) async fn wait(&self) {
         self.0.acquire().await.unwrap().forget();
     }
 
-    fn go(&self, steps: usize) {
+    pub(crate) fn go(&self, steps: usize) {
         self.0.add_permits(steps);
     }
 }
 
 /// Tells of each step, when the test says so.
 #[tool]
-async fn walk(steps: u32, gate: State<Steps>, ctx: Ctx) -> String {
+pub(crate) async fn walk(steps: u32, gate: State<Steps>, ctx: Ctx) -> String {
     for n in 1..=steps {
         gate.wait().await;
         ctx.progress(n, steps, "").await;

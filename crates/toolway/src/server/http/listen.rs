@@ -73,6 +73,9 @@ impl HttpService {
     /// # }
     /// ```
     pub async fn serve_until(self, listener: TcpListener, told: impl Future<Output = ()>) -> Result<()> {
+        if let Ok(address) = listener.local_addr() {
+            tracing::info!("serving at http://{address}{PATH}");
+        }
         let mut connections = JoinSet::new();
         let places = Arc::new(Semaphore::new(self.settings.limits.connections));
         tokio::pin!(told);
