@@ -85,7 +85,6 @@ pub(super) struct Live {
     /// Against whose share it counts.
     pub(super) peer: Option<String>,
     pub(super) session: Session,
-    opening: Box<RawValue>,
     listener: Arc<Listener>,
     is_ready: AtomicBool,
     /// The record as it was last seen.
@@ -125,7 +124,6 @@ impl Live {
             key,
             peer,
             session: record.session(listener.clone()),
-            opening: record.opening.clone(),
             listener,
             is_ready: AtomicBool::new(false),
             record: Mutex::new(Seen { text, changes: record.changes }),
@@ -200,14 +198,11 @@ impl Live {
     /// Writes down what was said since; whether nobody else was quicker.
     pub(super) async fn save(&self) -> Result<bool> {
         let old = lock(&self.record).clone();
-        let mut record = Record {
-            changes: old.changes,
-            version: self.session.version().as_str().to_owned(),
-            opening: self.opening.clone(),
-            ready: self.is_ready(),
-            level: self.session.log_level(),
-            uris: self.listener.subscribed(),
-        };
+        // What the client said about itself stands there only, and stays as it is.
+        let Some(mut record) = Record::read(&old.text) else { return Ok(false) };
+        record.ready = self.is_ready();
+        record.level = self.session.log_level();
+        record.uris = self.listener.subscribed();
         if old.text == record.write() {
             return Ok(true);
         }
