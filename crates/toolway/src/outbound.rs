@@ -11,7 +11,7 @@ pub(crate) enum Said {
     /// This message.
     Frame(Vec<u8>),
     /// That its connection may be closed; the client is to come back after so long.
-    Release(Duration),
+    Release(#[allow(dead_code, reason = "only HTTP asks")] Duration),
 }
 
 impl Said {

@@ -3,7 +3,6 @@
 //! One task a server: it publishes what changes here, and tells those who listen here what was published by others. It begins when
 //! there is something to listen to or to tell, because only then is there certainly a runtime.
 
-use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -109,13 +108,10 @@ impl Crossing {
         loop {
             tokio::select! {
                 () = self.here.changed() => {
-                    let mut untold = VecDeque::from(self.here.take());
-                    while let Some(news) = untold.front() {
-                        if let Err(error) = self.publish(news).await {
-                            self.here.put_back(untold);
-                            return Err(error);
-                        }
-                        untold.pop_front();
+                    let mut untold = self.here.untold();
+                    while let Some(news) = untold.first() {
+                        self.publish(news).await?;
+                        untold.told();
                     }
                 }
                 message = heard.next() => self.tell(message),

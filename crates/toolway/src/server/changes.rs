@@ -3,7 +3,7 @@
 //! A listener keeps what it has not told yet, once each: ten thousand changes while a peer does not read are one
 //! notification afterwards, and memory is bounded by what the peer has subscribed to.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde::{Deserialize, Serialize};
@@ -213,8 +213,13 @@ impl Listener {
         lists.chain(updated).collect()
     }
 
+    /// Takes what is to be told, and takes back what is not told after all.
+    pub(crate) fn untold(&self) -> Untold<'_> {
+        Untold { listener: self, news: self.take().into() }
+    }
+
     /// Takes back what could not be told.
-    pub(crate) fn put_back(&self, news: impl IntoIterator<Item = Notification>) {
+    fn put_back(&self, news: impl IntoIterator<Item = Notification>) {
         let pending = &mut lock(&self.state).pending;
         for news in news {
             match news {
@@ -231,6 +236,7 @@ impl Listener {
     }
 
     /// What it has subscribed to.
+    #[allow(dead_code, reason = "only HTTP asks")]
     pub(crate) fn subscribed(&self) -> Vec<String> {
         let mut uris: Vec<_> = lock(&self.state).subscribed.iter().cloned().collect();
         uris.sort_unstable();
@@ -238,6 +244,7 @@ impl Listener {
     }
 
     /// Wants to hear of these resources, and of no others.
+    #[allow(dead_code, reason = "only HTTP asks")]
     pub(crate) fn set_subscribed(&self, uris: Vec<String>) {
         let mut state = lock(&self.state);
         state.subscribed = uris.into_iter().collect();
@@ -282,6 +289,31 @@ impl Listener {
         let mut state = lock(&self.state);
         state.subscribed.remove(uri);
         state.pending.updated.retain(|known| known != uri);
+    }
+}
+
+/// News on their way to somebody. What is not told when this is dropped goes back.
+pub(crate) struct Untold<'l> {
+    listener: &'l Listener,
+    news: VecDeque<Notification>,
+}
+
+impl Untold<'_> {
+    pub(crate) fn first(&self) -> Option<&Notification> {
+        self.news.front()
+    }
+
+    /// The first one has arrived.
+    pub(crate) fn told(&mut self) {
+        self.news.pop_front();
+    }
+}
+
+impl Drop for Untold<'_> {
+    fn drop(&mut self) {
+        if !self.news.is_empty() {
+            self.listener.put_back(std::mem::take(&mut self.news));
+        }
     }
 }
 

@@ -164,6 +164,7 @@ struct Inner {
     cache: CachePolicy,
     cursors: CursorKey,
     changes: Changes,
+    #[allow(dead_code, reason = "only HTTP asks")]
     store: Arc<dyn Store>,
     strict: bool,
     stamp: Stamp,

@@ -1,42 +1,12 @@
 //! Several messages in one line: who may send that, and what comes back?
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
-use tokio::sync::{Notify, Semaphore};
 use toolway::prelude::*;
 
-use crate::pipe::Talk;
+use crate::pipe::{Gate, Talk, quick, wait};
 
 /// The one revision that has batches.
 const WITH_BATCHES: &str = "2025-03-26";
-
-struct Gate {
-    open: Semaphore,
-    entered: Semaphore,
-    dropped: Arc<Notify>,
-}
-
-/// Waits until the gate opens.
-#[tool]
-async fn wait(gate: State<Gate>) -> &'static str {
-    struct Tell(Arc<Notify>);
-    impl Drop for Tell {
-        fn drop(&mut self) {
-            self.0.notify_one();
-        }
-    }
-    let _tell = Tell(gate.dropped.clone());
-    gate.entered.add_permits(1);
-    gate.open.acquire().await.unwrap().forget();
-    "through"
-}
-
-/// Answers at once.
-#[tool]
-fn quick() -> &'static str {
-    "quick"
-}
 
 /// Tells how far it is, waits, and tells again.
 #[tool]
@@ -54,9 +24,11 @@ fn long() -> String {
 }
 
 fn server() -> (Server, State<Gate>) {
-    let gate = Gate { open: Semaphore::new(0), entered: Semaphore::new(0), dropped: Arc::default() };
-    let server =
-        Server::new("batches", "1.0.0").state(gate).tools(tools![wait, quick, speak, long]).build().unwrap();
+    let server = Server::new("batches", "1.0.0")
+        .state(Gate::closed())
+        .tools(tools![wait, quick, speak, long])
+        .build()
+        .unwrap();
     let gate = server.state::<Gate>().unwrap();
     (server, gate)
 }
@@ -105,10 +77,6 @@ fn pairs<const N: usize>(expected: [(Value, Value); N]) -> Vec<(Value, Value)> {
     expected.into()
 }
 
-async fn entered(gate: &State<Gate>, count: u32) {
-    gate.entered.acquire_many(count).await.unwrap().forget();
-}
-
 #[tokio::test]
 async fn row_196_each_message_of_a_batch_is_answered_in_one_array() {
     let (server, gate) = server();
@@ -125,7 +93,7 @@ async fn row_196_each_message_of_a_batch_is_answered_in_one_array() {
         ping(3),
     ]);
     talk.send_json(batch).await;
-    entered(&gate, 1).await;
+    gate.entered(1).await;
     talk.send_json(ping("alone")).await;
     assert_eq!(talk.receive().await, pong("alone"), "others do not wait for a batch");
     gate.open.add_permits(1);
@@ -309,7 +277,7 @@ async fn the_requests_of_batches_count_like_others() {
         talk.send_json((0..100).map(|index| call(batch * 100 + index, "wait")).collect()).await;
     }
     talk.send_json((200..299_u64).map(|id| call(id, "wait")).chain([ping("p")]).collect()).await;
-    entered(&gate, 256).await;
+    gate.entered(256).await;
     talk.send_json(json!([call(300, "quick")])).await;
     assert_eq!(said(&talk.receive().await), pairs([(json!(300), json!(-32603))]));
     assert_eq!(gate.entered.available_permits(), 0, "no more than 256 run");

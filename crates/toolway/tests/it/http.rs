@@ -148,6 +148,18 @@ async fn row_152_a_reply_is_what_the_client_takes() {
     let server = Server::new("http", "1.0.0").state(ended).tools(tools![endless]).build().unwrap();
     let response = server.http().handle(endless_call()).await;
     assert_eq!(response.headers()["content-type"], "text/event-stream");
+    // What is told on a stream only is refused to whoever takes none.
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
+    let mut request = with(post(&listen), "accept", &["application/json"]);
+    for (name, value) in [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")] {
+        request.headers_mut().insert(name, value.parse().unwrap());
+    }
+    let (status, body) = read(server.http().handle(request).await).await;
+    assert_eq!((status.as_u16(), &body["id"]), (406, &json!(1)), "{body}");
 }
 
 #[tokio::test]

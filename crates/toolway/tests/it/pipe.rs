@@ -69,15 +69,27 @@ fn call(id: Value, tool: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool}})
 }
 
-struct Gate {
-    open: Semaphore,
-    entered: Notify,
-    dropped: Arc<Notify>,
+/// Where a call waits, and what it has told on the way.
+pub(crate) struct Gate {
+    pub(crate) open: Semaphore,
+    pub(crate) entered: Semaphore,
+    pub(crate) dropped: Arc<Notify>,
+}
+
+impl Gate {
+    pub(crate) fn closed() -> Self {
+        Self { open: Semaphore::new(0), entered: Semaphore::new(0), dropped: Arc::default() }
+    }
+
+    /// Waits until so many calls wait.
+    pub(crate) async fn entered(&self, count: u32) {
+        self.entered.acquire_many(count).await.unwrap().forget();
+    }
 }
 
 /// Waits until the gate opens.
 #[tool]
-async fn wait(gate: State<Gate>) -> &'static str {
+pub(crate) async fn wait(gate: State<Gate>) -> &'static str {
     struct Tell(Arc<Notify>);
     impl Drop for Tell {
         fn drop(&mut self) {
@@ -85,14 +97,14 @@ async fn wait(gate: State<Gate>) -> &'static str {
         }
     }
     let _tell = Tell(gate.dropped.clone());
-    gate.entered.notify_one();
+    gate.entered.add_permits(1);
     gate.open.acquire().await.unwrap().forget();
     "through"
 }
 
 /// Answers at once.
 #[tool]
-fn quick() -> &'static str {
+pub(crate) fn quick() -> &'static str {
     "quick"
 }
 
@@ -113,8 +125,7 @@ impl toolway::server::ToolHandler for Pretty {
 }
 
 fn server() -> (Server, State<Gate>) {
-    let gate = Gate { open: Semaphore::new(0), entered: Notify::new(), dropped: Arc::new(Notify::new()) };
-    let server = Server::new("pipe", "1.0.0").state(gate).tools(tools![wait, quick]);
+    let server = Server::new("pipe", "1.0.0").state(Gate::closed()).tools(tools![wait, quick]);
     let server = server.tools([toolway::server::ToolEntry::new(Pretty)]).build().unwrap();
     let gate = server.state::<Gate>().unwrap();
     (server, gate)
@@ -250,7 +261,7 @@ async fn a_slow_call_does_not_hold_up_a_quick_one() {
     let (server, gate) = server();
     let mut talk = Talk::start(&server);
     talk.send_json(call(json!("slow"), "wait")).await;
-    gate.entered.notified().await;
+    gate.entered(1).await;
     talk.send_json(call(json!("fast"), "quick")).await;
     assert_eq!(talk.receive().await["id"], "fast");
     gate.open.add_permits(1);
@@ -264,7 +275,7 @@ async fn cancelling_drops_the_call_and_sends_nothing() {
     let (server, gate) = server();
     let mut talk = Talk::start(&server);
     talk.send_json(call(json!(1), "wait")).await;
-    gate.entered.notified().await;
+    gate.entered(1).await;
     talk.send_json(
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "1"}}),
     )
@@ -284,7 +295,7 @@ async fn an_id_in_use_is_refused_and_the_first_call_goes_on() {
     let (server, gate) = server();
     let mut talk = Talk::start(&server);
     talk.send_json(call(json!(1), "wait")).await;
-    gate.entered.notified().await;
+    gate.entered(1).await;
     talk.send_json(call(json!(1), "quick")).await;
     assert_eq!(talk.receive().await["error"]["code"], -32600);
     gate.open.add_permits(1);
@@ -298,7 +309,7 @@ async fn calls_that_run_when_the_input_ends_are_finished() {
     let (server, gate) = server();
     let mut talk = Talk::start(&server);
     talk.send_json(call(json!(1), "wait")).await;
-    gate.entered.notified().await;
+    gate.entered(1).await;
     gate.open.add_permits(1);
     let rest = talk.end().await;
     assert_eq!(rest.len(), 1);
@@ -310,7 +321,7 @@ async fn a_call_that_never_ends_does_not_keep_the_server_alive() {
     let (server, gate) = server();
     let mut talk = Talk::start(&server);
     talk.send_json(call(json!(1), "wait")).await;
-    gate.entered.notified().await;
+    gate.entered(1).await;
     assert_eq!(talk.end().await, Vec::<Value>::new());
 }
 
@@ -368,7 +379,7 @@ async fn a_peer_that_goes_away_is_no_error() {
     let (server, gate) = server();
     let mut talk = Talk::start(&server);
     talk.send_json(call(json!(1), "wait")).await;
-    gate.entered.notified().await;
+    gate.entered(1).await;
     drop((talk.lines, talk.writer));
     gate.open.add_permits(1);
     talk.task.await.unwrap().unwrap();

@@ -384,11 +384,8 @@ async fn a_silent_session_is_forgotten_and_one_that_is_in_use_is_not() {
     let mut events = Events::of(running.call(7, "walk", json!({"steps": 2})).await);
     assert!(events.message().await.is_some());
     drop(events);
-    for _ in 0..10 {
-        tokio::time::sleep(Duration::from_secs(30)).await;
-        // Reading is not being silent, and neither is running.
-        let _ = server.info();
-    }
+    // The clock stands still unless everybody waits; reading is not being silent, and neither is running.
+    tokio::time::sleep(Duration::from_mins(5)).await;
     assert_eq!(silent.post(&ping).await.status(), StatusCode::NOT_FOUND);
     assert_eq!(reading.post(&ping).await.status(), StatusCode::OK);
     assert_eq!(running.post(&ping).await.status(), StatusCode::OK);
@@ -605,6 +602,9 @@ async fn the_oldest_transport_is_there_when_asked_for() {
         Raw { service: server.http(), session: String::new(), version: "2024-11-05", headers: Vec::new() };
     assert_eq!(off.get(None).await.status(), StatusCode::METHOD_NOT_ALLOWED);
     let raw = Raw { service: server.http().legacy_sse(), ..off };
+    // Whoever names a revision knows a newer transport.
+    let newer = Raw { headers: vec![("mcp-protocol-version", "2025-06-18".to_owned())], ..raw.clone() };
+    assert_eq!(newer.get(None).await.status(), StatusCode::METHOD_NOT_ALLOWED);
     let mut events = raw.stream(None).await;
     let endpoint = events.next().await.unwrap();
     assert_eq!(endpoint.event.as_deref(), Some("endpoint"));
@@ -634,6 +634,22 @@ async fn the_oldest_transport_is_there_when_asked_for() {
     // The conversation ends with its stream.
     drop(events);
     assert_eq!(post(&query, pretty).await, 404);
+}
+
+#[tokio::test]
+async fn nobody_is_not_somebody_without_a_name() {
+    let server = Server::new("users", "1.0.0")
+        .tools(tools![add])
+        .on_connect(async |connecting: Connecting| match connecting.bearer() {
+            Some(_) => Admit::as_principal(""),
+            None => Admit::anyone(),
+        })
+        .build()
+        .unwrap();
+    let raw = Raw::open(&server.http(), NEWEST).await;
+    let nameless = Raw { headers: vec![("authorization", "Bearer x".to_owned())], ..raw.clone() };
+    assert_eq!(nameless.get(None).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(raw.get(None).await.status(), StatusCode::OK);
 }
 
 /// Who says who they are, in a header.

@@ -52,11 +52,13 @@ impl Session {
         self.log_level.set(level);
     }
 
+    #[allow(dead_code, reason = "only HTTP asks")]
     pub(in crate::server) fn log_level(&self) -> LogLevel {
         self.log_level.get()
     }
 
     /// Whether streams begin with an event that can be come back to, and may be left by the server.
+    #[allow(dead_code, reason = "only HTTP asks")]
     pub(in crate::server) fn has_primers(&self) -> bool {
         codec::has_primers(self.version())
     }

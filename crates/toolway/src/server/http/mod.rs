@@ -213,26 +213,12 @@ impl<'s> Visit<'s> {
 
     /// What handlers may ask for about the HTTP request.
     fn arrival(self) -> Arrival {
-        let Admitted { principal, extensions } = self.admitted;
-        Arrival {
-            headers: Some(Arc::new(self.parts.headers)),
-            extensions,
-            principal,
-            listens: Some(self.state.streams.clone()),
-            closing: Some(self.state.closing.clone()),
-            ..Arrival::default()
-        }
+        arrival(self.state, self.parts.headers, self.admitted)
     }
 
     /// The same, when there is more than one message.
     fn arrival_again(&self) -> Arrival {
-        let Admitted { principal, extensions } = self.admitted.clone();
-        Arrival {
-            headers: Some(Arc::new(self.parts.headers.clone())),
-            extensions,
-            principal,
-            ..Arrival::default()
-        }
+        arrival(self.state, self.parts.headers.clone(), self.admitted.clone())
     }
 
     fn methods(&self) -> &'static str {
@@ -251,6 +237,17 @@ impl<'s> Visit<'s> {
         let mut response = refused(StatusCode::METHOD_NOT_ALLOWED, &RpcError::invalid_request(text));
         response.headers_mut().insert(ALLOW, HeaderValue::from_static(self.methods()));
         response
+    }
+}
+
+fn arrival(state: &State, headers: HeaderMap, Admitted { principal, extensions }: Admitted) -> Arrival {
+    Arrival {
+        headers: Some(Arc::new(headers)),
+        extensions,
+        principal,
+        listens: Some(state.streams.clone()),
+        closing: Some(state.closing.clone()),
+        ..Arrival::default()
     }
 }
 

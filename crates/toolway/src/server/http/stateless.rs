@@ -36,6 +36,12 @@ pub(super) async fn post(
     if let Err(error) = check_param_headers(server, &method, &params, &visit.parts.headers) {
         return failed(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
+    if method == Method::Listen && !visit.takes_events() {
+        let error = RpcError::invalid_request(
+            "the Accept header must allow text/event-stream: changes are told on a stream",
+        );
+        return failed(StatusCode::NOT_ACCEPTABLE, Some(&id), &error);
+    }
     let place = match visit.place(&method) {
         Ok(place) => place,
         Err(error) => return unavailable(Some(&id), &error),

@@ -219,7 +219,9 @@ pub(super) async fn post_batch(
 pub(super) async fn get(visit: Visit<'_>) -> Response<HttpBody> {
     let headers = &visit.parts.headers;
     let has_session = headers.contains_key(&SESSION_ID) && !visit.settings.is_sessionless;
-    let is_oldest = visit.settings.has_legacy_sse && !has_session;
+    // Whoever names a revision speaks a newer transport, and only asks whether there are streams.
+    let is_oldest =
+        visit.settings.has_legacy_sse && !has_session && !headers.contains_key(&super::PROTOCOL_VERSION);
     if visit.settings.is_sessionless && !is_oldest {
         return visit.not_allowed();
     }

@@ -52,7 +52,7 @@ impl Sessions {
         lock(&self.table)
     }
 
-    /// Keeps a conversation that was opened; its id.
+    /// Keeps a conversation that was opened.
     pub(super) async fn open(
         &self,
         record: Record,
@@ -219,10 +219,12 @@ impl fmt::Debug for Sessions {
     }
 }
 
-/// The key of a record. Ids have no slash, so no owner can be named by another's id.
+/// The key of a record. Ids have no slash, so no owner can be named by another's id; and nobody is not somebody without a name.
 fn key(id: &str, owner: Option<&str>) -> String {
-    let owner = owner.unwrap_or_default();
-    format!("session/{id}/{owner}")
+    match owner {
+        Some(owner) => format!("session/{id}/{owner}"),
+        None => format!("session/{id}"),
+    }
 }
 
 fn is_id(text: &str) -> bool {

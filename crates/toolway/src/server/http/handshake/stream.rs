@@ -13,14 +13,12 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolway_protocol::Notification;
 
 use super::super::body::{ALIVE, KEEP_ALIVE, Pen};
 use super::super::limits::Limits;
 use super::live::{ENDED, Feed, Live, lock};
 use super::sessions::random;
 use crate::error::Result;
-use crate::server::changes::Listener;
 use crate::store::{Entry, Keep, Room, Store, Subscription};
 use crate::transport::sse;
 
@@ -440,7 +438,7 @@ impl Reader {
             }
             () = news(feed.as_mut()) => {
                 if let Some(feed) = feed {
-                    let mut news = Untold::take(&feed.listener);
+                    let mut news = feed.listener.untold();
                     while let Some(next) = news.first() {
                         let mut frame = Vec::new();
                         next.write(&mut frame, feed.version);
@@ -490,33 +488,5 @@ async fn news(feed: Option<&mut Feed>) {
     match feed {
         Some(feed) => feed.wait().await,
         None => std::future::pending().await,
-    }
-}
-
-/// News on their way into a log. What is not there when this is dropped goes back.
-struct Untold<'l> {
-    listener: &'l Listener,
-    news: VecDeque<Notification>,
-}
-
-impl<'l> Untold<'l> {
-    fn take(listener: &'l Listener) -> Self {
-        Self { listener, news: listener.take().into() }
-    }
-
-    fn first(&self) -> Option<&Notification> {
-        self.news.front()
-    }
-
-    fn told(&mut self) {
-        self.news.pop_front();
-    }
-}
-
-impl Drop for Untold<'_> {
-    fn drop(&mut self) {
-        if !self.news.is_empty() {
-            self.listener.put_back(std::mem::take(&mut self.news));
-        }
     }
 }
