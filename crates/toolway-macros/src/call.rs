@@ -88,11 +88,9 @@ pub(crate) fn of_function(element: &Element, host: &Host, sent: &Sent, respond: 
                 ::core::result::Result::Ok(values) => values,
                 ::core::result::Result::Err(error) => return ::core::result::Result::Err(#failure(error)),
             };
-            let __value = #value;
-            let __result = #respond;
-            // The scope lives as long as the call; dropping it is what tells others that the call has ended.
             ::core::mem::drop(__scope);
-            __result
+            let __value = #value;
+            #respond
         })
     }
 }
@@ -132,10 +130,9 @@ pub(crate) fn of_struct(ident: &Ident, sent: &Sent, respond: &TokenStream) -> To
                 };
             #lend_run
             #lend_context
-            let __value = #run;
-            let __result = #respond;
             ::core::mem::drop(__scope);
-            __result
+            let __value = #run;
+            #respond
         })
     }
 }

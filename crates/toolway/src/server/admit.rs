@@ -11,11 +11,11 @@ use toolway_protocol::{ProtocolVersion, RpcError};
 
 use super::arguments::Arguments;
 pub(super) use super::connecting::Connecting;
-use super::context::{Arrival, Facts, Scope};
 use super::extract::Principal;
 use super::failure::BoxError;
 use super::handler::{Adapted, Erased, Handler, Running};
 use super::log::Threshold;
+use super::scope::{Arrival, Facts, Scope};
 use super::{Server, ServerBuilder};
 use crate::error::Chain;
 use crate::extensions::Extensions;
@@ -274,7 +274,7 @@ impl Server {
             extensions: extensions.clone(),
             ..Arrival::default()
         };
-        let scope = Scope::new(self.clone(), facts, arrival);
+        let (scope, _ending) = Scope::begin(self.clone(), facts, arrival);
         let cause: BoxError = match catch(|| admission.call(connecting, scope)).await {
             Ok(Ok(verdict)) => return verdict.map(|admit| admit.over(extensions)),
             Ok(Err(error)) => error,

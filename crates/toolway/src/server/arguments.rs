@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 use toolway_protocol::RawJson;
 use toolway_protocol::json::reason;
 
-use super::context::Scope;
 use super::failure::ToolError;
 use super::parameter::Parameter;
 use super::placed::Placed;
+use super::scope::Scope;
 use crate::schema::{Checker, MOST_PROBLEMS, Problem, closest, cut};
 
 /// One place for each parameter of a function. `#[tool]` writes it.

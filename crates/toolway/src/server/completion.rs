@@ -8,10 +8,11 @@ use std::sync::Arc;
 use toolway_protocol::types::Completion;
 
 use super::arguments::Arguments;
-use super::context::{Ctx, Scope};
+use super::context::Ctx;
 use super::failure::BoxError;
 use super::handler::{Handler, Running};
 use super::parameter::{Missing, Parameter};
+use super::scope::Scope;
 use super::state::States;
 use crate::schema::variants;
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, LazyLock};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use super::context::Scope;
 use super::parameter::{Missing, Parameter};
+use super::scope::Scope;
 
 /// Who knocks, as a parameter of the handler that [`on_connect`](super::ServerBuilder::on_connect) was given.
 ///

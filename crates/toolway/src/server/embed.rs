@@ -4,9 +4,9 @@ use bytes::Bytes;
 use toolway_protocol::jsonrpc::write_error;
 
 use super::Server;
-use super::context::Arrival;
 use super::duplex::Conversation;
 use super::extract::Principal;
+use super::scope::Arrival;
 use crate::extensions::Extensions;
 
 impl Server {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 
-use super::context::Scope;
 use super::parameter::{Missing, Parameter};
+use super::scope::Scope;
 
 /// The HTTP headers of the request, as a parameter of a handler. On a pipe there are none.
 ///

@@ -9,9 +9,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::arguments::Arguments;
-use super::context::Scope;
 use super::failure::{BoxError, ToolError};
 use super::parameter::Parameter;
+use super::scope::Scope;
 use super::state::States;
 use crate::schema::InputSchema;
 
@@ -144,13 +144,8 @@ macro_rules! handlers {
             fn run(&self, arguments: &Arguments, scope: Scope) -> Result<Running<Self::Output>, ToolError> {
                 let _ = arguments;
                 $(let $name = $name::whole(arguments, &scope)?;)*
-                let running = self($($name),*);
-                Ok(Box::pin(async move {
-                    let output = running.await;
-                    // The scope lives as long as the call; dropping it tells others that the call has ended.
-                    drop(scope);
-                    output
-                }))
+                drop(scope);
+                Ok(Box::pin(self($($name),*)))
             }
 
             fn check(&self, states: &States) -> Vec<String> {

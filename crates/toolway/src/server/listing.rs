@@ -9,10 +9,10 @@ use toolway_protocol::{Reply, RpcError};
 
 use super::Server;
 use super::arguments::Arguments;
-use super::context::Scope;
 use super::failure::{BoxError, Face, Subject, ToolError, Trouble};
 use super::handler::{Adapted, Erased, Handler, Running};
 use super::parameter::{Missing, Parameter};
+use super::scope::Scope;
 use crate::panic::catch;
 
 /// Where a handler that lists resources is to go on, as its parameter: nothing for the first page, then what it said

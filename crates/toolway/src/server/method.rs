@@ -8,10 +8,10 @@ use toolway_protocol::{Method, RawJson, Reply, RpcError};
 
 use super::Server;
 use super::arguments::Arguments;
-use super::context::Scope;
 use super::failure::{BoxError, Face, Subject, ToolError, Trouble};
 use super::handler::{Adapted, Erased, Handler, Running};
 use super::respond::Json;
+use super::scope::Scope;
 use crate::panic::catch;
 
 /// What a method outside the protocol may return: it becomes the result as it is.

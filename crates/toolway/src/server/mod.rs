@@ -29,11 +29,12 @@
 //! | `registry.rs`, `cursor.rs`, `listing.rs` | What is there, and how is it listed? |
 //! | `live.rs`, `changes.rs`, `bridge.rs` | What may change while it runs, and who hears of it? |
 //! | `connecting.rs`, `admit.rs` | Who may come in, and as whom? |
+//! | `call.rs`, `rounds.rs` | What is a call, and how often does its handler run? |
 //! | `router.rs` | Which part of the server answers a request? |
 //! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
 //! | `handler.rs`, `parameter.rs`, `arguments.rs`, `placed.rs`, `texts.rs` | How does what was sent become the parameters of a function? |
 //! | `respond/`, `failure.rs` | How does what it returns become a result? |
-//! | `context.rs`, `log.rs`, `extract.rs`, `state.rs`, `cache.rs` | What may it ask for and say meanwhile? |
+//! | `scope.rs`, `context.rs`, `log.rs`, `extract.rs`, `state.rs`, `cache.rs` | What may it ask for and say meanwhile? |
 //! | `handshake/`, `stateless/` | What does each era add? |
 //! | `duplex.rs`, `batch.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
 
@@ -44,6 +45,7 @@ mod bridge;
 mod build;
 mod builder;
 mod cache;
+mod call;
 mod changes;
 mod completion;
 mod connecting;
@@ -70,7 +72,9 @@ mod prompt;
 mod registry;
 mod resource;
 pub(crate) mod respond;
+mod rounds;
 mod router;
+mod scope;
 mod state;
 mod stateless;
 #[cfg(feature = "stdio")]
@@ -93,7 +97,7 @@ pub use builder::ServerBuilder;
 pub use cache::Cacheable;
 pub use completion::{Complete, Completer, Completers, Completing, IntoCompletion};
 pub use connecting::Connecting;
-pub use context::{Amount, Ctx, Scope};
+pub use context::{Amount, Ctx};
 pub use discover::{Element, Marked};
 pub use elements::{Elements, Provide};
 pub use extract::{Extension, Headers, Principal};
@@ -109,15 +113,16 @@ pub use respond::{
     About, Audio, Embedded, File, Image, IntoBlocks, IntoContent, IntoPrompt, IntoResource, IntoToolResult,
     Json, Message, Prompt, Reader, Text, assistant, respond, user,
 };
+pub use scope::Scope;
 pub use state::{State, States};
 pub use tool::{CallFuture, Offer, Run, ToolEntry, ToolHandler};
 pub use toolway_protocol::uri_template::Values;
 #[cfg(feature = "testing")]
 pub(crate) use {
     admit::Admitted,
-    context::{Arrival, Facts},
     duplex::Conversation,
     log::Threshold,
+    scope::{Arrival, Facts},
 };
 
 use admit::Admission;

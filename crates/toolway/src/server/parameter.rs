@@ -6,8 +6,8 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::arguments::{Arguments, Lacking};
-use super::context::Scope;
 use super::failure::ToolError;
+use super::scope::Scope;
 use super::state::States;
 use crate::schema::{Arg, Generator, InputSchema, input_schema_of};
 

@@ -9,19 +9,13 @@ use toolway_protocol::{Method, RpcError};
 
 use super::Server;
 use super::cache::Cacheable;
+use super::call::Answered;
 use super::completion::Completing;
-use super::context::Scope;
 use super::failure::{Face, ResourceError, Subject, ToolError, Trouble};
 use super::resource::Reading;
+use super::scope::Scope;
 use crate::panic::catch;
 use crate::schema::closest;
-
-/// How a request ended, and how long that may be kept if the handler said so.
-#[derive(Debug)]
-pub(super) struct Answered {
-    pub(super) outcome: Outcome,
-    pub(super) cache: Option<CacheHints>,
-}
 
 impl Server {
     /// Whether this server has anything behind a method. A method that is not offered does not exist.
@@ -48,8 +42,8 @@ impl Server {
         }
     }
 
-    /// Answers a request.
-    pub(super) async fn answer(&self, request: Request, scope: Scope) -> Result<Answered, Trouble> {
+    /// Has a request answered by whoever it is for.
+    pub(super) async fn route(&self, request: Request, scope: Scope) -> Result<Answered, Trouble> {
         let mut cache = None;
         let cursors = &self.inner.cursors;
         let reply = match request {
@@ -64,17 +58,17 @@ impl Server {
                 self.inner.registry.load().template_pages.page(page.cursor.as_deref(), cursors)?,
             ),
             Request::ListResources(page) => {
-                let call = scope.call();
+                let round = scope.round();
                 let reply = self.list_resources(&page, scope).await?;
                 // All pages of a list must be for the same readers: a handler says how long, the server for whom.
                 let scope = &self.inner.cache.get(Cacheable::Resources).cache_scope;
-                cache = call.cache_hints().map(|hints| CacheHints::new(hints.ttl_ms, scope.clone()));
+                cache = round.cache_hints().map(|hints| CacheHints::new(hints.ttl_ms, scope.clone()));
                 reply
             }
             Request::ReadResource(ReadResource { uri, .. }) => {
-                let call = scope.call();
+                let round = scope.round();
                 let result = self.read_resource(uri, scope).await?;
-                cache = call.cache_hints();
+                cache = round.cache_hints();
                 Reply::ResourceRead(result)
             }
             Request::GetPrompt(get) => self.get_prompt(get, scope).await?,

@@ -6,8 +6,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use super::context::Scope;
 use super::parameter::{Missing, Parameter};
+use super::scope::Scope;
 
 /// A value that was given to the server with [`state`](super::ServerBuilder::state), as a parameter of a tool.
 ///

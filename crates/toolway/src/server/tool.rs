@@ -11,11 +11,12 @@ use toolway_protocol::types::{CallToolResult, Icon, Tool};
 
 use super::Server;
 use super::arguments::{Arguments, Rules};
-use super::context::{Ctx, Scope};
+use super::context::Ctx;
 use super::failure::{Face, Subject, ToolError, Trouble};
 use super::generated::misfit;
 use super::handler::{Handler, Running};
 use super::respond::IntoToolResult;
+use super::scope::Scope;
 use super::state::States;
 use crate::panic::catch;
 use crate::schema::{Checker, Examined, examine, object_by_default, output_text};

@@ -13,8 +13,8 @@ use toolway_protocol::{Id, Method, Outcome, Reply, Request, RpcError};
 
 use super::Server;
 use super::changes::{Listener, untold};
-use super::context::{Arrival, Scope};
 use super::failure::Trouble;
+use super::scope::{Arrival, Scope};
 
 /// Answers `initialize`: the frame to send and the conversation that it opens.
 pub(super) fn initialize(
@@ -95,13 +95,10 @@ async fn answer(
             session.listener(method)?.unsubscribe(&resource.uri);
             Reply::Done
         }
-        request => {
-            let scope = Scope::new(server.clone(), session.facts(params), arrival);
-            match server.answer(request, scope).await?.outcome {
-                Outcome::Complete(reply) => reply,
-                _ => return Err(RpcError::internal("this server cannot ask questions").into()),
-            }
-        }
+        request => match server.answer(request, session.facts(params), arrival).await?.outcome {
+            Outcome::Complete(reply) => reply,
+            _ => return Err(RpcError::internal("this server cannot ask questions").into()),
+        },
     };
     codec::write_reply(frame, version, id, &reply);
     Ok(())
@@ -115,6 +112,6 @@ pub(super) async fn hear(
     params: &Params,
     arrival: Arrival,
 ) {
-    let scope = Scope::new(server.clone(), session.facts(params), arrival);
+    let (scope, _ending) = Scope::begin(server.clone(), session.facts(params), arrival);
     server.hear(method, params.text().as_ref(), scope).await;
 }

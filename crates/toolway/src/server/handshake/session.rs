@@ -10,8 +10,8 @@ use toolway_protocol::{Method, ProtocolVersion, RpcError};
 
 use crate::peer::Peer;
 use crate::server::changes::Listener;
-use crate::server::context::Facts;
 use crate::server::log::{Level, Threshold};
+use crate::server::scope::Facts;
 
 /// A conversation.
 #[derive(Debug, Clone)]

@@ -57,9 +57,9 @@ pub use signal::told_to_stop;
 
 use self::service::{Settings, State};
 use super::admit::{Admitted, Connecting, Refuse};
-use super::context::Arrival;
 use super::extract::Principal;
 use super::failure::busy;
+use super::scope::Arrival;
 use crate::error::Result;
 use crate::extensions::Extensions;
 

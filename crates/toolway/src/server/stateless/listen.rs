@@ -11,8 +11,8 @@ use toolway_protocol::{Id, Method, Notification, RpcError};
 
 use crate::server::Server;
 use crate::server::changes::{has, promised};
-use crate::server::context::Arrival;
 use crate::server::failure::busy;
+use crate::server::scope::Arrival;
 
 /// Tells of changes until the door closes; then `frame` holds the answer.
 pub(super) async fn listen(

@@ -12,11 +12,11 @@ use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Request, RpcEr
 
 use super::Server;
 use super::cache::Cacheable;
+use super::call::Answered;
 use super::changes::untold;
-use super::context::{Arrival, Facts, Scope};
 use super::failure::Trouble;
 use super::log::Threshold;
-use super::router::Answered;
+use super::scope::{Arrival, Facts, Scope};
 use crate::peer::Peer;
 
 /// Answers one request: the frame to send, and the code of the error in it, which HTTP shows as a status too.
@@ -77,8 +77,8 @@ async fn answer(
         Request::Listen(wanted) => return Ok(listen::listen(server, id, wanted, arrival, frame).await?),
         request => request,
     };
-    let scope = Scope::new(server.clone(), facts(version, envelope, params), arrival);
-    let Answered { outcome, cache } = server.answer(request, scope).await?;
+    let facts = facts(version, envelope, params);
+    let Answered { outcome, cache } = server.answer(request, facts, arrival).await?;
     match outcome {
         Outcome::Complete(reply) => {
             let hints = cache.as_ref().unwrap_or_else(|| inner.cache.of(&reply));
@@ -105,7 +105,8 @@ pub(super) async fn hear(
             threshold: Threshold::Nothing,
         },
     };
-    server.hear(method, params.text().as_ref(), Scope::new(server.clone(), facts, arrival)).await;
+    let (scope, _ending) = Scope::begin(server.clone(), facts, arrival);
+    server.hear(method, params.text().as_ref(), scope).await;
 }
 
 /// What a request says about itself.

@@ -14,8 +14,8 @@ use super::super::{HttpBody, Visit, accepted, mirrored_headers, refused, reply};
 use super::call::{Work, changed, run};
 use super::{changes_record, find, hear, no_store, unopened};
 use crate::server::batch::Gathered;
-use crate::server::context::Arrival;
 use crate::server::handshake::{self, Session};
+use crate::server::scope::Arrival;
 
 type Messages = Vec<Result<Message, Rejected>>;
 

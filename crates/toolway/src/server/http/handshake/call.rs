@@ -22,9 +22,9 @@ use super::stream::{Log, Reader};
 use super::{TRIES, asked_nothing, no_store, unopened};
 use crate::error::Result;
 use crate::outbound::{Outbound, Said};
-use crate::server::context::Arrival;
 use crate::server::failure::busy;
 use crate::server::handshake;
+use crate::server::scope::Arrival;
 
 /// How many notifications of one request may wait to be written down.
 const MAX_SAID: usize = 256;

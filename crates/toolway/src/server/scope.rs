@@ -1,0 +1,262 @@
+//! What belongs to one run of a handler besides its arguments?
+//!
+//! The doors know how a message arrived ([`Arrival`]), the eras who sent it and what it wants ([`Facts`]). Both
+//! together are a [`Scope`], from which parameters are made.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use http::HeaderMap;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use toolway_protocol::RawJson;
+use toolway_protocol::types::CacheHints;
+use toolway_protocol::uri_template::Values;
+
+use super::Server;
+use super::completion::Completing;
+use super::connecting::Connecting;
+use super::extract::Principal;
+use super::listing::Cursor;
+use super::log::Threshold;
+use super::resource::Reading;
+use super::state::States;
+use crate::extensions::Extensions;
+use crate::outbound::Outbound;
+use crate::peer::Peer;
+use crate::schema::Checker;
+
+/// What a door knows about a message.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Arrival {
+    /// Where notifications about the request go.
+    pub(crate) outbound: Outbound,
+    /// The headers it came with, over HTTP.
+    pub(crate) headers: Option<Arc<HeaderMap>>,
+    /// What the application attached.
+    pub(crate) extensions: Extensions,
+    /// Who the peer is, as far as somebody has asked.
+    pub(crate) principal: Option<Principal>,
+    /// Room for streams of changes; nothing, where there can be none.
+    pub(crate) listens: Option<Arc<Semaphore>>,
+    /// Trips when the door is about to close, for what would otherwise never end.
+    pub(crate) closing: Option<Arc<CancellationToken>>,
+}
+
+/// What an era knows about a request.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) peer: Arc<Peer>,
+    /// What progress notifications must carry; without it there are none.
+    pub(crate) progress_token: Option<RawJson>,
+    /// Which log messages the peer wants.
+    pub(crate) threshold: Threshold,
+}
+
+/// Everything that belongs to one run of a handler.
+pub struct Scope {
+    pub(super) round: Arc<Round>,
+    states: Arc<States>,
+    pub(super) output: Option<Arc<Checker>>,
+    about: Subject,
+    /// How many resources are being read on behalf of each other.
+    pub(super) depth: u8,
+    /// Whether the answer of the request is what this is about, and not something that is read on the way.
+    pub(super) is_answer: bool,
+}
+
+/// What a handler without a macro may ask for: what was sent, in the form of its kind.
+enum Subject {
+    None,
+    Completing(Completing),
+    Reading(Reading),
+    Filled(Values),
+    Listing(Cursor),
+    /// Boxed, because it is large and rare.
+    Connecting(Box<Connecting>),
+}
+
+/// What all who work on one run of a handler share.
+pub(super) struct Round {
+    pub(super) server: Server,
+    pub(super) facts: Facts,
+    pub(super) arrival: Arrival,
+    /// Made when a handler asks for it, so that the others do not pay.
+    cancel: OnceLock<CancellationToken>,
+    /// The last progress that was told.
+    pub(super) told: Mutex<f64>,
+    pub(super) cache: Mutex<Option<CacheHints>>,
+}
+
+impl Scope {
+    /// The scope of a run, which ends when the [`Ending`] is dropped.
+    pub(crate) fn begin(server: Server, facts: Facts, arrival: Arrival) -> (Self, Ending) {
+        let states = server.inner.states.clone();
+        let round = Arc::new(Round {
+            server,
+            facts,
+            arrival,
+            cancel: OnceLock::new(),
+            told: Mutex::new(f64::NEG_INFINITY),
+            cache: Mutex::new(None),
+        });
+        let scope = Self { round, states, output: None, about: Subject::None, depth: 0, is_answer: true };
+        let ending = Ending(scope.round.clone());
+        (scope, ending)
+    }
+
+    /// The values that the server was given.
+    pub fn states(&self) -> &States {
+        &self.states
+    }
+
+    /// The values that came with the request.
+    pub fn extensions(&self) -> &Extensions {
+        &self.round.arrival.extensions
+    }
+
+    /// Who the caller is, if [`on_connect`](super::ServerBuilder::on_connect) has said so.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.round.arrival.principal.as_ref()
+    }
+
+    /// The headers that the request came with; none on a pipe.
+    pub fn headers(&self) -> Option<&Arc<HeaderMap>> {
+        self.round.arrival.headers.as_ref()
+    }
+
+    /// Facts about the caller.
+    pub fn peer(&self) -> &Peer {
+        &self.round.facts.peer
+    }
+
+    pub(super) fn with_states(mut self, states: Option<&Arc<States>>) -> Self {
+        if let Some(states) = states {
+            self.states = states.clone();
+        }
+        self
+    }
+
+    pub(super) fn with_output(mut self, output: Option<&Arc<Checker>>) -> Self {
+        self.output = output.cloned();
+        self
+    }
+
+    /// The same call for something that is done on its behalf.
+    pub(super) fn inside(round: &Arc<Round>, depth: u8, is_answer: bool) -> Self {
+        Self {
+            round: round.clone(),
+            states: round.server.inner.states.clone(),
+            output: None,
+            about: Subject::None,
+            depth,
+            is_answer,
+        }
+    }
+
+    /// The same call for one of several that are tried.
+    pub(crate) fn inner(&self) -> Self {
+        Self::inside(&self.round, self.depth, self.is_answer)
+    }
+
+    pub(super) fn completing(&self) -> Option<&Completing> {
+        match &self.about {
+            Subject::Completing(typed) => Some(typed),
+            _ => None,
+        }
+    }
+
+    pub(super) fn reading(&self) -> Option<&Reading> {
+        match &self.about {
+            Subject::Reading(reading) => Some(reading),
+            _ => None,
+        }
+    }
+
+    pub(super) fn filled(&self) -> Option<&Values> {
+        match &self.about {
+            Subject::Filled(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    pub(super) fn listing(&self) -> Option<&Cursor> {
+        match &self.about {
+            Subject::Listing(cursor) => Some(cursor),
+            _ => None,
+        }
+    }
+
+    pub(super) fn connecting(&self) -> Option<&Connecting> {
+        match &self.about {
+            Subject::Connecting(connecting) => Some(connecting),
+            _ => None,
+        }
+    }
+
+    pub(super) fn connecting_this(mut self, connecting: Connecting) -> Self {
+        self.about = Subject::Connecting(Box::new(connecting));
+        self
+    }
+
+    pub(super) fn listing_from(mut self, cursor: Cursor) -> Self {
+        self.about = Subject::Listing(cursor);
+        self
+    }
+
+    pub(super) fn completing_this(mut self, typed: Completing) -> Self {
+        self.about = Subject::Completing(typed);
+        self
+    }
+
+    pub(super) fn reading_this(mut self, reading: Reading) -> Self {
+        self.about = Subject::Reading(reading);
+        self
+    }
+
+    pub(super) fn filled_with(mut self, values: Values) -> Self {
+        self.about = Subject::Filled(values);
+        self
+    }
+
+    /// To ask for the call's cache hints when the scope is gone.
+    pub(super) fn round(&self) -> Arc<Round> {
+        self.round.clone()
+    }
+}
+
+impl Round {
+    /// Trips when the run has ended.
+    pub(super) fn token(&self) -> &CancellationToken {
+        self.cancel.get_or_init(CancellationToken::new)
+    }
+
+    /// What a handler said about keeping the answer.
+    pub(super) fn cache_hints(&self) -> Option<CacheHints> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Whoever has it lets a run go on. Dropping it is what cancels: whatever the handler has left running hears of it.
+pub(crate) struct Ending(Arc<Round>);
+
+impl Ending {
+    /// What was asked and said in the run.
+    pub(super) fn round(&self) -> &Arc<Round> {
+        &self.0
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(token) = self.0.cancel.get() {
+            token.cancel();
+        }
+    }
+}
+
+impl fmt::Debug for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("peer", &self.round.facts.peer).finish_non_exhaustive()
+    }
+}
