@@ -42,6 +42,7 @@ const NEWS = [
   'notifications/resources/updated',
 ];
 const ANYTHING = fromJsonSchema({});
+const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
 /** A result, or `Refused`. */
 async function asked(request) {
@@ -69,10 +70,14 @@ export class TypeScript extends Peer {
     const peer = new TypeScript();
     peer.wire = server.wire;
     peer.transport = TRANSPORTS[server.wire](server);
-    const client = new Client({ name: 'interop', version: '1.0.0' }, options);
+    const client = new Client({ name: 'interop', version: '1.0.0' }, { ...options, capabilities: CAPABILITIES });
     client.onerror = error => unknownMethod(error) ?? peer.complained(error);
     client.fallbackNotificationHandler = async message => peer.heard(message);
     for (const method of NEWS) client.setNotificationHandler(method, message => peer.heard(message));
+    // In 2026-07-28 the library answers with them as well, and calls again.
+    client.setRequestHandler('elicitation/create', async request => peer.answered('elicit', request.params));
+    client.setRequestHandler('sampling/createMessage', async request => peer.answered('sample', request.params));
+    client.setRequestHandler('roots/list', async request => peer.answered('roots', request.params));
     peer.client = client;
     await client.connect(peer.transport, CONNECT);
     peer.version = client.getNegotiatedProtocolVersion();

@@ -12,7 +12,15 @@ from typing import Any
 import anyio
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.sse import sse_client
-from mcp.types import Implementation, PromptReference, Request, ResourceTemplateReference
+from mcp.types import (
+    CreateMessageResult,
+    ElicitResult,
+    Implementation,
+    ListRootsResult,
+    PromptReference,
+    Request,
+    ResourceTemplateReference,
+)
 from pydantic import TypeAdapter
 
 import everything_checks
@@ -51,13 +59,28 @@ class Mcp(Peer):
         else:
             self.heard(wire(message))
 
+    async def elicited(self, _context, params):
+        return ElicitResult.model_validate(self.answered("elicit", wire(params)))
+
+    async def sampled(self, _context, params):
+        return CreateMessageResult.model_validate(self.answered("sample", wire(params)))
+
+    async def roots(self, _context):
+        return ListRootsResult.model_validate(self.answered("roots", {}))
+
     @classmethod
     @asynccontextmanager
     async def connect(cls, target, mode):
         peer = cls()
         peer.wire, server = target.wire, SERVERS[target.wire](target)
         who = Implementation(name="interop", version="1.0.0")
-        async with Client(server, mode=mode, client_info=who, message_handler=peer.hear) as peer.client:
+        # In 2026-07-28 the library answers with them as well, and calls again.
+        answers = {
+            "elicitation_callback": peer.elicited,
+            "sampling_callback": peer.sampled,
+            "list_roots_callback": peer.roots,
+        }
+        async with Client(server, mode=mode, client_info=who, message_handler=peer.hear, **answers) as peer.client:
             peer.version, peer.session = peer.client.protocol_version, peer.client.session
             yield peer
 

@@ -1,14 +1,14 @@
 // What must a client written in JavaScript get from the example `everything`?
 //
-// The rows of everything.json, and below what takes more than one request: pages, progress, log messages, cancelling, news
-// of changes. A client is a `Peer`; its results are the library's own. The twin of everything_checks.py: the same checks by
+// The rows of everything.json, and below what takes more than one request: pages, progress, log messages, questions that
+// meet them, cancelling, news of changes. A client is a `Peer`; its results are the library's own. The twin of everything_checks.py: the same checks by
 // the same names, which `cargo xtask interop` makes sure of.
 //
 // One line per check: `ok   ERA VERSION GROUP: WHAT`, or `FAIL` or `n/a ` with ` -- WHY` after it. `n/a` means that the
 // library cannot ask the question, never that nobody tried. All checks run even if one fails; every wait has an end.
 
 import { readFileSync } from 'node:fs';
-import { Wrong, require, show } from './everything_match.mjs';
+import { Wrong, mismatch, require, show } from './everything_match.mjs';
 
 const { rows: ROWS } = JSON.parse(readFileSync(new URL('everything.json', import.meta.url), 'utf8'));
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
@@ -40,6 +40,8 @@ export class Peer {
   faults = [];
   deadline = Infinity;
   #waiting = [];
+  #script = []; // the questions that are to come: kind, what must be asked, the answer
+  #surprises = [];
 
   /** A notification came in. */
   heard(message) {
@@ -53,6 +55,30 @@ export class Peer {
     const late = /^Received a progress notification for an unknown token: (.*)$/.exec(error.message);
     if (late) this.heard(JSON.parse(late[1]));
     else this.faults.push(describe(error));
+  }
+
+  /** Does something during which the server must ask just these questions. */
+  async beingAsked(questions, work) {
+    this.#script = [...questions];
+    this.#surprises = [];
+    const { result, error } = await work().then(result => ({ result }), error => ({ error }));
+    const forgotten = this.#script.map(([kind, what]) => `not asked: ${kind} ${show(what)}`);
+    const problems = [...this.#surprises, ...forgotten];
+    if (problems.length > 0) {
+      throw new Wrong([...problems, error ? describe(error) : `the result: ${show(result)}`].join('; '));
+    }
+    if (error) throw error;
+    return result;
+  }
+
+  /** The server asks; this is the result. */
+  answered(kind, params) {
+    const at = this.#script.findIndex(([expected]) => expected === kind);
+    const [[, what, answer] = []] = at < 0 ? [] : this.#script.splice(at, 1);
+    const problem = answer ? mismatch(what, params ?? {}, `the question ${kind}`) : `nobody expected ${kind} ${show(params)}`;
+    if (problem === undefined) return answer;
+    this.#surprises.push(problem);
+    throw new Error(problem);
   }
 
   /** Waits for so many notifications of a method, until the check's time is up. */
@@ -231,6 +257,27 @@ const logAfter = level => async peer => {
 
 const logAskedFor = level => peer => chatter(peer, level, { meta: { [LOG_LEVEL]: level } });
 
+/** The function runs three times; what it says while it runs is told once. */
+async function saidOnce(peer) {
+  const seen = [];
+  const since = peer.news.length;
+  const stateless = peer.version >= STATELESS;
+  if (!stateless) await peer.setLevel('debug');
+  const options = { progress: update => seen.push(update), ...(stateless && { meta: { [LOG_LEVEL]: 'debug' } }) };
+  const questions = [
+    ['elicit', {}, { action: 'accept', content: { name: 'Ada' } }],
+    ['elicit', {}, { action: 'accept', content: { colour: 'red' } }],
+  ];
+  const result = await peer.beingAsked(questions, () => peer.call('wizard', {}, options));
+  require('Ada likes red; drafts: 1', result.content[0].text);
+  await peer.fence();
+  seen.push(...peer.of('notifications/progress', since)); // what the library dropped, see `complained`
+  // The library counts the rounds as well, without a total.
+  const steps = seen.filter(update => update.total === 3).map(update => update.progress);
+  require([1, 2, 3], steps.sort(), 'the progress');
+  require(['begun', 'done'], peer.of('notifications/message', since).map(said => said.data.message), 'the messages');
+}
+
 const number = async (peer, tool) => Number((await peer.call(tool, {})).content[0].text);
 const waited = peer => number(peer, 'waited');
 
@@ -370,6 +417,7 @@ const SCENES = [
   ['log', 'chatter: nobody asked', STATELESS, ANY, peer => chatter(peer, undefined)],
   ['log', 'chatter: asked for debug', STATELESS, ANY, logAskedFor('debug')],
   ['log', 'chatter: asked for error', STATELESS, ANY, logAskedFor('error')],
+  ['asking', 'wizard: progress and log are told once', '2025-06-18', ANY, saidOnce],
   ['cancel', 'wait: dropped', FIRST, ANY, cancelIsHeard],
   ['cancel', 'wait: the other one goes on', FIRST, ANY, cancelLeavesTheRest],
   ['changes', 'a tool comes and goes', FIRST, ANY, toolComesAndGoes],
@@ -409,7 +457,7 @@ function* checks(version) {
       );
       let got;
       try {
-        got = await answer(peer, ...row.do);
+        got = await peer.beingAsked(row.asked ?? [], () => answer(peer, ...row.do));
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         if (expected.error && error.code === undefined) {

@@ -1,7 +1,7 @@
 """What must a client written in Python get from the example `everything`?
 
-The rows of everything.json, and below what takes more than one request: pages, progress, log messages, cancelling, news of
-changes. A client is a `Peer`; its results are the library's own, turned back into the JSON of the wire.
+The rows of everything.json, and below what takes more than one request: pages, progress, log messages, questions
+that meet them, cancelling, news of changes. A client is a `Peer`; its results are the library's own, turned back into the JSON of the wire.
 
 One line per check: `ok   ERA VERSION GROUP: WHAT`, or `FAIL` or `n/a ` with ` -- WHY` after it. `n/a` means that the library
 cannot ask the question, never that nobody tried. All checks run even if one fails; every wait has an end.
@@ -48,6 +48,35 @@ class Peer:
 
     def __init__(self):
         self.news, self.faults, self._changed = [], [], anyio.Event()
+        self._script, self._surprises = [], []  # the questions that are to come, and others that came
+
+    async def being_asked(self, questions, work):
+        """Does something during which the server must ask just these questions."""
+        self._script, self._surprises, result, failure = list(questions), [], None, None
+        try:
+            result = await work
+        except Exception as error:
+            failure = error
+        problems = [*self._surprises, *(f"not asked: {kind} {show(what)}" for kind, what, _ in self._script)]
+        ending = describe(failure) if failure else f"the result: {show(result)}"
+        assert not problems, "; ".join([*problems, ending])
+        if failure:
+            raise failure
+        return result
+
+    def answered(self, kind, params):
+        """The server asks; this is the result."""
+        for question in self._script:
+            if question[0] == kind:
+                self._script.remove(question)
+                problem = mismatch(question[1], params, f"the question {kind}")
+                break
+        else:
+            problem = f"nobody expected {kind} {show(params)}"
+        if problem is not None:
+            self._surprises.append(problem)
+            raise AssertionError(problem)
+        return question[2]
 
     def heard(self, message):
         """A notification came in."""
@@ -200,6 +229,26 @@ async def log_asked_for_debug(peer):
 
 async def log_asked_for_error(peer):
     await chatter(peer, "error", meta={LOG_LEVEL: "error"})
+
+
+async def said_once(peer):
+    """The function runs three times; what it says while it runs is told once."""
+    seen, since, options = [], len(peer.news), {}
+    if peer.version >= STATELESS:
+        options = {"meta": {LOG_LEVEL: "debug"}}
+    else:
+        await peer.set_level("debug")
+    questions = [
+        ["elicit", {}, {"action": "accept", "content": {"name": "Ada"}}],
+        ["elicit", {}, {"action": "accept", "content": {"colour": "red"}}],
+    ]
+    call = peer.call("wizard", {}, progress=lambda *update: seen.append(update[0]), **options)
+    result = await peer.being_asked(questions, call)
+    require("Ada likes red; drafts: 1", result["content"][0]["text"])
+    await peer.fence()
+    require([1, 2, 3], seen, "the progress")
+    said = [message["data"]["message"] for message in peer.of("notifications/message", since)]
+    require(["begun", "done"], said, "the messages")
 
 
 async def number(peer, tool):
@@ -360,6 +409,7 @@ SCENES = [
     ("log", "chatter: nobody asked", STATELESS, ANY, log_not_asked_for),
     ("log", "chatter: asked for debug", STATELESS, ANY, log_asked_for_debug),
     ("log", "chatter: asked for error", STATELESS, ANY, log_asked_for_error),
+    ("asking", "wizard: progress and log are told once", "2025-06-18", ANY, said_once),
     ("cancel", "wait: dropped", FIRST, ANY, cancel_is_heard),
     ("cancel", "wait: the other one goes on", FIRST, ANY, cancel_leaves_the_rest),
     ("changes", "a tool comes and goes", FIRST, ANY, tool_comes_and_goes),
@@ -399,7 +449,7 @@ def by_row(row, version):
     async def check(peer):
         expected = json.loads(json.dumps(row["expect"]).replace("$version", version).replace("$client", peer.name))
         try:
-            got = await answer(peer, *row["do"])
+            got = await peer.being_asked(row.get("asked", []), answer(peer, *row["do"]))
         except Refused as error:
             got = {"error": {"code": error.code, "message": error.message}}
         problem = mismatch(expected, got)

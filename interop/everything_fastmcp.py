@@ -29,13 +29,25 @@ TRANSPORTS = {
 class FastMcp(Mcp):
     """The library's `Client`."""
 
+    async def elicit(self, _message, _type, params, context):
+        return await self.elicited(context, params)
+
+    async def sample(self, _messages, params, context):
+        return await self.sampled(context, params)
+
+    async def list_roots(self, context):
+        return (await self.roots(context)).roots
+
     @classmethod
     @asynccontextmanager
     async def connect(cls, target, mode):
         peer = cls()
         peer.wire, transport = target.wire, TRANSPORTS[target.wire](target)
         who = Implementation(name="interop", version="1.0.0")
-        client = Client(transport, mode=mode, client_info=who, message_handler=peer.hear, log_handler=quiet)
+        answers = {"elicitation_handler": peer.elicit, "sampling_handler": peer.sample, "roots": peer.list_roots}
+        client = Client(
+            transport, mode=mode, client_info=who, message_handler=peer.hear, log_handler=quiet, **answers
+        )
         async with client as peer.client:
             peer.version, peer.session = client.protocol_version, client.session
             yield peer

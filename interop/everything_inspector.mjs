@@ -57,11 +57,14 @@ const ALONE = [
 const AT_ONCE = 4;
 const ONE_QUESTION = 30_000; // ms
 
+// It tells the server that its user and its model cannot be asked, and has no roots of its own.
+const ANSWERS_NOTHING = 'the command line of the inspector answers no questions';
+
 const chosenRows = version =>
   rows(version).filter(row => IN_A_LIST.includes(row.do[0]) || ALONE.includes(`${row.group}: ${row.what}`));
 
 const chosen = (group, what) =>
-  ERAS.some(([, version]) => chosenRows(version).some(row => row.group === group && row.what === what));
+  group === 'asking' || ERAS.some(([, version]) => chosenRows(version).some(row => row.group === group && row.what === what));
 
 class Inspector extends Peer {
   name = 'inspector-cli';
@@ -101,6 +104,10 @@ class Inspector extends Peer {
         resolve({ status: error ? error.code : 0, out, err }),
       );
     });
+  }
+
+  cannot(group) {
+    return group === 'asking' ? ANSWERS_NOTHING : undefined;
   }
 
   info() {

@@ -21,6 +21,7 @@ const TRANSPORTS = {
   http: server => new StreamableHTTPClientTransport(server.url),
   sse: server => new SSEClientTransport(server.url),
 };
+const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 const ERAS = [['handshake', '2025-11-25']];
 const NOT_SPOKEN = [['stateless', '2026-07-28', '@modelcontextprotocol/sdk 1.32.2 knows no revision after 2025-11-25']];
 const NEWS = [
@@ -46,10 +47,13 @@ class TypeScriptV1 extends Peer {
   static async connect(server) {
     const peer = new TypeScriptV1();
     peer.wire = server.wire;
-    const client = new Client({ name: 'interop', version: '1.0.0' });
+    const client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities: CAPABILITIES });
     client.onerror = error => peer.complained(error);
     client.fallbackNotificationHandler = async message => peer.heard(message);
     for (const schema of NEWS) client.setNotificationHandler(schema, message => peer.heard(message));
+    client.setRequestHandler(types.ElicitRequestSchema, async request => peer.answered('elicit', request.params));
+    client.setRequestHandler(types.CreateMessageRequestSchema, async request => peer.answered('sample', request.params));
+    client.setRequestHandler(types.ListRootsRequestSchema, async request => peer.answered('roots', request.params));
     peer.client = client;
     const transport = (peer.transport = TRANSPORTS[server.wire](server));
     // The transport is told what was agreed on, and nobody else is.

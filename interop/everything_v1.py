@@ -43,8 +43,16 @@ class McpV1(Peer):
             self.faults.append(f"{type(message).__name__}: {message}")
         elif isinstance(message, types.ServerNotification):
             self.heard(wire(message))
-        else:
-            self.faults.append(f"a request: {message}")
+        # Anything else is a question, which the session has answered.
+
+    async def elicited(self, _context, params):
+        return types.ElicitResult.model_validate(self.answered("elicit", wire(params)))
+
+    async def sampled(self, _context, params):
+        return types.CreateMessageResult.model_validate(self.answered("sample", wire(params)))
+
+    async def roots(self, _context):
+        return types.ListRootsResult.model_validate(self.answered("roots", {}))
 
     @classmethod
     @asynccontextmanager
@@ -52,9 +60,16 @@ class McpV1(Peer):
         peer = cls()
         peer.wire, transport = target.wire, TRANSPORTS[target.wire](target)
         who = types.Implementation(name="interop", version="1.0.0")
+        options = {
+            "client_info": who,
+            "message_handler": peer.hear,
+            "elicitation_callback": peer.elicited,
+            "sampling_callback": peer.sampled,
+            "list_roots_callback": peer.roots,
+        }
         # Streamable HTTP has a third thing, a function that tells the id of the session.
         async with transport as (reading, writing, *_):
-            async with ClientSession(reading, writing, client_info=who, message_handler=peer.hear) as peer.session:
+            async with ClientSession(reading, writing, **options) as peer.session:
                 peer.greeting = wire(await peer.session.initialize())
                 peer.version = peer.greeting["protocolVersion"]
                 yield peer

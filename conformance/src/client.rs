@@ -1,6 +1,7 @@
 //! What the client does in each scenario of the suite.
 
 use serde_json::json;
+use toolway::client::Answer;
 use toolway::prelude::*;
 use toolway::{Chain, RawJson};
 
@@ -14,6 +15,8 @@ pub async fn play(scenario: &str, version: ProtocolVersion, url: &str) -> Result
         "initialize" | "request-metadata" | "json-schema-ref-no-deref" => list(version, url).await,
         "tools_call" => add_numbers(version, url).await,
         "sse-retry" => reconnect(version, url).await,
+        "elicitation-sep1034-client-defaults" => accept_defaults(version, url).await,
+        "sep-2322-client-request-state" => answer_rounds(version, url).await,
         "http-standard-headers" => name_everything(version, url).await,
         "json-schema-2020-12-preservation" => echo_schema(version, url).await,
         _ => return Err(format!("this client does not know the scenario {scenario:?} yet")),
@@ -24,6 +27,14 @@ pub async fn play(scenario: &str, version: ProtocolVersion, url: &str) -> Result
 async fn connect(version: ProtocolVersion, url: &str) -> toolway::Result<Client> {
     Client::builder()
         .info("toolway-conformance", env!("CARGO_PKG_VERSION"))
+        .on_elicit(|question| async move {
+            let confirms = |(name, _): &(String, _)| name == "confirmed";
+            if question.form().is_some_and(|form| form.properties.0.iter().any(confirms)) {
+                Answer::accept(json!({"confirmed": true}))
+            } else {
+                Answer::defaults()
+            }
+        })
         .protocol(version)
         .connect_http(url)
         .await
@@ -47,6 +58,26 @@ async fn reconnect(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
     tokio::time::sleep(std::time::Duration::from_millis(250)).await;
     client.call("test_reconnection", json!({})).await?;
     client.close().await
+}
+
+/// Sends a form back as it came.
+async fn accept_defaults(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
+    let client = connect(version, url).await?;
+    client.tools().await?;
+    client.call("test_client_elicitation_defaults", json!({})).await?;
+    client.close().await
+}
+
+/// Calls tools of which some ask before they answer.
+async fn answer_rounds(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
+    let client = connect(version, url).await?;
+    client.tools().await?;
+    for tool in
+        ["test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"]
+    {
+        client.call(tool, json!({})).await?;
+    }
+    Ok(())
 }
 
 /// Sends everything that has a name of its own in a header.

@@ -1,6 +1,9 @@
 //! Every feature of a server in one program: `cargo run -p toolway-examples --example everything`, over stdio, or over
 //! HTTP with `--http`, and on an address of your own with `--http ADDRESS`. Clients are tested against it.
 
+#[path = "everything/asking.rs"]
+mod asking;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,6 +40,7 @@ fn server() -> toolway::server::ServerBuilder {
             "This server has one of everything. Call `add` for sums, read everything://readme for more.",
         )
         .state(Waits::default())
+        .state(asking::Drafts::default())
         .state(Notes((0..250).collect()))
         .discover()
         .list_resources(dynamic)

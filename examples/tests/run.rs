@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "run/ask.rs"]
+mod ask;
 // Told to stop by a signal, as Unix has them.
 #[cfg(unix)]
 #[path = "run/axum_app.rs"]
@@ -12,10 +14,16 @@ mod everything;
 #[cfg(unix)]
 #[path = "run/files.rs"]
 mod files;
+#[path = "run/live.rs"]
+mod live;
+#[path = "run/telemetry.rs"]
+mod telemetry;
 // The commands are given to a shell.
 #[cfg(unix)]
 #[path = "run/transcripts.rs"]
 mod transcripts;
+#[path = "run/users.rs"]
+mod users;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

@@ -101,18 +101,26 @@ fn duplicates(crates: &BTreeSet<Crate>) -> Vec<String> {
     broken
 }
 
-const BUDGETS: [Budget; 3] = [
-    Budget { title: "its default features", features: &[], limit: 45 },
+// Fourteen to sixteen of each are for sealing what a client carries: XChaCha20-Poly1305, the traits and arrays of its family, which come as a
+// crate each, and the system's randomness. Encryption is nothing to write oneself, and `ring` or `aws-lc-rs` would need a C compiler.
+const BUDGETS: [Budget; 4] = [
+    Budget { title: "its default features", features: &[], limit: 62 },
     Budget {
         title: "server, client, stdio, http and macros",
         features: &["--no-default-features", "--features=server,client,stdio,http,macros"],
-        limit: 62,
+        limit: 77,
     },
     // HTTP/2 itself, and the maps that it keeps its streams in.
     Budget {
         title: "these and h2c",
         features: &["--no-default-features", "--features=server,client,stdio,http,macros,h2c"],
-        limit: 68,
+        limit: 83,
+    },
+    // OpenTelemetry's interface, and what makes its spans of those of `tracing`; no exporter.
+    Budget {
+        title: "these without h2c, and otel",
+        features: &["--no-default-features", "--features=server,client,stdio,http,macros,otel"],
+        limit: 85,
     },
 ];
 /// Crates that may come in two versions, each with the reason.

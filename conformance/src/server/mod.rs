@@ -5,8 +5,10 @@
 //! | `tools.rs` | one tool for each kind of result and for what a call may say meanwhile |
 //! | `resources.rs` | text, bytes, one to watch, a family |
 //! | `prompts.rs` | one prompt for each kind of content |
+//! | `questions.rs` | tools and a prompt that ask the client |
 
 mod prompts;
+mod questions;
 mod resources;
 mod tools;
 
@@ -16,8 +18,10 @@ use toolway::prelude::*;
 pub fn server() -> toolway::Result<Server> {
     Server::new("toolway-conformance", env!("CARGO_PKG_VERSION"))
         .tools(tools::all())
+        .tools(questions::tools())
         .resources(resources::all())
         .prompts(prompts::all())
+        .prompts(questions::prompts())
         .build()
 }
 

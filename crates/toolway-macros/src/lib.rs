@@ -1,4 +1,4 @@
-//! Attribute macros of the crate `toolway`; use them from there.
+//! Macros of the crate `toolway`; use them from there.
 //!
 //! | file | question |
 //! |---|---|
@@ -12,6 +12,7 @@
 //! | `tool.rs`, `resource.rs`, `prompt.rs` | Which code is written for each kind? |
 //! | `item.rs`, `package.rs` | What is written for a function or a struct that is marked by itself? |
 //! | `service.rs` | What is written for an `impl` block? |
+//! | `form/` | What is written for a form? |
 //!
 //! Everything that is written refers to `::toolway::__private`, and names of its own begin with two underscores.
 
@@ -20,6 +21,7 @@ mod call;
 mod check;
 mod closest;
 mod complete;
+mod form;
 mod host;
 mod input;
 mod item;
@@ -70,6 +72,8 @@ use input::Kind;
 /// | `description = "…"` | another text than the doc comment; any constant of type `&str` |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | hints, each alone or with `= false` |
 /// | `blocking` | the function is not `async` and takes its time: it runs on a thread of its own |
+/// | `single_use` | what a client of 2026-07-28 sends back with an answer counts once: see `ToolEntry::single_use` |
+/// | `deadline = Duration::from_secs(30)` | how long a call may take: see `ToolEntry::deadline` |
 /// | `icon = "url"`, `icons = ["url", icon(src = "url", mime = "image/png", sizes = ["48x48"], theme = "dark")]` | pictures |
 /// | `meta = {"team": "docs"}` | `_meta` |
 /// | `schema = {…}` | laid over the schema that follows from the types, and under `#[arg(…)]` |
@@ -265,4 +269,67 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn service(options: TokenStream, item: TokenStream) -> TokenStream {
     service::expand(&options.into(), item.into()).into()
+}
+
+/// Makes a struct a form that a user can be asked to fill in, or an enum something to choose from.
+///
+/// The fields of the struct are what is filled in, in the order in which they stand; `toolway::FormField` says which types they may
+/// have. A doc comment on a field tells the user what it is for. A field that is no `Option` and has no default must be filled in.
+///
+/// An enum must have variants without fields. It is no form by itself; it can be a field of one, for one choice, or in a `Vec`
+/// or a set, for several. What is sent is the variant's name as it is written, unless it is renamed.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// #[derive(Form)]
+/// enum Region {
+///     #[form(rename = "eu", title = "Europe")]
+///     Europe,
+///     #[form(rename = "us", title = "United States")]
+///     UnitedStates,
+/// }
+///
+/// #[derive(Form)]
+/// #[form(name = "deploy")]
+/// struct Deploy {
+///     /// How the deployment is called.
+///     #[form(title = "Name", min_length = 1, max_length = 40)]
+///     name: String,
+///     #[form(default = Region::Europe)]
+///     region: Region,
+///     #[form(format = "email")]
+///     owner: Option<String>,
+///     #[form(min = 1, max = 16, default = 2)]
+///     replicas: u8,
+///     #[form(choices = [("cache", "Cache"), ("db", "Database")], default = [])]
+///     also: Vec<String>,
+/// }
+///
+/// assert_eq!(Deploy::name(), "deploy");
+/// assert_eq!(Deploy::mistakes(), [""; 0]);
+/// ```
+///
+/// | key of `#[form(…)]` on a field | meaning |
+/// |---|---|
+/// | `title = "…"`, `description = "…"` | for people; the description wins over the doc comment |
+/// | `default = value` | what is filled in beforehand, and taken when the field is left out: a literal, a variant, a list of them, or anything else that `serde_json::Value` can be made from |
+/// | `format = "…"` | `"email"`, `"uri"`, `"date"` or `"date-time"`, for texts |
+/// | `min_length`, `max_length` | how many characters a text has |
+/// | `minimum`, `maximum`, or `min`, `max` | bounds of a number; the type has its own |
+/// | `min_items`, `max_items` | how many may be chosen |
+/// | `choices = ["a", "b"]`, `choices = [("a", "Title A"), ("b", "Title B")]` | what may be chosen, for `String` and `Vec<String>` |
+/// | `rename = "…"` | another name than that of the field |
+///
+/// | elsewhere | meaning |
+/// |---|---|
+/// | `name = "…"` on the struct | another name than that of the type |
+/// | `title = "…"` on a variant | what people see; if one variant has it, the others show what is sent |
+/// | `rename = "…"` on a variant | what is sent |
+///
+/// What needs more than the source to be seen, such as a default that is none of the choices, is told by
+/// `toolway::Form::mistakes`: assert in a unit test that there are none.
+#[proc_macro_derive(Form, attributes(form))]
+pub fn form(item: TokenStream) -> TokenStream {
+    form::expand(item.into()).into()
 }

@@ -147,6 +147,20 @@ fn implement(
             }
         }
     };
+    let single_use = options.single_use.then(|| {
+        quote! {
+            fn is_single_use(&self) -> bool {
+                true
+            }
+        }
+    });
+    let deadline = options.deadline.iter().map(|deadline| {
+        quote! {
+            fn deadline(&self) -> ::core::option::Option<::core::time::Duration> {
+                ::core::option::Option::Some(#deadline)
+            }
+        }
+    });
     let check = call::check(&quote! {
         __mistakes.extend(Self::__input().mistakes);
         #checks
@@ -168,6 +182,10 @@ fn implement(
             }
 
             #check
+
+            #single_use
+
+            #(#deadline)*
 
             fn is_typed(&self) -> bool {
                 Self::__input().is_typed

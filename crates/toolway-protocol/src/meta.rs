@@ -18,10 +18,16 @@ pub enum Key {
     ServerInfo,
     /// The listen request that a notification belongs to.
     SubscriptionId,
+    /// The span that a request came from (W3C Trace Context).
+    TraceParent,
+    /// What the systems on its way have added to that.
+    TraceState,
+    /// What travels with the trace (W3C Baggage).
+    Baggage,
 }
 
 /// All reserved keys, each at the place that its number says.
-pub(crate) const KEYS: [(Key, &str); 7] = [
+pub(crate) const KEYS: [(Key, &str); 10] = [
     (Key::ProtocolVersion, "io.modelcontextprotocol/protocolVersion"),
     (Key::ClientCapabilities, "io.modelcontextprotocol/clientCapabilities"),
     (Key::ClientInfo, "io.modelcontextprotocol/clientInfo"),
@@ -29,6 +35,9 @@ pub(crate) const KEYS: [(Key, &str); 7] = [
     (Key::ProgressToken, "progressToken"),
     (Key::ServerInfo, "io.modelcontextprotocol/serverInfo"),
     (Key::SubscriptionId, "io.modelcontextprotocol/subscriptionId"),
+    (Key::TraceParent, "traceparent"),
+    (Key::TraceState, "tracestate"),
+    (Key::Baggage, "baggage"),
 ];
 
 impl Key {

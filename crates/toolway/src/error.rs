@@ -69,6 +69,8 @@ pub enum ErrorKind {
     NotAdmitted,
     /// This program uses the library wrongly.
     Misuse,
+    /// A function of this program failed that the library had called: one that answers a question of the server.
+    Application,
     /// The connection failed.
     Transport,
     /// Nothing came in time.

@@ -34,6 +34,8 @@
 //! - [`server::Parameter`]: what they may take; [`Ctx`] is the call they are in, [`State`] a value of yours.
 //! - [`server::IntoToolResult`], [`server::IntoResource`], [`server::IntoPrompt`]: what they may give back.
 //! - [`ToolError`], [`ResourceError`], [`PromptError`]: how they fail, and who may know why ([`ErrorPolicy`]).
+//! - [`Ctx::ask`]: how they ask the user, and [`Ctx::once`] what they do not do again when they run with the answer;
+//!   [`Form`]: what users can be asked to fill in, and [`FormField`] of what it is made.
 //! - [`Completer`], [`Completing`]: how arguments go on while somebody types them.
 //! - [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]: the same without macros, for what is known only at run time.
 //!
@@ -45,7 +47,8 @@
 //! - [`Server`]: the doors it opens: [`serve_stdio`](Server::serve_stdio), [`serve_http`](Server::serve_http) and
 //!   [`http`](Server::http), a `tower` service whose names, limits and sessions can be [set](server::http::HttpService),
 //!   [`serve_io`](Server::serve_io) for any pair of streams, [`handle_json`](Server::handle_json) for one message at a time.
-//! - [`on_connect`](server::ServerBuilder::on_connect): who may come in, and as which [`Principal`].
+//! - [`on_connect`](server::ServerBuilder::on_connect): who may come in, as which [`Principal`], and what it sees
+//!   ([`Admit::only_tools`]).
 //! - [`Server::add_tool`] and its kin: changes while it runs, which clients hear of.
 //!
 //! The rest:
@@ -56,7 +59,9 @@
 //! - [`Error`]: what went wrong and whose fault it was.
 //! - [`types`], [`capability`]: the protocol's vocabulary; the protocol itself is the crate `toolway_protocol`.
 //!
-//! The [guides](https://github.com/toolway/toolway/tree/main/docs/guide) tell the same as stories.
+//! The [guides](https://github.com/toolway/toolway/tree/main/docs/guide) tell the same as stories, and
+//! [Asking and replay](https://github.com/toolway/toolway/blob/main/docs/concepts/asking-and-replay.md) what it means that a
+//! function that asks runs again.
 //!
 //! # Features
 //!
@@ -64,11 +69,12 @@
 //! |---|---|---|
 //! | `server` | yes | [`Server`] |
 //! | `stdio` | yes | `Server::serve_stdio` |
-//! | `macros` | yes | `#[tool]`, `#[resource]`, `#[prompt]`, `#[service]` |
+//! | `macros` | yes | `#[tool]`, `#[resource]`, `#[prompt]`, `#[service]`, `#[derive(Form)]` |
 //! | `full-schema` | | arguments and results are checked by every keyword of JSON Schema: `if`, `contains`, `dependentRequired`, … |
 //! | `client` | | [`Client`] |
 //! | `http` | | Streamable HTTP with sessions and streams that can be come back to, for whichever of server and client is on |
 //! | `h2c` | | HTTP/2 without TLS beside HTTP/1.1, where the server has a socket of its own |
+//! | `otel` | | calls are part of the traces of their callers, and are measured, by OpenTelemetry |
 //! | `testing` | | [`testing`], with server, client and HTTP |
 
 #[cfg(feature = "client")]
@@ -78,10 +84,12 @@ mod error;
 mod extensions;
 #[cfg(feature = "server")]
 mod outbound;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "client"))]
 mod panic;
 #[cfg(feature = "server")]
 mod peer;
+#[cfg(feature = "server")]
+mod random;
 #[cfg(feature = "server")]
 pub(crate) mod schema;
 #[cfg(feature = "server")]
@@ -101,13 +109,13 @@ pub use extensions::Extensions;
 pub use peer::Peer;
 #[cfg(feature = "server")]
 pub use server::{
-    Admit, Audio, Complete, Completer, Completing, Connecting, Ctx, Cursor, Embedded, ErrorPolicy, Extension,
-    File, Filled, Headers, Image, IntoContent, Json, Message, Principal, Prompt, PromptEntry, PromptError,
-    Reader, Reading, Refuse, ResourceEntry, ResourceError, ResourcePage, Run, Server, State, Text, ToolEntry,
-    ToolError, assistant, user,
+    Admit, Ask, AskError, AskErrorKind, Audio, Complete, Completer, Completing, Connecting, Ctx, Cursor,
+    Embedded, ErrorPolicy, Extension, File, Filled, Form, FormField, Headers, Image, IntoContent, Json,
+    Message, Principal, Prompt, PromptEntry, PromptError, Reader, Reading, Refuse, ResourceEntry,
+    ResourceError, ResourcePage, Run, Server, State, Text, ToolEntry, ToolError, assistant, user,
 };
 #[cfg(feature = "macros")]
-pub use toolway_macros::{prompt, resource, service, tool};
+pub use toolway_macros::{Form, prompt, resource, service, tool};
 pub use toolway_protocol::jsonrpc::Code;
 pub use toolway_protocol::{Era, Notification, ProtocolVersion, RawJson, RpcError, capability, types};
 
@@ -120,9 +128,9 @@ pub mod prelude {
     #[cfg(feature = "server")]
     pub use crate::{
         Admit, Audio, Complete, Completer, Completing, Connecting, Ctx, Cursor, Embedded, ErrorPolicy,
-        Extension, Extensions, File, Filled, Headers, Image, Json, Message, Principal, Prompt, PromptEntry,
-        PromptError, Reading, Refuse, ResourceEntry, ResourceError, ResourcePage, Run, Server, State, Text,
-        ToolEntry, ToolError, assistant, prompts, resources, tools, user,
+        Extension, Extensions, File, Filled, Form, FormField, Headers, Image, Json, Message, Principal,
+        Prompt, PromptEntry, PromptError, Reading, Refuse, ResourceEntry, ResourceError, ResourcePage, Run,
+        Server, State, Text, ToolEntry, ToolError, assistant, prompts, resources, tools, user,
     };
     pub use crate::{Error, ProtocolVersion};
     #[cfg(feature = "macros")]
@@ -135,20 +143,22 @@ pub mod prelude {
 pub mod __private {
     pub use crate::schema::{Arg, Input, InputSchema, input_schema_of};
     pub use crate::server::arguments::{Arguments, Collected, Lacking, Refusal, Slots, fill};
+    pub use crate::server::form::outline as form;
     pub use crate::server::generated::{
         bad_arguments, blocking, completers_of, expand, misfit, prompt_argument, prompt_arguments_of,
     };
     pub use crate::server::respond::anything::{self, Probe};
     pub use crate::server::texts::{read_struct, read_texts};
     pub use crate::server::{
-        About, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Element, Elements,
-        IntoCompletion, IntoPrompt, IntoResource, IntoToolResult, Marked, Offer, Parameter, PromptEntry,
-        PromptFuture, PromptHandler, Provide, ReadFuture, Reading, ResourceDefinition, ResourceEntry,
-        ResourceHandler, Run, Running, Scope, States, ToolEntry, ToolHandler,
+        About, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Element, Elements, Form,
+        FormChoice, FormField, IntoCompletion, IntoPrompt, IntoResource, IntoToolResult, Marked, Offer,
+        Parameter, PromptEntry, PromptFuture, PromptHandler, Provide, ReadFuture, Reading,
+        ResourceDefinition, ResourceEntry, ResourceHandler, Run, Running, Scope, States, ToolEntry,
+        ToolHandler,
     };
     pub use crate::types::{
-        Annotations, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, Role, Theme, Tool,
-        ToolAnnotations,
+        Annotations, Field, FormSchema, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, Role,
+        Theme, Tool, ToolAnnotations,
     };
     pub use inventory;
     pub use serde;
@@ -162,7 +172,7 @@ pub mod __private {
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// And so do those of the guides.
+/// And so do those of the guides and of the concepts.
 #[cfg(doctest)]
 mod guide {
     #[doc = include_str!("../../../docs/guide/first-server.md")]
@@ -171,16 +181,24 @@ mod guide {
     struct ArgumentsAndSchemas;
     #[doc = include_str!("../../../docs/guide/results-and-errors.md")]
     struct ResultsAndErrors;
+    #[doc = include_str!("../../../docs/guide/observe.md")]
+    struct Observe;
     #[doc = include_str!("../../../docs/guide/resources-and-templates.md")]
     struct ResourcesAndTemplates;
     #[doc = include_str!("../../../docs/guide/prompts-and-completions.md")]
     struct PromptsAndCompletions;
+    #[doc = include_str!("../../../docs/guide/ask-the-user.md")]
+    struct AskTheUser;
     #[doc = include_str!("../../../docs/guide/serve-over-http.md")]
     struct ServeOverHttp;
     #[doc = include_str!("../../../docs/guide/mount-in-axum.md")]
     struct MountInAxum;
+    #[doc = include_str!("../../../docs/guide/who-is-calling.md")]
+    struct WhoIsCalling;
     #[doc = include_str!("../../../docs/guide/behind-a-proxy.md")]
     struct BehindAProxy;
     #[doc = include_str!("../../../docs/guide/testing.md")]
     struct Testing;
+    #[doc = include_str!("../../../docs/concepts/asking-and-replay.md")]
+    struct AskingAndReplay;
 }

@@ -3,13 +3,20 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use toolway_protocol::{Notification, ProtocolVersion};
+use toolway_protocol::{Id, Notification, ProtocolVersion};
 
 /// What a request says while it runs.
 #[derive(Debug)]
 pub(crate) enum Said {
     /// This message.
     Frame(Vec<u8>),
+    /// This question, which must not be lost.
+    Question {
+        /// What its answer will refer to.
+        #[allow(dead_code, reason = "only HTTP asks")]
+        id: Id,
+        frame: Vec<u8>,
+    },
     /// That its connection may be closed; the client is to come back after so long.
     Release(#[allow(dead_code, reason = "only HTTP asks")] Duration),
 }
@@ -18,7 +25,7 @@ impl Said {
     /// The message, if it is one. Most ways to a peer are all there is, and cannot be released.
     pub(crate) fn into_frame(self) -> Option<Vec<u8>> {
         match self {
-            Self::Frame(frame) => Some(frame),
+            Self::Frame(frame) | Self::Question { frame, .. } => Some(frame),
             Self::Release(_) => None,
         }
     }
@@ -52,6 +59,30 @@ impl Outbound {
     pub(crate) async fn send(&self, frame: Vec<u8>) {
         if let Some(queue) = &self.0 {
             let _ = queue.send(Said::Frame(frame)).await;
+        }
+    }
+
+    /// Sends a question, if there is a way.
+    pub(crate) async fn ask(&self, id: Id, frame: Vec<u8>) {
+        if let Some(queue) = &self.0 {
+            let _ = queue.send(Said::Question { id, frame }).await;
+        }
+    }
+
+    /// Tells the peer if that is possible at once, for whoever cannot wait.
+    pub(crate) fn mention(&self, version: ProtocolVersion, news: &Notification) {
+        if let Some(queue) = &self.0 {
+            let mut frame = Vec::new();
+            news.write(&mut frame, version);
+            let _ = queue.try_send(Said::Frame(frame));
+        }
+    }
+
+    /// Waits until everything that was said before was taken. What can be told once for all that happens meanwhile waits
+    /// for this.
+    pub(crate) async fn drained(&self) {
+        if let Some(queue) = &self.0 {
+            let _ = queue.reserve_many(queue.max_capacity()).await;
         }
     }
 

@@ -47,6 +47,12 @@ impl Peer {
         Self { version, capabilities: envelope.capabilities, info: envelope.client_info }
     }
 
+    /// Whether it can be asked anything at all.
+    pub(crate) fn can_be_asked(&self) -> bool {
+        let ClientCapabilities { sampling, elicitation, roots, .. } = &self.capabilities;
+        sampling.is_some() || elicitation.is_some() || roots.is_some()
+    }
+
     /// How the conversation with it was opened.
     pub fn era(&self) -> Era {
         self.version.era()

@@ -1,24 +1,28 @@
 //! Servers and clients joined for tests.
 //!
 //! [`connect`] joins a client to a server with nothing in between. [`each_wire`] runs a test over every way a
-//! message can take: each era, each transport. [`ctx`] is for functions that are called without any of that.
+//! message can take: each era, each transport. [`ctx`] and [`ctx_answering`] are for functions that are called without any of
+//! that.
 
 use std::fmt;
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
+use toolway_protocol::capability::{ClientCapabilities, Settings};
 use toolway_protocol::{Era, Message, ProtocolVersion};
 
-use crate::client::{Carried, Client, Inbox, Outgoing, Transport};
+use crate::client::{Answering, Carried, Client, ClientBuilder, Inbox, Outgoing, Transport};
 use crate::extensions::Extensions;
 use crate::outbound::Outbound;
 use crate::panic::catch;
 use crate::peer::Peer;
+use crate::server::ask::{Asking, Way};
 use crate::server::{
-    Admitted, Arrival, Connecting, Conversation, Ctx, Facts, Parameter, Refuse, Scope, Server, Threshold,
+    Admitted, Arrival, Connecting, Conversation, Ctx, Facts, Parameter, Place, Refuse, Scope, Server,
 };
 
 /// Joins a client to a server in this process, in the newest revision.
@@ -47,11 +51,12 @@ use crate::server::{
 /// # }
 /// ```
 pub async fn connect(server: &Server) -> Client {
-    join(server, Wire { version: ProtocolVersion::LATEST, link: Link::Direct }).await.0
+    let wire = Wire { version: ProtocolVersion::LATEST, link: Link::Direct };
+    join(Client::builder(), server, wire).await.0
 }
 
 /// A call of nobody, for a unit test of a function that takes [`Ctx`]: progress and log messages go nowhere, resources of
-/// the server can be read, and the call does not end.
+/// the server can be read, what is remembered is forgotten with it, and the call does not end.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -77,12 +82,69 @@ pub async fn connect(server: &Server) -> Client {
 /// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
 pub fn ctx(server: &Server) -> Ctx {
-    let facts = Facts {
-        peer: Arc::new(Peer::unknown(ProtocolVersion::LATEST)),
-        progress_token: None,
-        threshold: Threshold::Nothing,
-    };
-    let (scope, ending) = Scope::begin(server.clone(), facts, Arrival::default());
+    in_call(server, Peer::unknown(ProtocolVersion::LATEST), Asking::default())
+}
+
+/// A call as [`ctx`] is one, of somebody who answers questions: the answers by the keys of their questions.
+///
+/// An answer is what is filled in, or `null` of somebody who declines. It is checked against the form as ever. Under `"roots"`
+/// and `"sample"`, the keys of questions for roots and to the model, it is the whole result that a client would send.
+/// A question that has no answer here ends with [`AskErrorKind::Unanswered`](crate::AskErrorKind::Unanswered).
+///
+/// ```
+/// use serde_json::json;
+/// use toolway::prelude::*;
+/// use toolway::testing::ctx_answering;
+///
+/// #[derive(Form)]
+/// struct Confirm {
+///     name: String,
+///     #[form(default = true)]
+///     backup: bool,
+/// }
+///
+/// /// Delete a project.
+/// #[tool]
+/// async fn delete(ctx: Ctx) -> Result<String, ToolError> {
+///     let roots = ctx.roots().await?;
+///     let Confirm { name, backup } = ctx.ask("Delete everything?").await?;
+///     Ok(format!("deleted {name} in {}, backup: {backup}", roots[0].uri))
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let server = Server::new("projects", "1.0.0").build()?;
+/// let roots = json!({"roots": [{"uri": "file:///srv"}]});
+/// let ctx = ctx_answering(&server, [("roots", roots.clone()), ("Confirm", json!({"name": "apollo"}))]);
+/// assert_eq!(delete(ctx).await.unwrap(), "deleted apollo in file:///srv, backup: true");
+///
+/// let declining = ctx_answering(&server, [("roots", roots), ("Confirm", json!(null))]);
+/// assert!(delete(declining).await.is_err());
+/// # Ok::<(), toolway::Error>(()) }).unwrap();
+/// ```
+pub fn ctx_answering(server: &Server, answers: impl IntoIterator<Item = (impl Into<String>, Value)>) -> Ctx {
+    let mut peer = Peer::unknown(ProtocolVersion::LATEST);
+    let able =
+        |parts: &[&str]| -> Settings { parts.iter().map(|part| ((*part).to_owned(), json!({}))).collect() };
+    peer.capabilities = ClientCapabilities::new()
+        .with_elicitation(able(&["form", "url"]))
+        .with_sampling(able(&["tools"]))
+        .with_roots(able(&[]));
+    let fresh = answers.into_iter().map(|(key, answer)| {
+        let key = key.into();
+        let answer = match (key.as_str(), answer) {
+            ("roots" | "sample", result) => result,
+            (_, Value::Null) => json!({"action": "decline"}),
+            (_, content) => json!({"action": "accept", "content": content}),
+        };
+        (key, Ok(answer.into()))
+    });
+    in_call(server, peer, Asking { way: Way::Again, past: None, fresh: Some(Arc::new(fresh.collect())) })
+}
+
+fn in_call(server: &Server, peer: Peer, asking: Asking) -> Ctx {
+    let facts = Facts { peer: Arc::new(peer), asking, ..Facts::unknown(ProtocolVersion::LATEST) };
+    let arrival = Arrival { memory: Some(Place::here()), ..Arrival::default() };
+    let (scope, ending) = Scope::begin(server.clone(), facts, arrival);
     std::mem::forget(ending);
     Ctx::absent(&scope).expect("every call has a context")
 }
@@ -116,7 +178,29 @@ pub fn ctx(server: &Server) -> Ctx {
 ///
 /// When the test does, on the first wire where it does.
 pub async fn each_wire(server: &Server, test: impl AsyncFn(Client)) {
-    on(server, Wire::all(), test).await;
+    each_wire_as(Client::builder(), server, test).await;
+}
+
+/// Runs a test as [`each_wire`] does, with clients of your own: ones that answer what the server asks, for example. Their
+/// revision is the wire's.
+///
+/// ```
+/// use toolway::client::Answer;
+/// use toolway::prelude::*;
+/// use toolway::testing::each_wire_as;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let server = Server::new("calculator", "1.0.0").build()?;
+/// let builder = Client::builder().on_elicit(|_| async { Answer::defaults() });
+/// each_wire_as(builder, &server, async |client| client.ping().await.unwrap()).await;
+/// # Ok::<(), toolway::Error>(()) }).unwrap();
+/// ```
+///
+/// # Panics
+///
+/// As [`each_wire`] does.
+pub async fn each_wire_as(builder: ClientBuilder, server: &Server, test: impl AsyncFn(Client)) {
+    on(builder, server, Wire::all(), test).await;
 }
 
 /// Runs a test over every wire on which a server can speak unasked and remembers its peer: those of the handshake
@@ -126,14 +210,29 @@ pub async fn each_wire(server: &Server, test: impl AsyncFn(Client)) {
 ///
 /// As [`each_wire`] does.
 pub async fn each_session(server: &Server, test: impl AsyncFn(Client)) {
-    on(server, Wire::all().filter(|wire| wire.version.era() == Era::Handshake), test).await;
+    each_session_as(Client::builder(), server, test).await;
 }
 
-async fn on(server: &Server, wires: impl Iterator<Item = Wire>, test: impl AsyncFn(Client)) {
+/// Runs a test as [`each_session`] does, with clients of your own.
+///
+/// # Panics
+///
+/// As [`each_wire`] does.
+pub async fn each_session_as(builder: ClientBuilder, server: &Server, test: impl AsyncFn(Client)) {
+    let wires = Wire::all().filter(|wire| wire.version.era() == Era::Handshake);
+    on(builder, server, wires, test).await;
+}
+
+async fn on(
+    builder: ClientBuilder,
+    server: &Server,
+    wires: impl Iterator<Item = Wire>,
+    test: impl AsyncFn(Client),
+) {
     for wire in wires {
-        let (client, _guard) = join(server, wire).await;
+        let (client, _guard) = join(builder.clone(), server, wire).await;
         assert_eq!(client.protocol_version(), wire.version, "on {wire}");
-        if let Err(panic) = catch(|| test(client)).await {
+        if let Err(panic) = catch(|| Box::pin(test(client))).await {
             panic!("on {wire}: {panic}");
         }
     }
@@ -187,8 +286,8 @@ impl Drop for Guard {
     }
 }
 
-async fn join(server: &Server, wire: Wire) -> (Client, Guard) {
-    let builder = Client::builder().protocol(wire.version);
+async fn join(builder: ClientBuilder, server: &Server, wire: Wire) -> (Client, Guard) {
+    let builder = builder.protocol(wire.version);
     let (client, guard) = match wire.link {
         Link::Direct => (builder.connect(Direct::new(server).await).await, Guard(None)),
         Link::Pipe => {
@@ -216,64 +315,86 @@ async fn join(server: &Server, wire: Wire) -> (Client, Guard) {
 struct Direct {
     /// What the server thinks of the client, as on a pipe.
     admission: Result<Admitted, Refuse>,
-    conversation: Arc<Conversation>,
-    inbox: Arc<OnceLock<Inbox>>,
+    hearing: Arc<Hearing>,
     /// Tells of changes.
     telling: AbortHandle,
+}
+
+/// What becomes of what the server says unasked.
+struct Hearing {
+    conversation: Arc<Conversation>,
+    inbox: OnceLock<Inbox>,
+    /// The questions that somebody thinks about.
+    answering: Mutex<JoinSet<()>>,
+}
+
+impl Hearing {
+    fn deliver(&self, frame: Option<Vec<u8>>) {
+        let Some(frame) = frame else { return };
+        let (Some(inbox), Ok(message)) = (self.inbox.get(), self.conversation.read_one(&frame.into())) else {
+            return;
+        };
+        inbox.take(&message);
+        if let Some(answering) = inbox.answer(&message) {
+            let answer = answer(self.conversation.clone(), answering);
+            self.answering.lock().unwrap_or_else(PoisonError::into_inner).spawn(answer);
+        }
+    }
+}
+
+/// Brings the answer to a question back to the server.
+async fn answer(conversation: Arc<Conversation>, answering: Answering) {
+    if let Some(frame) = answering.frame().await
+        && let Ok(message) = conversation.read_one(&frame)
+    {
+        conversation.serve(message, Arrival::default()).await;
+    }
 }
 
 impl Direct {
     async fn new(server: &Server) -> Self {
         let admission = server.admit(Connecting::over_pipe(), Extensions::new()).await;
         let conversation = Arc::new(Conversation::new(server.clone()));
-        let inbox = Arc::new(OnceLock::<Inbox>::new());
-        let (talk, news) = (conversation.clone(), inbox.clone());
+        let hearing = Arc::new(Hearing { conversation, inbox: OnceLock::new(), answering: Mutex::default() });
+        let heard = hearing.clone();
+        let allowed = admission.as_ref().ok().and_then(|admitted| admitted.allowed.clone());
         let telling = tokio::spawn(async move {
             loop {
-                talk.changed().await;
+                heard.conversation.changed().await;
                 let mut lines = Vec::new();
-                talk.tell(&mut lines);
+                heard.conversation.tell(allowed.clone(), &mut lines);
                 for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                    deliver(&talk, &news, Some(line.to_vec()));
+                    heard.deliver(Some(line.to_vec()));
                 }
             }
         });
-        Self { admission, conversation, inbox, telling: telling.abort_handle() }
+        Self { admission, hearing, telling: telling.abort_handle() }
     }
 
     async fn answer(&self, outgoing: Outgoing) -> crate::Result<Option<Message>> {
         let admitted = self.admission.as_ref().map_err(Refuse::error)?;
-        let message = self.conversation.read_one(&outgoing.frame).map_err(|rejected| rejected.error)?;
+        let conversation = &self.hearing.conversation;
+        let message = conversation.read_one(&outgoing.frame).map_err(|rejected| rejected.error)?;
         let (sender, mut said) = mpsc::channel(16);
         let listens = Some(Arc::new(Semaphore::new(1)));
-        let Admitted { principal, extensions } = admitted.clone();
         let outbound = Outbound::to(sender);
-        let arrival = Arrival { outbound, extensions, principal, listens, ..Arrival::default() };
-        let mut work = pin!(self.conversation.serve(message, arrival));
+        let arrival = Arrival { outbound, listens, ..admitted.clone().arrival() };
+        let mut work = pin!(conversation.serve(message, arrival));
         let reply = loop {
             tokio::select! {
                 biased;
-                Some(said) = said.recv() => deliver(&self.conversation, &self.inbox, said.into_frame()),
+                Some(said) = said.recv() => self.hearing.deliver(said.into_frame()),
                 reply = &mut work => break reply,
             }
         };
         // What a request has said comes before its answer.
         while let Ok(said) = said.try_recv() {
-            deliver(&self.conversation, &self.inbox, said.into_frame());
+            self.hearing.deliver(said.into_frame());
         }
         match reply {
-            Some(frame) => {
-                Ok(Some(self.conversation.read_one(&frame.into()).map_err(|rejected| rejected.error)?))
-            }
+            Some(frame) => Ok(Some(conversation.read_one(&frame.into()).map_err(|rejected| rejected.error)?)),
             None => Ok(None),
         }
-    }
-}
-
-fn deliver(conversation: &Conversation, inbox: &OnceLock<Inbox>, frame: Option<Vec<u8>>) {
-    let Some(frame) = frame else { return };
-    if let (Some(inbox), Ok(message)) = (inbox.get(), conversation.read_one(&frame.into())) {
-        inbox.take(&message);
     }
 }
 
@@ -283,12 +404,37 @@ impl Transport for Direct {
     }
 
     fn deliver_to(&self, inbox: Inbox) {
-        let _ = self.inbox.set(inbox);
+        let _ = self.hearing.inbox.set(inbox);
     }
 }
 
 impl Drop for Direct {
     fn drop(&mut self) {
         self.telling.abort();
+        self.hearing.answering.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Answer;
+
+    #[tokio::test]
+    async fn a_server_that_is_called_directly_may_ask() {
+        let server = Server::new("app", "1.0.0").build().expect("a server");
+        let (sender, mut asked) = mpsc::unbounded_channel();
+        let builder = Client::builder().on_elicit(move |question| {
+            let _ = sender.send(question.message().to_owned());
+            async { Answer::decline() }
+        });
+        let direct = Direct::new(&server).await;
+        let hearing = direct.hearing.clone();
+        let builder = builder.protocol(ProtocolVersion::LATEST_HANDSHAKE);
+        let client = builder.connect(direct).await.expect("a client");
+        let question = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}"#;
+        hearing.deliver(Some(question.into()));
+        assert_eq!(asked.recv().await.as_deref(), Some("Who?"));
+        client.ping().await.expect("a server");
     }
 }

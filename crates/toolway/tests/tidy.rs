@@ -90,6 +90,7 @@ fn sessions_are_a_word_of_the_handshake_files() {
             || path.ends_with("resume.rs")
             || path.ends_with("legacy_sse.rs")
             || path.ends_with("server/duplex.rs")
+            || path.ends_with("server/conversation.rs")
             // The door keeps them, and does nothing else with them.
             || path.ends_with("http/service.rs")
     };
@@ -102,7 +103,7 @@ fn sessions_are_a_word_of_the_handshake_files() {
         }
     }
     forbid(
-        "sessions occur on paths named handshake, in resume.rs, legacy_sse.rs, duplex.rs and http/service.rs only",
+        "sessions occur on paths named handshake, in resume.rs, legacy_sse.rs, duplex.rs, conversation.rs and http/service.rs only",
         broken,
     );
 }
@@ -115,6 +116,7 @@ fn row(path: &str) -> u8 {
         _ if inside.starts_with("server/http/") || inside.starts_with("client/http/") => 4,
         _ if inside.starts_with("server/stdio/")
             || inside.ends_with("/duplex.rs")
+            || inside.ends_with("server/conversation.rs")
             || inside.ends_with("server/embed.rs")
             || inside == "client/connect.rs" =>
         {
@@ -128,7 +130,7 @@ fn row(path: &str) -> u8 {
 
 #[test]
 fn nothing_below_knows_what_is_above() {
-    let doors = ["http", "stdio", "duplex", "connect"];
+    let doors = ["http", "stdio", "duplex", "conversation", "connect"];
     let eras = ["handshake", "stateless"];
     let mut broken = Vec::new();
     for source in &sources(&["crates/toolway/src"]) {

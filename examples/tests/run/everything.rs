@@ -1,7 +1,9 @@
 //! Does the example `everything` do all that it shows, over stdio and over HTTP?
 
 use serde_json::{Value, json};
-use toolway::types::{Content, LogLevel};
+use toolway::ProtocolVersion;
+use toolway::client::{Answer, ClientBuilder};
+use toolway::types::{Content, CreateMessageResult, LogLevel, Role, Root};
 
 use super::{
     Child, Client, Code, NOTHING, Notification, address_of, call, next, spawn, start, start_session,
@@ -131,7 +133,10 @@ async fn resources_are_listed_and_read() {
 
         let templates = client.resource_templates().await.unwrap();
         let templates: Vec<&str> = templates.iter().map(|template| &*template.uri_template).collect();
-        assert_eq!(templates, ["everything://file/{+path}", "everything://note/{id}"]);
+        assert_eq!(
+            templates,
+            ["everything://file/{+path}", "everything://note/{id}", "everything://letter/{number}"]
+        );
     })
     .await;
 }
@@ -141,7 +146,7 @@ async fn prompts_are_listed_filled_in_and_completed() {
     on_each_wire(async |client| {
         let prompts = client.prompts().await.unwrap();
         let names: Vec<&str> = prompts.iter().map(|prompt| &*prompt.name).collect();
-        assert_eq!(names, ["gallery", "greet", "review"]);
+        assert_eq!(names, ["gallery", "greet", "review", "interview"]);
 
         let greet = client.get_prompt("greet", [("name", "Ann")]).await.unwrap();
         assert_eq!(greet.messages[0].content.as_text(), Some("Greet Ann in a casual style"));
@@ -224,6 +229,48 @@ async fn changes_are_told_in_a_conversation() {
         matches!(&told, Notification::ResourceUpdated(told) if told.uri == "everything://readme"),
         "{told:?}"
     );
+}
+
+#[tokio::test]
+async fn the_user_the_model_and_the_roots_are_asked() {
+    for version in [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE] {
+        let mut child = spawn("everything", [""; 0]);
+        let (stdout, stdin) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+        let client = answering().protocol(version).connect_io(stdout, stdin).await.unwrap();
+        for (tool, arguments, expected) in [
+            ("sign_up", json!({}), "ada@example.com, 36, 0.5, letters, free, tools, nobody"),
+            ("wizard", json!({}), "Ada likes red; drafts: 1"),
+            ("survey", json!({}), "Because. Ada, who works in file:///work"),
+            ("offer", json!({}), "thank you"),
+            ("pay", json!({}), "you went to pay"),
+            ("think", json!({"question": "Why?"}), "Because."),
+            ("folders", json!({}), "file:///work"),
+        ] {
+            assert_eq!(call(&client, tool, arguments).await, expected, "{version}: {tool}");
+        }
+        let interview = client.get_prompt("interview", NOTHING).await.unwrap();
+        assert_eq!(interview.messages[0].content.as_text(), Some("Interview Ada"), "{version}");
+        let letter = client.read_resource("everything://letter/7").await.unwrap();
+        assert_eq!(letter.text(), Some("Letter 7: dear Ada"), "{version}");
+    }
+}
+
+/// A client whose user is called Ada, whatever the question.
+fn answering() -> ClientBuilder {
+    let about_ada =
+        json!({"name": "Ada", "email": "ada@example.com", "age": 36, "topics": ["tools"], "colour": "red"});
+    let answer = move |field: &str| about_ada[field].clone();
+    Client::builder()
+        .on_elicit(move |question| {
+            let fields = question.form().unwrap().properties.0.iter();
+            let known =
+                fields.map(|(name, _)| (name.clone(), answer(name))).filter(|(_, value)| !value.is_null());
+            let filled: serde_json::Map<String, Value> = known.collect();
+            async move { Answer::accept(filled) }
+        })
+        .on_elicit_url(async |_| Answer::consent())
+        .on_sample(async |_| Ok(CreateMessageResult::new(Role::Assistant, Content::text("Because."), "none")))
+        .roots([Root::new("file:///work")])
 }
 
 /// Runs a test with the example over stdio and over HTTP.

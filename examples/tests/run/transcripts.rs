@@ -8,8 +8,8 @@
 //!   that ends with `\`, or inside of quotes, goes on in the next;
 //! - `…` stands for any text, and for any number of lines where it is a line;
 //! - `^C` as the last line means that somebody ends the command as soon as it has printed the rest;
-//! - `$SESSION` is the session, and `$STREAM` the stream of events, that were last seen in an answer. `calculator` is
-//!   the example `hello`.
+//! - `$SESSION` is the session, `$STREAM` the stream of events, and `$STATE` the state of a call, that were last seen in an
+//!   answer. `calculator` is the example `hello`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -46,7 +46,7 @@ async fn every_command_of_the_guides_answers_what_stands_below_it() {
     // So that a block is not skipped because somebody wrote its fence in another way.
     assert_eq!(
         run,
-        ["behind-a-proxy.md", "first-server.md", "mount-in-axum.md", "serve-over-http.md"],
+        ["ask-the-user.md", "behind-a-proxy.md", "first-server.md", "mount-in-axum.md", "serve-over-http.md"],
         "pages with commands"
     );
 }
@@ -100,6 +100,7 @@ struct Reader {
     address: String,
     session: String,
     stream: String,
+    state: String,
 }
 
 impl Reader {
@@ -122,6 +123,11 @@ impl Reader {
             if let Some((stream, _)) = line.strip_prefix("id: ").and_then(|id| id.split_once('.')) {
                 stream.clone_into(&mut self.stream);
             }
+            if let Some((state, _)) =
+                line.split_once(r#""requestState":""#).and_then(|(_, state)| state.split_once('"'))
+            {
+                state.clone_into(&mut self.state);
+            }
         }
         assert!(
             fits(expected, &printed),
@@ -143,6 +149,7 @@ impl Reader {
             .args(["-c", &command])
             .env("SESSION", &self.session)
             .env("STREAM", &self.stream)
+            .env("STATE", &self.state)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

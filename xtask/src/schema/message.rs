@@ -6,12 +6,13 @@
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use toolway_protocol::era::handshake::{self, Initialize};
+use toolway_protocol::era::questions::write_question;
 use toolway_protocol::era::stateless;
 use toolway_protocol::json::{Encode, Encoder, Limits};
 use toolway_protocol::jsonrpc::{
     Incoming, Params, parse, write_bare_result, write_error, write_notification, write_request,
 };
-use toolway_protocol::types::{CreateMessage, Elicit, Told};
+use toolway_protocol::types::{InputRequest, Told};
 use toolway_protocol::{Era, Id, Message, Method, Notification, ProtocolVersion, RawJson, Request};
 
 use super::table::member;
@@ -47,9 +48,13 @@ fn write(
             let opening: Initialize = text.decode().map_err(|error| error.to_string())?;
             handshake::write_initialize(out, version, id, &opening);
         }
-        Method::CreateMessage => spliced(out, version, id, method, &typed::<CreateMessage>(version, &text)?),
-        Method::Elicit => spliced(out, version, id, method, &typed::<Elicit>(version, &text)?),
-        Method::Ping | Method::Discover | Method::ListRoots => {
+        Method::CreateMessage | Method::Elicit | Method::ListRoots => {
+            let question = format!(r#"{{"method":"{}","params":{}}}"#, method.name(), text.as_str());
+            let question: InputRequest =
+                serde_json::from_str(&question).map_err(|error| error.to_string())?;
+            write_question(out, version, id, &question);
+        }
+        Method::Ping | Method::Discover => {
             spliced(out, version, id, method, &typed::<Told>(version, &text)?);
         }
         _ => match Request::decode(method, params).map_err(|error| error.to_string())? {

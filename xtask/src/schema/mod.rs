@@ -2,8 +2,8 @@
 //!
 //! `cargo xtask schema DIR` takes every definition of every revision, makes values from its schema, lets our type read each
 //! and write it again, and looks at what was written: it must be valid by the same definition, and nothing that the schema
-//! knows may be missing. The messages published as examples take the same way. The schemas are not part of this
-//! repository; DIR holds them as `REVISION/schema.json`.
+//! knows may be missing. The messages published as examples take the same way. What a server may ask is written for every
+//! revision in which it may. The schemas are not part of this repository; DIR holds them as `REVISION/schema.json`.
 //!
 //! | question | file |
 //! |---|---|
@@ -14,6 +14,7 @@
 //! | Which values does a schema allow? | `generate.rs`, with `settle.rs`, `scalar.rs` and `random.rs` |
 //! | Which example messages were published? | `examples.rs` |
 //! | Did everything come back, and once? | `compare.rs`, `strict.rs` |
+//! | Is a question valid in every revision that it may be asked in? | `questions.rs` |
 //! | What is told? | `report.rs` |
 
 mod allow;
@@ -21,6 +22,7 @@ mod compare;
 mod examples;
 mod generate;
 mod message;
+mod questions;
 mod random;
 mod report;
 mod scalar;
@@ -46,6 +48,7 @@ pub(crate) fn run(directory: &Path) -> Result {
     for name in unknown_revisions(directory)? {
         println!("schema: {name} is not looked at, toolway-protocol does not know that revision");
     }
+    let mut documents = Vec::new();
     let mut reports = Vec::new();
     for version in ProtocolVersion::ALL {
         let folder = directory.join(version.as_str());
@@ -55,9 +58,12 @@ pub(crate) fn run(directory: &Path) -> Result {
             return Err(format!("{} has no examples, which were published with it", folder.display()));
         }
         reports.push(trial::run(&document, &examples, seed, table::rewrite, &allow::ALLOWED)?);
+        documents.push(document);
     }
+    let asked = questions::run(&documents, seed, &mut reports)?;
     let (text, failed) = report::render(&reports);
     print!("{text}");
+    println!("schema: {asked} questions asked in the revisions that have them");
     if failed == 0 {
         Ok(())
     } else {

@@ -58,6 +58,13 @@ impl Document {
         Ok(Self { revision: revision.to_owned(), root, section, validators })
     }
 
+    /// The same revision without room for members that it does not declare.
+    pub(super) fn closed(&self) -> Result<Self> {
+        let mut root = self.root.clone();
+        close(&mut root[self.section]);
+        Self::new(&self.revision, root, &[])
+    }
+
     /// The names of the definitions, in order.
     pub(super) fn definitions(&self) -> Vec<&str> {
         self.section().keys().map(String::as_str).collect()
@@ -115,6 +122,24 @@ impl Document {
     }
 }
 
+/// Forbids what is not declared wherever something is. Schemas of tools and `_meta` are anybody's.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(keywords) => {
+            for (name, inner) in keywords.iter_mut() {
+                if !["_meta", "inputSchema", "outputSchema"].contains(&name.as_str()) {
+                    close(inner);
+                }
+            }
+            if keywords.get("properties").is_some_and(Value::is_object) {
+                keywords.entry("additionalProperties").or_insert(Value::Bool(false));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
 fn correct(definition: &mut Value, correction: &Correction) -> Result {
     let schema: Value = serde_json::from_str(correction.schema)
         .map_err(|error| format!("is not JSON: {error}; mend it in xtask/src/schema/allow.rs"))?;
@@ -163,6 +188,24 @@ mod tests {
             assert!(document.mistakes("Link", &json!({"to": "no uri"})).unwrap()[0].starts_with("/to: "));
             assert!(document.mistakes("Link", &json!({})).unwrap()[0].starts_with("the whole: "));
             assert!(document.mistakes("Other", &json!({})).is_err());
+        }
+    }
+
+    #[test]
+    fn a_closed_document_has_no_room_for_what_it_does_not_declare() {
+        let root = json!({"$defs": {
+            "Tool": {"type": "object", "properties": {"size": {}, "_meta": {"type": "object", "properties": {"a": {}}}}},
+            "Map": {"type": "object"},
+        }});
+        let document = Document::new("R", root, &[]).unwrap();
+        let closed = document.closed().unwrap();
+        for (definition, value, is_known) in [
+            ("Tool", json!({"size": 1, "_meta": {"b": 1}}), true),
+            ("Tool", json!({"weight": 1}), false),
+            ("Map", json!({"weight": 1}), true),
+        ] {
+            assert_eq!(document.mistakes(definition, &value), Ok(vec![]));
+            assert_eq!(closed.mistakes(definition, &value).unwrap().is_empty(), is_known, "{value}");
         }
     }
 

@@ -8,7 +8,7 @@ use super::literal;
 
 /// The text of a doc comment as an expression, in Markdown paragraphs; other attributes may stand in between. Nothing, if
 /// there is none.
-pub(super) fn text(attributes: &[Attribute]) -> Option<TokenStream> {
+pub(crate) fn text(attributes: &[Attribute]) -> Option<TokenStream> {
     let mut pieces = Vec::new();
     let mut said: Vec<String> = Vec::new();
     for attribute in attributes {

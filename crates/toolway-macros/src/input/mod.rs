@@ -20,6 +20,7 @@ use syn::ext::IdentExt;
 use syn::{Attribute, Signature};
 
 pub(crate) use arg::Arg;
+pub(crate) use doc::text as doc_text;
 pub(crate) use options::Options;
 pub(crate) use settings::{Given, Keys, Setting, literal, settings, without_groups};
 pub(crate) use signature::{Function, Parameter, Receiver};

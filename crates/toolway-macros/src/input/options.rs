@@ -20,6 +20,10 @@ pub(crate) struct Options {
     pub(crate) meta: Option<TokenStream>,
     /// Where it says so.
     pub(crate) blocking: Option<Span>,
+    /// Whether what a round of a tool leaves may be used once only.
+    pub(crate) single_use: bool,
+    /// An expression that makes the longest time that a call may take.
+    pub(crate) deadline: Option<TokenStream>,
     /// Hints of a tool by the name of their field.
     pub(crate) hints: Vec<(Ident, bool)>,
     pub(crate) schema: Option<TokenStream>,
@@ -67,6 +71,11 @@ impl Options {
             "icons" => self.icons.extend(meta::icons(setting, mistakes)?),
             "meta" => self.meta = Some(meta::json(setting)?),
             "blocking" => self.blocking = setting.flag()?.then_some(setting.key.span()),
+            "single_use" => self.single_use = setting.flag()?,
+            "deadline" => {
+                let value = setting.value()?;
+                self.deadline = Some(quote! { #value });
+            }
             "schema" => self.schema = Some(meta::json(setting)?),
             "input_schema" => self.input_schema = Some(meta::json(setting)?),
             "output_schema" => self.output_schema = Some(meta::json(setting)?),
@@ -111,6 +120,8 @@ const TOOL: Keys = Keys {
         "idempotent",
         "open_world",
         "blocking",
+        "single_use",
+        "deadline",
         "icon",
         "icons",
         "meta",

@@ -37,10 +37,18 @@ impl Lifecycle {
     ///
     /// The conversation is open already.
     pub fn initialize(&mut self, requested: &str) -> Result<ProtocolVersion, RpcError> {
+        self.initialize_as(negotiate::answer(requested))
+    }
+
+    /// `initialize` came, and this is the revision to answer with, whatever it asks for.
+    ///
+    /// # Errors
+    ///
+    /// The conversation is open already.
+    pub fn initialize_as(&mut self, version: ProtocolVersion) -> Result<ProtocolVersion, RpcError> {
         if *self != Self::Unopened {
             return Err(RpcError::invalid_request("this conversation is initialized already"));
         }
-        let version = negotiate::answer(requested);
         *self = Self::Answered(version);
         Ok(version)
     }

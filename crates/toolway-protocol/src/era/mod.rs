@@ -11,6 +11,7 @@
 //! | [`stateless`], [`mod@handshake`] | How are requests read and replies written in each era? |
 //! | [`lifecycle`] | What may be said when, in the handshake era? |
 //! | [`batch`] | Who may send several messages in one frame? |
+//! | [`questions`] | What may a client be asked, and how? |
 //! | [`negotiate`] | Which revision will both sides speak? |
 //! | [`since`] | Which revision brought which member? |
 
@@ -19,6 +20,7 @@ pub mod envelope;
 pub mod handshake;
 pub mod lifecycle;
 pub mod negotiate;
+pub mod questions;
 pub mod since;
 pub mod stateless;
 
@@ -43,6 +45,22 @@ pub enum Era {
     Handshake,
     /// From 2026-07-28: each request describes itself; nothing is remembered.
     Stateless,
+}
+
+/// The error of a revision for a resource that does not exist.
+///
+/// ```
+/// use toolway_protocol::era::resource_not_found;
+/// use toolway_protocol::{ProtocolVersion, jsonrpc::Code};
+///
+/// assert_eq!(resource_not_found(ProtocolVersion::LATEST, "a://b").code, Code::INVALID_PARAMS);
+/// assert_eq!(resource_not_found(ProtocolVersion::LATEST_HANDSHAKE, "a://b").code, Code(-32002));
+/// ```
+pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> RpcError {
+    match version.era() {
+        Era::Handshake => handshake::resource_not_found(uri),
+        Era::Stateless => stateless::resource_not_found(uri),
+    }
 }
 
 /// The way a message came in.
@@ -121,6 +139,50 @@ pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
         envelope.served()?;
     }
     Ok(Claim::Stateless(Some(envelope)))
+}
+
+/// The same for a server that serves one era only, if it is given: what belongs to the other one is answered as by a server
+/// that has never heard of it.
+///
+/// One without the stateless era does not look at envelopes, and knows no header that names a newer revision; clients
+/// take that for an older server, and shake hands. One without the handshake names its revisions to whoever says
+/// `initialize`, and what lacks of the envelope to everybody else.
+///
+/// # Errors
+///
+/// As for [`classify`].
+///
+/// ```
+/// use toolway_protocol::Era;
+/// use toolway_protocol::era::{Door, classify_in};
+/// use toolway_protocol::json::Limits;
+/// use toolway_protocol::jsonrpc::{Code, Incoming, parse};
+///
+/// let frame = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+/// let Ok(Incoming::One(message)) = parse(&frame[..].into(), Limits::default()) else { panic!() };
+/// let refused = classify_in(Some(Era::Stateless), &message, Door::Pipe).unwrap_err();
+/// assert_eq!(refused.code, Code::INVALID_PARAMS);
+/// ```
+pub fn classify_in(only: Option<Era>, message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
+    match only {
+        None => classify(message, door),
+        Some(Era::Handshake) => handshake(match door {
+            Door::Pipe => Mirrored::Absent,
+            Door::Http(headers) => headers.protocol_version,
+        }),
+        Some(Era::Stateless) => match message {
+            Message::Request { params, .. } if params.reserved(Key::ProtocolVersion).is_some() => {
+                classify(message, door)
+            }
+            Message::Request { method: Method::Initialize, params, .. } => {
+                let asked = params.decode::<handshake::Initialize>()?.protocol_version;
+                Err(RpcError::unsupported_version(&asked, &ProtocolVersion::names(Era::Stateless)))
+            }
+            Message::Request { params, .. } => Err(envelope::missing(params)),
+            Message::Notification { .. } => Ok(Claim::Stateless(None)),
+            Message::Response { .. } => Err(RpcError::invalid_request("this server has asked nothing")),
+        },
+    }
 }
 
 fn is_stateless(header: Mirrored<'_>) -> bool {

@@ -2,6 +2,7 @@
 
 use serde::de::{self, Deserialize, Deserializer};
 
+use super::tool::value_fits;
 use super::{Annotations, Resource, ResourceContents};
 use crate::capability::Settings;
 use crate::era::since;
@@ -150,7 +151,7 @@ wire! {
         }
         optional {
             /// The result as JSON.
-            structured_content (with_structured_content): RawJson = "structuredContent" or null;
+            structured_content (with_structured_content): RawJson = "structuredContent" or null, if value_fits;
             /// Whether the blocks tell of a failure.
             is_error (with_is_error): bool = "isError";
             /// Anything else.

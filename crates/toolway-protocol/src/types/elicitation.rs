@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::capability::Settings;
 use crate::era::since;
-use crate::json::{Encode, Encoder, RawJson};
+use crate::json::{Encode, Encoder, Members, RawJson};
 use crate::wire::{names, tag, wire};
 
 wire! {
@@ -72,12 +72,12 @@ pub enum Elicit {
     Url(ElicitUrl),
 }
 
-impl Encode for Elicit {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        let says_mode = to.knows(since::FORM_CHOICES);
-        to.object(|members| match self {
+impl Elicit {
+    /// Writes the members of the object.
+    pub(crate) fn put(&self, members: &mut Members<'_, '_>) {
+        match self {
             Self::Form(form) => {
-                if says_mode {
+                if members.encoder().knows(since::FORM_CHOICES) {
                     members.put("mode", "form");
                 }
                 form.put(members);
@@ -86,7 +86,13 @@ impl Encode for Elicit {
                 members.put("mode", "url");
                 url.put(members);
             }
-        });
+        }
+    }
+}
+
+impl Encode for Elicit {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.object(|members| self.put(members));
     }
 }
 

@@ -195,7 +195,7 @@ wire! {
 }
 
 /// Before results could be any JSON, they had to be objects; the text copy says the rest.
-fn value_fits(value: &RawJson, to: &Encoder<'_>) -> bool {
+pub(super) fn value_fits(value: &RawJson, to: &Encoder<'_>) -> bool {
     to.knows(since::STRUCTURED_ANYTHING) || value.is_object()
 }
 

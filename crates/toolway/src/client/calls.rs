@@ -157,7 +157,7 @@ impl Client {
         let request = Request::Other(Method::from_name(method), Some(params.into()));
         let outgoing = match &self.shared.era {
             Dress::Handshake(link) => link.request(id, &request, false),
-            Dress::Stateless(link) => link.request(id, &request, false),
+            Dress::Stateless(link) => link.request(id, &request, link.wishes(false)),
         };
         self.shared.send(outgoing).await
     }

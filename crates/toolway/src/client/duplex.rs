@@ -1,18 +1,16 @@
 //! The read loop of one pipe, seen from the client's end.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
-use toolway_protocol::{Era, Id, Message};
+use toolway_protocol::{Id, Message};
 
-use super::handshake::answer;
-use super::transport::{Carried, Closing, Inbox, Outgoing, Transport};
+use super::transport::{Answering, Carried, Closing, Inbox, Outgoing, Transport};
 use super::{Client, ClientBuilder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::{Line, Lines, MAX_LINE, push_line};
@@ -52,8 +50,6 @@ struct Pipe {
     outgoing: mpsc::Sender<Queued>,
     pending: Pending,
     inbox: Arc<OnceLock<Inbox>>,
-    /// Whether the server may ask, too: once a handshake was begun.
-    answers: Arc<AtomicBool>,
     tasks: [AbortHandle; 2],
 }
 
@@ -65,18 +61,19 @@ impl Pipe {
         let pending = Pending::default();
         let (outgoing, queue) = mpsc::channel(MAX_WAITING);
         let inbox = Arc::new(OnceLock::new());
-        let answers = Arc::new(AtomicBool::new(false));
-        let asking = Asking { answers: answers.clone(), outgoing: outgoing.clone() };
-        let reading = tokio::spawn(read(reader, pending.clone(), inbox.clone(), asking));
+        let hearing = Hearing {
+            pending: pending.clone(),
+            inbox: inbox.clone(),
+            outgoing: outgoing.clone(),
+            answering: JoinSet::new(),
+        };
+        let reading = tokio::spawn(read(reader, hearing));
         let writing = tokio::spawn(write(writer, queue));
         let tasks = [reading.abort_handle(), writing.abort_handle()];
-        Self { outgoing, pending, inbox, answers, tasks }
+        Self { outgoing, pending, inbox, tasks }
     }
 
     async fn send(&self, outgoing: Outgoing) -> Result<Option<Message>> {
-        if outgoing.version.is_none_or(|version| version.era() == Era::Handshake) {
-            self.answers.store(true, Ordering::Release);
-        }
         let mut line = Vec::new();
         push_line(&mut line, &outgoing.frame);
         let waiting = match outgoing.id {
@@ -124,32 +121,47 @@ impl Drop for Pipe {
     }
 }
 
-/// How questions of the server are answered.
-struct Asking {
-    answers: Arc<AtomicBool>,
+/// What becomes of the messages of the server.
+struct Hearing {
+    pending: Pending,
+    inbox: Arc<OnceLock<Inbox>>,
     outgoing: mpsc::Sender<Queued>,
+    /// The questions that somebody thinks about. They end with the task that reads.
+    answering: JoinSet<()>,
 }
 
-impl Asking {
-    fn heed(&self, message: &Message) {
-        if !self.answers.load(Ordering::Acquire) {
-            return;
+impl Hearing {
+    fn take(&mut self, message: Message) {
+        if let Message::Response { .. } = message {
+            return self.pending.settle(message);
         }
-        if let Some(frame) = answer(message) {
-            let mut line = Vec::new();
-            push_line(&mut line, &frame);
+        let Some(inbox) = self.inbox.get() else { return };
+        inbox.take(&message);
+        match inbox.answer(&message) {
             // A server that asks and does not read gets no answer; waiting for it could stop both sides.
-            let _ = self.outgoing.try_send(Queued { line, written: oneshot::channel().0 });
+            Some(Answering::Now(frame)) => drop(self.outgoing.try_send(queued(&frame))),
+            Some(Answering::Later(frame)) => {
+                while self.answering.try_join_next().is_some() {}
+                let outgoing = self.outgoing.clone();
+                self.answering.spawn(async move {
+                    if let Some(frame) = frame.await {
+                        // Nobody writes any more: the server has gone.
+                        let _ = outgoing.send(queued(&frame)).await;
+                    }
+                });
+            }
+            None => {}
         }
     }
 }
 
-async fn read(
-    mut reader: impl AsyncRead + Unpin,
-    pending: Pending,
-    inbox: Arc<OnceLock<Inbox>>,
-    asking: Asking,
-) {
+fn queued(frame: &[u8]) -> Queued {
+    let mut line = Vec::new();
+    push_line(&mut line, frame);
+    Queued { line, written: oneshot::channel().0 }
+}
+
+async fn read(mut reader: impl AsyncRead + Unpin, mut hearing: Hearing) {
     let mut lines = Lines::new(MAX_LINE);
     let mut open = true;
     while open {
@@ -163,11 +175,11 @@ async fn read(
         while let Some(line) = lines.next_line() {
             let Line::Text(frame) = line else { continue };
             match parse(&frame, Limits::default()) {
-                Ok(Incoming::One(message)) => take(message, &pending, &inbox, &asking),
+                Ok(Incoming::One(message)) => hearing.take(message),
                 // Whoever speaks 2025-03-26 must take them; from others they do no harm.
                 Ok(Incoming::Batch(messages)) => {
                     for message in messages.into_iter().flatten() {
-                        take(message, &pending, &inbox, &asking);
+                        hearing.take(message);
                     }
                 }
                 // Rubbish on a pipe is skipped.
@@ -175,19 +187,7 @@ async fn read(
             }
         }
     }
-    pending.close();
-}
-
-fn take(message: Message, pending: &Pending, inbox: &OnceLock<Inbox>, asking: &Asking) {
-    match message {
-        Message::Response { .. } => pending.settle(message),
-        Message::Notification { .. } => {
-            if let Some(inbox) = inbox.get() {
-                inbox.take(&message);
-            }
-        }
-        Message::Request { .. } => asking.heed(&message),
-    }
+    hearing.pending.close();
 }
 
 async fn write(mut writer: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Queued>) {

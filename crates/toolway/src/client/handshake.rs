@@ -1,12 +1,14 @@
 //! The handshake era: how is a conversation opened, and how are its requests dressed?
 
-use toolway_protocol::capability::ClientCapabilities;
+use toolway_protocol::capability::{ClientCapabilities, Settings};
 use toolway_protocol::era::handshake::{Initialize, Initialized, write_call, write_initialize};
-use toolway_protocol::jsonrpc::{write_bare_result, write_error, write_notification, write_request};
+use toolway_protocol::jsonrpc::{write_notification, write_request};
 use toolway_protocol::types::Implementation;
-use toolway_protocol::{Era, Id, Message, Method, ProtocolVersion, RawJson, Request, RpcError};
+use toolway_protocol::{Era, Id, Method, ProtocolVersion, RawJson, Request};
 
 use super::ServerFacts;
+use super::answer::{Answers, takes_forms};
+use super::asked::Asked;
 use super::transport::{Outgoing, Transport, exchange, put_params};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -19,11 +21,13 @@ pub(super) struct Link {
 /// Opens a conversation, asking for `version`.
 pub(super) async fn open(
     transport: &dyn Transport,
+    asked: &Asked,
     version: ProtocolVersion,
-    capabilities: ClientCapabilities,
     info: Implementation,
     id: Id,
 ) -> Result<(Link, ServerFacts)> {
+    asked.begin();
+    let capabilities = declared(asked.answers(), version);
     let mut frame = Vec::new();
     write_initialize(&mut frame, version, &id, &Initialize::new(version.as_str(), capabilities, info));
     let outgoing =
@@ -40,6 +44,8 @@ pub(super) async fn open(
         }
     };
     let link = Link { version };
+    // The server may ask as soon as it hears the next message.
+    asked.open(version, declared(asked.answers(), version));
     transport.carry(link.initialized()).await?;
     let facts = ServerFacts {
         info: Some(answer.server_info),
@@ -81,14 +87,16 @@ impl Link {
     }
 }
 
-/// What to answer when the server asks something, so that it does not wait for ever: we are here, and know of nothing
-/// else. Nothing for messages that are no questions.
-pub(super) fn answer(message: &Message) -> Option<Vec<u8>> {
-    let Message::Request { id, method, .. } = message else { return None };
-    let mut frame = Vec::new();
-    match method {
-        Method::Ping => write_bare_result(&mut frame, id, &RawJson::from(serde_json::json!({}))),
-        method => write_error(&mut frame, Some(id), &RpcError::method_not_found(method.name())),
+/// What a server of a revision is told that it may ask.
+fn declared(answers: &Answers, version: ProtocolVersion) -> ClientCapabilities {
+    let mut capabilities = answers.capabilities();
+    if version < ProtocolVersion::V2025_11_25 {
+        // Before 2025-11-25 a user is asked by forms alone, and no model is given tools.
+        capabilities.elicitation = capabilities.elicitation.filter(takes_forms).map(|_| Settings::new());
+        capabilities.sampling = capabilities.sampling.map(|_| Settings::new());
     }
-    Some(frame)
+    if !Method::Elicit.is_known_in(version) {
+        capabilities.elicitation = None;
+    }
+    capabilities
 }

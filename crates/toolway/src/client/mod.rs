@@ -9,9 +9,13 @@
 //! | `calls.rs` | What may be asked of a server? |
 //! | `connect.rs` | How is a conversation opened, and in which era? |
 //! | `handshake.rs`, `stateless.rs` | How does each era dress a request? |
+//! | `answer.rs` | What does the application answer when a server asks? |
+//! | `asked.rs` | Which requests of the server are being answered? |
 //! | `transport.rs` | What must something do to carry messages? |
 //! | `duplex.rs`, `http/` | How do messages travel over a pipe and over HTTP? |
 
+mod answer;
+mod asked;
 mod calls;
 mod connect;
 mod duplex;
@@ -31,8 +35,9 @@ use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::types::Implementation;
 use toolway_protocol::{Id, Method, Notification, ProtocolVersion, RawJson, Request};
 
+pub use answer::{Answer, Elicitation, Unanswered};
 pub use connect::ClientBuilder;
-pub use transport::{Carried, Closing, Inbox, Outgoing, Transport};
+pub use transport::{Answering, Carried, Closing, Inbox, Outgoing, Transport};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -170,16 +175,14 @@ impl Client {
 
     /// Sends a request and gives back the result as it came.
     async fn ask_raw(&self, request: &Request) -> Result<RawJson> {
-        let id = self.shared.next_id();
         // A server that knows of nobody who wants to hear of progress need not tell of any.
         let wants_progress = self.shared.inbox.has_listeners();
         match &self.shared.era {
-            Dress::Handshake(link) => self.shared.send(link.request(id, request, wants_progress)).await,
-            Dress::Stateless(link) => {
-                let result = self.shared.send(link.request(id, request, wants_progress)).await?;
-                stateless::complete(&result)?;
-                Ok(result)
+            Dress::Handshake(link) => {
+                let id = self.shared.next_id();
+                self.shared.send(link.request(id, request, wants_progress)).await
             }
+            Dress::Stateless(link) => stateless::ask(&self.shared, link, request, wants_progress).await,
         }
     }
 }

@@ -42,7 +42,8 @@ pub(crate) use full::Engine;
 pub use generate::{Arg, Generator, Input, InputSchema, input_schema_of};
 pub(crate) use generate::{object_by_default, output_schema};
 pub(crate) use merge::{Examined, examine};
-pub(crate) use problem::{Problem, cut, not_among, output_text};
+pub(crate) use number::whole;
+pub(crate) use problem::{Problem, cut, not_among, output_text, shown_with_kind};
 pub(crate) use variants::{listed, variants};
 pub(crate) use walk::MOST_PROBLEMS;
 #[cfg(not(feature = "full-schema"))]

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use serde_json::{Number, Value};
 
 /// The number as an integer, if it is one; 5.0 is. Nothing beyond 2^100 is looked at that closely.
-pub(super) fn whole(number: &Number) -> Option<i128> {
+pub(crate) fn whole(number: &Number) -> Option<i128> {
     if let Some(small) = number.as_i64() {
         return Some(small.into());
     }

@@ -20,6 +20,15 @@ impl Problem {
         texts.join("; ")
     }
 
+    /// The same about another thing than arguments.
+    pub(crate) fn join_about(noun: &str, problems: &[Self]) -> String {
+        let told = |problem: &Self| match problem.0.strip_prefix("argument `") {
+            Some(rest) => format!("{noun} `{rest}"),
+            None => problem.0.clone(),
+        };
+        problems.iter().map(told).collect::<Vec<_>>().join("; ")
+    }
+
     pub(super) fn at(path: &Path<'_>, complaint: &str) -> Self {
         match path {
             Path::Root => Self(format!("the arguments: {complaint}")),
@@ -125,7 +134,7 @@ pub(crate) fn cut(text: &str) -> String {
 }
 
 /// A value with its kind, for who sent one of another kind.
-pub(super) fn shown_with_kind(value: &Value) -> String {
+pub(crate) fn shown_with_kind(value: &Value) -> String {
     let kind = match value {
         Value::Null => "",
         Value::Bool(_) => "the boolean ",

@@ -6,27 +6,28 @@
 use std::fmt::{self, Write as _};
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Duration;
 
 use toolway_protocol::{ProtocolVersion, RpcError};
 
+use super::allowed::Allowed;
 use super::arguments::Arguments;
 pub(super) use super::connecting::Connecting;
 use super::extract::Principal;
 use super::failure::BoxError;
 use super::handler::{Adapted, Erased, Handler, Running};
-use super::log::Threshold;
 use super::scope::{Arrival, Facts, Scope};
 use super::{Server, ServerBuilder};
 use crate::error::Chain;
 use crate::extensions::Extensions;
 use crate::panic::catch;
-use crate::peer::Peer;
 
 impl ServerBuilder {
     /// Decides who may come in, and as whom. The handler takes [`Connecting`] and whatever else handlers take, and returns
     /// [`Admit`] or `Result<Admit, Refuse>`.
     ///
-    /// It runs once for each pipe, and over HTTP for every request: nobody is trusted for what came before. When it panics,
+    /// It runs once for each pipe, and over HTTP for every request: nobody is trusted for what came before, unless the hook
+    /// itself says so ([`Admit::valid_for`]). When it panics,
     /// or cannot be run, the peer is refused and the log says why. Without it everybody is admitted, as nobody.
     ///
     /// A server has one; one that was given to a [merged](Self::merge) server is not taken over, and
@@ -98,12 +99,14 @@ impl ServerBuilder {
 pub struct Admit {
     principal: Option<Principal>,
     extensions: Extensions,
+    pub(super) allowed: Option<Arc<Allowed>>,
+    valid_for: Duration,
 }
 
 impl Admit {
     /// As nobody in particular: handlers that take a [`Principal`] refuse it.
     pub fn anyone() -> Self {
-        Self { principal: None, extensions: Extensions::new() }
+        Self { principal: None, extensions: Extensions::new(), allowed: None, valid_for: Duration::ZERO }
     }
 
     /// As somebody: handlers take it as [`Principal`], or ask [`Ctx::principal`](super::Ctx::principal).
@@ -117,6 +120,28 @@ impl Admit {
         self.extensions.insert(value);
         self
     }
+
+    /// Lets this verdict be used again for so long (a day at most), for HTTP requests that show the hook the same: the same
+    /// headers, query, session and IP address. For hooks that ask a database or another server.
+    ///
+    /// A token that is revoked lives on for that long. What differs from message to message does not count: the headers
+    /// `Accept`, `Content-Length`, `Content-Type`, `Date`, `Last-Event-ID`, `traceparent`, `tracestate` and those that begin
+    /// with `Mcp-`, and the port of the address. A hook that decides by one of these must not say this. The values that
+    /// were [attached](Self::with) are the same for all of these requests.
+    ///
+    /// Refusals are never used again, nor are verdicts about requests into which the application has put
+    /// [`Extensions`], nor those about pipes, which are asked about once anyway. Ten thousand verdicts are kept.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolway::Admit;
+    ///
+    /// let admit = Admit::as_principal("ann").valid_for(Duration::from_secs(60));
+    /// ```
+    pub fn valid_for(mut self, time: Duration) -> Self {
+        self.valid_for = time;
+        self
+    }
 }
 
 /// The peer may not come in, and is told why.
@@ -128,13 +153,15 @@ impl Admit {
 /// assert_eq!(refuse.to_string(), "please upgrade your plan");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refuse(Why);
+pub struct Refuse {
+    why: Why,
+    /// The `WWW-Authenticate` header of an HTTP answer.
+    challenge: Option<String>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Why {
-    Unauthorized {
-        resource_metadata: String,
-    },
+    Unauthorized,
     Forbidden(String),
     /// The handler failed. The log knows more than the peer may.
     Unchecked,
@@ -144,45 +171,94 @@ impl Refuse {
     /// The peer has to say who it is, and a client finds out how at this URL (RFC 9728). Over HTTP this is the status 401
     /// with the challenge `Bearer resource_metadata="…"`, which makes clients begin to authorize.
     pub fn unauthorized(resource_metadata_url: impl Into<String>) -> Self {
-        Self(Why::Unauthorized { resource_metadata: resource_metadata_url.into() })
+        Self::challenge("Bearer").with_parameter(
+            "resource_metadata",
+            &resource_metadata_url.into(),
+            is_of_url,
+        )
     }
 
-    /// The peer may not, whoever it is; it reads the text. Over HTTP this is the status 403.
-    pub fn forbidden(text: impl Into<String>) -> Self {
-        Self(Why::Forbidden(text.into()))
+    /// The peer has to say who it is, in this way. Over HTTP this is the status 401 with the text as its challenge
+    /// (`WWW-Authenticate`): `Bearer`, `Basic realm="app"`. What cannot stand in a header is left out.
+    ///
+    /// ```
+    /// use toolway::Refuse;
+    ///
+    /// let refuse = Refuse::challenge("Bearer").with_error("invalid_token", "it has expired");
+    /// assert_eq!(refuse.to_string(), "authentication is required");
+    /// ```
+    pub fn challenge(text: impl Into<String>) -> Self {
+        let text: String = text.into().chars().filter(|letter| matches!(letter, ' '..='~')).collect();
+        Self { why: Why::Unauthorized, challenge: Some(text) }
     }
 
-    /// The status of an HTTP answer.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn status(&self) -> u16 {
-        match self.0 {
-            Why::Unauthorized { .. } => 401,
-            Why::Forbidden(_) => 403,
-            Why::Unchecked => 500,
+    /// Says which scope a token needs (RFC 6750), in the challenge of the answer. One that is
+    /// [forbidden](Self::forbidden) gets a challenge by that, and clients ask their user for more rights.
+    ///
+    /// ```
+    /// use toolway::Refuse;
+    ///
+    /// // 403 with `Bearer error="insufficient_scope", scope="notes:write"`
+    /// let refuse = Refuse::forbidden("you may read only").with_error("insufficient_scope", "").with_scope("notes:write");
+    /// ```
+    pub fn with_scope(self, scope: impl AsRef<str>) -> Self {
+        self.with_parameter("scope", scope.as_ref(), is_of_text)
+    }
+
+    /// Says what is wrong with a token (RFC 6750), in the challenge of the answer: `invalid_token`,
+    /// `insufficient_scope`, `invalid_request`, and a description for developers, which may be empty.
+    pub fn with_error(self, error: impl AsRef<str>, description: impl AsRef<str>) -> Self {
+        let with_error = self.with_parameter("error", error.as_ref(), is_of_text);
+        match description.as_ref() {
+            "" => with_error,
+            description => with_error.with_parameter("error_description", description, is_of_text),
         }
     }
 
-    /// The `WWW-Authenticate` header of an HTTP answer. It is a valid header value whatever the URL was: what cannot stand
-    /// in a URL is encoded, and what would end a quoted string or a line is among it.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn challenge(&self) -> Option<String> {
-        let Why::Unauthorized { resource_metadata } = &self.0 else { return None };
-        let mut challenge = "Bearer resource_metadata=\"".to_owned();
-        for byte in resource_metadata.bytes() {
-            if byte.is_ascii_graphic() && !b"\"\\<>^`{|}".contains(&byte) {
+    /// Adds a parameter to the challenge. It is a valid one whatever the value was: what cannot stand there is encoded,
+    /// and what would end a quoted string or a line is among it.
+    fn with_parameter(mut self, name: &str, value: &str, is_legal: fn(u8) -> bool) -> Self {
+        let challenge = self.challenge.get_or_insert_with(|| "Bearer".to_owned());
+        // After the name of a scheme comes its first parameter.
+        challenge.push_str(if challenge.contains('=') { ", " } else { " " });
+        challenge.push_str(name);
+        challenge.push_str("=\"");
+        for byte in value.bytes() {
+            if is_legal(byte) {
                 challenge.push(char::from(byte));
             } else {
                 write!(challenge, "%{byte:02X}").expect("writing to a string cannot fail");
             }
         }
         challenge.push('"');
-        Some(challenge)
+        self
+    }
+
+    /// The peer may not, whoever it is; it reads the text. Over HTTP this is the status 403.
+    pub fn forbidden(text: impl Into<String>) -> Self {
+        Self { why: Why::Forbidden(text.into()), challenge: None }
+    }
+
+    /// The status of an HTTP answer.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn status(&self) -> u16 {
+        match self.why {
+            Why::Unauthorized => 401,
+            Why::Forbidden(_) => 403,
+            Why::Unchecked => 500,
+        }
+    }
+
+    /// The `WWW-Authenticate` header of an HTTP answer.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn header(&self) -> Option<&str> {
+        self.challenge.as_deref()
     }
 
     /// What stands in the body of an answer. The protocol has no code for it.
     pub(crate) fn error(&self) -> RpcError {
-        match self.0 {
-            Why::Unauthorized { .. } | Why::Forbidden(_) => RpcError::invalid_request(self.to_string()),
+        match self.why {
+            Why::Unauthorized | Why::Forbidden(_) => RpcError::invalid_request(self.to_string()),
             Why::Unchecked => RpcError::internal(self.to_string()),
         }
     }
@@ -191,8 +267,8 @@ impl Refuse {
 /// What the peer reads.
 impl fmt::Display for Refuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match &self.0 {
-            Why::Unauthorized { .. } => "authentication is required",
+        f.write_str(match &self.why {
+            Why::Unauthorized => "authentication is required",
             Why::Forbidden(text) => text,
             Why::Unchecked => "the connection could not be checked",
         })
@@ -200,6 +276,16 @@ impl fmt::Display for Refuse {
 }
 
 impl std::error::Error for Refuse {}
+
+/// What may stand in a URL.
+fn is_of_url(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"\"\\<>^`{|}".contains(&byte)
+}
+
+/// What may stand in a quoted string without further ado.
+fn is_of_text(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && !b"\"\\".contains(&byte)
+}
 
 /// What a handler of [`on_connect`](ServerBuilder::on_connect) may return: [`Admit`], or a `Result` of that and [`Refuse`].
 #[diagnostic::on_unimplemented(
@@ -245,6 +331,16 @@ pub(crate) struct Admitted {
     pub(crate) principal: Option<Principal>,
     /// What came with the request, and over it what the verdict added.
     pub(crate) extensions: Extensions,
+    /// What it may see, if that is not everything.
+    pub(crate) allowed: Option<Arc<Allowed>>,
+}
+
+impl Admitted {
+    /// What is known about its messages.
+    pub(crate) fn arrival(self) -> Arrival {
+        let Self { principal, extensions, allowed } = self;
+        Arrival { extensions, principal, allowed, ..Arrival::default() }
+    }
 }
 
 impl Server {
@@ -261,34 +357,43 @@ impl Server {
         extensions: Extensions,
     ) -> Result<Admitted, Refuse> {
         let Some(admission) = &self.inner.admission else {
-            return Ok(Admitted { principal: None, extensions });
+            return Ok(Admitted { extensions, ..Admitted::default() });
         };
-        let facts = Facts {
-            // It has not said anything yet.
-            peer: Arc::new(Peer::unknown(ProtocolVersion::LATEST)),
-            progress_token: None,
-            threshold: Threshold::Nothing,
-        };
+        // What the application says about a request is not among what a verdict is known by.
+        let key =
+            (!connecting.is_pipe() && extensions.is_empty()).then(|| self.inner.verdicts.key(&connecting));
+        if let Some(admit) = key.and_then(|key| self.inner.verdicts.get(key)) {
+            return Ok(admit.over(extensions));
+        }
+        // It has not said anything yet.
+        let facts = Facts::unknown(ProtocolVersion::LATEST);
         let arrival = Arrival {
             headers: connecting.header_map().cloned(),
             extensions: extensions.clone(),
+            remote: connecting.remote(),
             ..Arrival::default()
         };
         let (scope, _ending) = Scope::begin(self.clone(), facts, arrival);
         let cause: BoxError = match catch(|| admission.call(connecting, scope)).await {
-            Ok(Ok(verdict)) => return verdict.map(|admit| admit.over(extensions)),
+            Ok(Ok(verdict)) => {
+                let admit = verdict?;
+                if let Some(key) = key.filter(|_| !admit.valid_for.is_zero()) {
+                    self.inner.verdicts.keep(key, admit.valid_for, admit.clone());
+                }
+                return Ok(admit.over(extensions));
+            }
             Ok(Err(error)) => error,
             Err(panic) => panic.into(),
         };
         tracing::error!(error = %Chain(&*cause), "`on_connect` failed, so the peer is refused");
-        Err(Refuse(Why::Unchecked))
+        Err(Refuse { why: Why::Unchecked, challenge: None })
     }
 }
 
 impl Admit {
     fn over(self, mut extensions: Extensions) -> Admitted {
         extensions.extend(self.extensions);
-        Admitted { principal: self.principal, extensions }
+        Admitted { principal: self.principal, extensions, allowed: self.allowed }
     }
 }
 
@@ -312,14 +417,14 @@ mod tests {
             Refuse::unauthorized("https://app.example/.well-known/oauth-protected-resource/mcp?a=b&c=%20");
         assert_eq!(plain.status(), 401);
         assert_eq!(
-            plain.challenge().as_deref(),
+            plain.header(),
             Some(
                 "Bearer resource_metadata=\"https://app.example/.well-known/oauth-protected-resource/mcp?a=b&c=%20\""
             )
         );
         let hostile = Refuse::unauthorized("https://a/\", error=\"x\\\r\nSet-Cookie: a\0\u{7f}\u{e9}");
         assert_eq!(
-            hostile.challenge().as_deref(),
+            hostile.header(),
             Some(
                 "Bearer resource_metadata=\"https://a/%22,%20error=%22x%5C%0D%0ASet-Cookie:%20a%00%7F%C3%A9\""
             )
@@ -327,12 +432,38 @@ mod tests {
     }
 
     #[test]
+    fn a_challenge_of_ones_own_is_one_header_too() {
+        for (refuse, status, header) in [
+            (Refuse::challenge("Bearer"), 401, "Bearer"),
+            (Refuse::challenge("Basic realm=\"app\""), 401, "Basic realm=\"app\""),
+            (Refuse::challenge("Bearer\r\nSet-Cookie: a\u{e9}\0"), 401, "BearerSet-Cookie: a"),
+            (
+                Refuse::challenge("Bearer").with_error("invalid_token", "it \"has\"\nexpired"),
+                401,
+                "Bearer error=\"invalid_token\", error_description=\"it %22has%22%0Aexpired\"",
+            ),
+            (
+                Refuse::unauthorized("https://a/b").with_scope("notes:read notes:write"),
+                401,
+                "Bearer resource_metadata=\"https://a/b\", scope=\"notes:read notes:write\"",
+            ),
+            (
+                Refuse::forbidden("read only").with_error("insufficient_scope", "").with_scope("w"),
+                403,
+                "Bearer error=\"insufficient_scope\", scope=\"w\"",
+            ),
+        ] {
+            assert_eq!((refuse.status(), refuse.header()), (status, Some(header)));
+        }
+    }
+
+    #[test]
     fn a_refusal_knows_its_status_and_says_no_more_than_it_was_told() {
         let forbidden = Refuse::forbidden("please upgrade");
-        assert_eq!((forbidden.status(), forbidden.challenge()), (403, None));
+        assert_eq!((forbidden.status(), forbidden.header()), (403, None));
         assert_eq!(forbidden.error(), RpcError::invalid_request("please upgrade"));
-        let unchecked = Refuse(Why::Unchecked);
-        assert_eq!((unchecked.status(), unchecked.challenge()), (500, None));
+        let unchecked = Refuse { why: Why::Unchecked, challenge: None };
+        assert_eq!((unchecked.status(), unchecked.header()), (500, None));
         assert_eq!(unchecked.error(), RpcError::internal("the connection could not be checked"));
     }
 

@@ -4,17 +4,22 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
 use toolway_protocol::era::stateless::Stamp;
 use toolway_protocol::json::Limits;
 
 use super::changes::Changes;
 use super::cursor::CursorKey;
 use super::discover;
+use super::ending::HookTasks;
+use super::memory::Memories;
 use super::method::{CustomMethod, wrong_name};
 use super::registry::{Layout, Registry};
+use super::served::settled;
 use super::state::States;
 use super::tool::ToolEntry;
-use super::{Inner, Server, ServerBuilder};
+use super::verdicts::Verdicts;
+use super::{Inner, Instruments, SealKeys, Server, ServerBuilder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::{Memory, Store};
 
@@ -66,15 +71,32 @@ impl ServerBuilder {
                 format!("the merged server {name:?} has `on_connect`, which is not taken over: call it on this one")
             })),
         }
+        let (era, pinned) = settled(self.eras.as_deref(), self.pin, &mut mistakes);
+        self.endings.check(&states, &mut mistakes);
+        if let Some(reporter) = &self.reporter {
+            reporter.check("the handler of `on_error`", &states, &mut mistakes);
+        }
+        if let Some(counter) = &self.counter {
+            counter.check("the handler of `on_request_end`", &states, &mut mistakes);
+        }
         let methods = named("method", self.methods, &states, &mut mistakes);
+        let methods_have_layers = methods.values().any(|method| !method.layers.is_empty());
         let notifications = named("notification", self.notifications, &states, &mut mistakes);
         let cursors = self.cursors.unwrap_or_else(CursorKey::random);
+        let seal = match self.seal.map(Ok).or_else(SealKeys::from_env) {
+            Some(Ok(keys)) => keys,
+            given => {
+                mistakes.extend(given.and_then(Result::err));
+                SealKeys::random()
+            }
+        };
         let layout = Layout {
             page_size: self.page_size,
             cursors: cursors.clone(),
             declared: self.declared,
             has_resource_handlers: !self.readers.is_empty() || !self.listers.is_empty(),
             has_read_handler: !self.readers.is_empty(),
+            without: self.without,
         };
         let registry = match Registry::new(elements, layout, &states) {
             Ok(registry) if mistakes.is_empty() => registry,
@@ -83,6 +105,7 @@ impl ServerBuilder {
                 return Err(mistaken(&format!("the server {:?} cannot be built", self.info.name), &mistakes));
             }
         };
+        let is_shared = self.store.is_some();
         let (store, changes) = match self.store {
             // Whoever brings a store may share it.
             Some(store) => (store.clone(), Changes::shared(store, &self.info.name)),
@@ -100,12 +123,29 @@ impl ServerBuilder {
                 methods,
                 notifications,
                 admission: self.admission,
+                verdicts: Verdicts::new(),
+                era,
+                pinned,
+                methods_have_layers,
+                layers: self.layers,
+                reporter: self.reporter,
+                counter: self.counter,
+                instruments: Instruments::default(),
                 errors: self.errors,
                 cache: self.cache,
                 cursors,
+                seal,
                 changes,
+                question_timeout: self.question_timeout,
+                deadline: self.deadline,
+                places: Semaphore::new(self.places.min(Semaphore::MAX_PERMITS)),
+                places_of_one: self.places_of_one,
                 strict: self.strict,
                 store,
+                is_shared,
+                memories: Memories::new(self.memory_for),
+                endings: self.endings,
+                hook_tasks: HookTasks::default(),
                 limits: Limits::default(),
                 max_frame: self.max_frame,
             }),

@@ -3,25 +3,35 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolway_protocol::Era;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::types::{CacheHints, CacheScope, Icon, Implementation};
 
+use super::SealKeys;
 use super::admit::Admission;
+use super::bounds::{DEADLINE, MAX_RUNNING, MAX_RUNNING_OF_ONE, QUESTION_TIMEOUT};
 use super::cache::{CachePolicy, Cacheable};
 use super::context::millis;
 use super::cursor::CursorKey;
-use super::discover::{self, Marked};
+use super::discover::Marked;
 use super::elements::{Elements, Provide};
+use super::ending::Endings;
 use super::failure::ErrorPolicy;
 use super::handler::Handler;
+use super::layer::Stages;
 use super::listing::{IntoResourcePage, Lister, lister};
+use super::memory::KEPT_FOR;
 use super::method::{CustomMethod, IntoReply, custom};
 use super::prompt::PromptEntry;
+use super::registry::Without;
+use super::report::Reporter;
 use super::resource::{Reader, ResourceEntry, reader};
 use super::respond::IntoResource;
+use super::served::ProtocolPin;
 use super::state::States;
+use super::stats::Counter;
 use super::tool::ToolEntry;
-use crate::store::Store;
+use crate::store::{Careful, Store};
 use crate::transport::frame::MAX_LINE;
 
 /// A server that is being described. Made by [`Server::new`](super::Server::new).
@@ -61,18 +71,31 @@ pub struct ServerBuilder {
     pub(super) methods: Vec<(String, CustomMethod)>,
     pub(super) notifications: Vec<(String, CustomMethod)>,
     pub(super) admission: Option<Admission>,
+    pub(super) eras: Option<Vec<Era>>,
+    pub(super) pin: ProtocolPin,
+    pub(super) without: Without,
     /// The names of merged servers that would not have admitted everybody.
     pub(super) guarded: Vec<String>,
     /// What is known to be wrong before it is built.
     pub(super) mistakes: Vec<String>,
+    pub(super) layers: Stages,
+    pub(super) reporter: Option<Reporter>,
+    pub(super) counter: Option<Counter>,
     pub(super) errors: ErrorPolicy,
     pub(super) cache: CachePolicy,
     pub(super) declared: ServerCapabilities,
     pub(super) page_size: Option<usize>,
     pub(super) cursors: Option<CursorKey>,
+    pub(super) seal: Option<SealKeys>,
     pub(super) strict: bool,
     pub(super) max_frame: usize,
     pub(super) store: Option<Arc<dyn Store>>,
+    pub(super) question_timeout: Duration,
+    pub(super) deadline: Option<Duration>,
+    pub(super) places: usize,
+    pub(super) places_of_one: usize,
+    pub(super) memory_for: Duration,
+    pub(super) endings: Endings,
 }
 
 impl ServerBuilder {
@@ -89,16 +112,29 @@ impl ServerBuilder {
             methods: Vec::new(),
             notifications: Vec::new(),
             admission: None,
+            eras: None,
+            pin: ProtocolPin::default(),
+            without: Without::default(),
             guarded: Vec::new(),
             mistakes: Vec::new(),
+            layers: Stages::default(),
+            reporter: None,
+            counter: None,
             errors: ErrorPolicy::default(),
             cache: CachePolicy::default(),
             declared: ServerCapabilities::default(),
             page_size: None,
             cursors: None,
+            seal: None,
             strict: false,
             max_frame: MAX_LINE,
             store: None,
+            question_timeout: QUESTION_TIMEOUT,
+            deadline: Some(DEADLINE),
+            places: MAX_RUNNING,
+            places_of_one: MAX_RUNNING_OF_ONE,
+            memory_for: KEPT_FOR,
+            endings: Endings::default(),
         }
     }
 
@@ -211,107 +247,6 @@ impl ServerBuilder {
     /// ```
     pub fn when(self, condition: bool, more: impl FnOnce(Self) -> Self) -> Self {
         if condition { more(self) } else { self }
-    }
-
-    /// Adds everything that another server has, under the same names. Its handlers keep the values it was given with
-    /// [`state`](Self::state) and see those of this server where it has none; [`strict`](Self::strict) stays with its tools.
-    ///
-    /// Two of the same name are a mistake that [`build`](Self::build) reports. Of what the other server says about itself,
-    /// such as its title, its policies and its limits, nothing is taken over.
-    ///
-    /// ```
-    /// use toolway::prelude::*;
-    ///
-    /// struct Unit(&'static str);
-    ///
-    /// /// Say a length.
-    /// #[tool]
-    /// fn length(of: f64, unit: State<Unit>) -> String {
-    ///     format!("{of} {}", unit.0)
-    /// }
-    ///
-    /// fn lengths() -> toolway::server::ServerBuilder {
-    ///     Server::new("lengths", "1.0.0").state(Unit("m")).tools(tools![length])
-    /// }
-    ///
-    /// let server = Server::new("app", "1.0.0").merge(lengths()).build()?;
-    /// assert!(server.tool("length").is_some());
-    /// # Ok::<(), toolway::Error>(())
-    /// ```
-    pub fn merge(self, other: Self) -> Self {
-        self.join(other, |_| {})
-    }
-
-    /// Adds everything that another server has, with `prefix_` before the names of its tools and prompts. URIs stay as they
-    /// are.
-    ///
-    /// ```
-    /// use toolway::prelude::*;
-    ///
-    /// /// Search.
-    /// #[tool]
-    /// fn search(query: &str) -> String {
-    ///     format!("nothing about {query}")
-    /// }
-    ///
-    /// let [files, mails] = ["files", "mails"].map(|name| Server::new(name, "1.0.0").tools(tools![search]));
-    /// let server = Server::new("office", "1.0.0").nest("files", files).nest("mails", mails).build()?;
-    /// assert!(server.tool("files_search").is_some() && server.tool("mails_search").is_some());
-    /// # Ok::<(), toolway::Error>(())
-    /// ```
-    pub fn nest(self, prefix: &str, other: Self) -> Self {
-        self.join(other, |elements| elements.prefix(prefix))
-    }
-
-    fn join(mut self, other: Self, rename: impl Fn(&mut Elements)) -> Self {
-        let Self {
-            mut elements,
-            found,
-            states,
-            merged,
-            mut readers,
-            mut listers,
-            mut methods,
-            mut notifications,
-            admission,
-            guarded,
-            mistakes,
-            strict,
-            info,
-            ..
-        } = other;
-        let mut found = discover::make(found);
-        let states = Arc::new(states);
-        for elements in [&mut elements, &mut found] {
-            elements.bind(&states);
-            rename(elements);
-        }
-        for reader in &mut readers {
-            reader.bind(&states);
-        }
-        for lister in &mut listers {
-            lister.bind(&states);
-        }
-        for (_, method) in methods.iter_mut().chain(&mut notifications) {
-            method.bind(&states);
-        }
-        elements.extend_missing(found);
-        if strict {
-            elements.tools.iter_mut().for_each(ToolEntry::strict);
-        }
-        self.elements.extend(elements);
-        // What a merged server has none of, the one it was merged into may have.
-        for inner in merged {
-            inner.fall_back_to(&states);
-        }
-        self.merged.push(states);
-        self.readers.extend(readers);
-        self.listers.extend(listers);
-        self.methods.extend(methods);
-        self.notifications.extend(notifications);
-        self.guarded.extend(if admission.is_some() { vec![info.name] } else { guarded });
-        self.mistakes.extend(mistakes);
-        self
     }
 
     /// Adds a value that handlers get as a parameter of type [`State<T>`](super::State).
@@ -512,6 +447,37 @@ impl ServerBuilder {
         self
     }
 
+    /// The keys with which the server seals what it remembers of a call while the client is asked something.
+    ///
+    /// Where the protocol lets a server remember nothing, the client carries that from one round of the call to the next, and can
+    /// neither read nor change it. Several machines that answer for one server need common keys, and so does a server that is to go on after a
+    /// restart. Each key is 32 bytes in base64, or 64 hexadecimal digits; `openssl rand -base64 32` makes one. The first seals, and
+    /// all of them open: to replace a key, put the new one before it, and take the old one away when no call of its time is open any more.
+    ///
+    /// Without this call the keys are those of the environment variable `TOOLWAY_SEAL_KEYS`, with commas between them;
+    /// without that each server has a random one of its own. A key that cannot be read is a mistake that
+    /// [`build`](Self::build) reports.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// let new = "bWFrZSBtZSB3aXRoIG9wZW5zc2wsIG5vdCBzbyAhISE=";
+    /// let old = "6f6c64206b65797320617265206b65707420666f722061207768696c652e2e2e";
+    /// let server = Server::new("shop", "1.0.0").seal_keys([new, old]).build()?;
+    ///
+    /// let error = Server::new("shop", "1.0.0").seal_keys(["secret"]).build().unwrap_err();
+    /// assert!(error.to_string().contains("seal key 1 is neither 32 bytes in base64 nor 64 hexadecimal digits"));
+    /// assert!(!error.to_string().contains("secret"));
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn seal_keys(mut self, keys: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        match SealKeys::from_texts(keys) {
+            Ok(keys) => self.seal = Some(keys),
+            Err(mistake) => self.mistakes.push(mistake),
+        }
+        self
+    }
+
     /// How long answers of one kind may be kept, and by whom.
     ///
     /// One answer can say otherwise with [`Ctx::cache`](super::Ctx::cache).
@@ -565,13 +531,7 @@ impl ServerBuilder {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn store(mut self, store: impl Store) -> Self {
-        self.store = Some(Arc::new(store));
-        self
-    }
-
-    /// The longest message that is accepted, in bytes (4 MiB): a line of a pipe, the body of an HTTP request.
-    pub fn max_message(mut self, bytes: usize) -> Self {
-        self.max_frame = bytes;
+        self.store = Some(Arc::new(Careful(store)));
         self
     }
 }

@@ -12,6 +12,7 @@ use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::types::{ResourceUpdated, Told};
 use toolway_protocol::{Notification, RpcError};
 
+use super::allowed::Sight;
 use super::bridge::Bridge;
 use crate::store::Store;
 
@@ -203,19 +204,30 @@ impl Listener {
     }
 
     /// Takes what is to be told.
-    pub(crate) fn take(&self) -> Vec<Notification> {
+    fn take(&self) -> impl Iterator<Item = Notification> {
         let Pending { lists, updated } = std::mem::take(&mut lock(&self.state).pending);
         let makers =
             [Notification::ToolsChanged, Notification::PromptsChanged, Notification::ResourcesChanged];
         let lists =
             lists.into_iter().zip(makers).filter(|(changed, _)| *changed).map(|(_, make)| make(Told::new()));
         let updated = updated.into_iter().map(|uri| Notification::ResourceUpdated(ResourceUpdated::new(uri)));
-        lists.chain(updated).collect()
+        lists.chain(updated)
+    }
+
+    /// Takes what is to be told to somebody who may see this much. News of what is hidden are gone with it.
+    pub(crate) fn take_for(&self, sight: &Sight) -> impl Iterator<Item = Notification> {
+        self.take().filter(|news| sight.shows(news))
     }
 
     /// Takes what is to be told, and takes back what is not told after all.
-    pub(crate) fn untold(&self) -> Untold<'_> {
-        Untold { listener: self, news: self.take().into() }
+    pub(super) fn untold(&self) -> Untold<'_> {
+        Untold { listener: self, news: self.take().collect() }
+    }
+
+    /// The same for somebody who may see this much.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn untold_for(&self, sight: &Sight) -> Untold<'_> {
+        Untold { listener: self, news: self.take_for(sight).collect() }
     }
 
     /// Takes back what could not be told.

@@ -1,6 +1,7 @@
 //! What may a handler say and ask for while it runs?
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use super::Server;
 use super::extract::Principal;
 use super::failure::{ResourceError, ToolError};
 use super::log::Log;
+use super::memory::Place;
 use super::parameter::{Missing, Parameter};
 use super::scope::{Round, Scope};
 use crate::peer::Peer;
@@ -35,7 +37,7 @@ use crate::schema::Checker;
 /// ```
 #[derive(Clone)]
 pub struct Ctx {
-    round: Arc<Round>,
+    pub(super) round: Arc<Round>,
     output: Option<Arc<Checker>>,
     depth: u8,
     is_answer: bool,
@@ -54,12 +56,33 @@ impl Ctx {
         self.round.arrival.principal.as_ref()
     }
 
+    /// Where the connection of the call comes from, if the door knows: a proxy's address, where there is one. Nothing on a
+    /// pipe.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Say from where the caller comes.
+    /// #[tool]
+    /// fn whence(ctx: &Ctx) -> String {
+    ///     ctx.remote().map_or_else(|| "from here".to_owned(), |remote| remote.ip().to_string())
+    /// }
+    /// ```
+    pub fn remote(&self) -> Option<SocketAddr> {
+        self.round.arrival.remote
+    }
+
     /// The server that the call came to.
     pub fn server(&self) -> &Server {
         &self.round.server
     }
 
-    /// A value that came with the request: see [`Extensions`].
+    /// Where the door keeps what is remembered of the caller.
+    pub(super) fn place(&self) -> Option<&Arc<Place>> {
+        self.round.arrival.memory.as_ref()
+    }
+
+    /// A value that came with the request: see [`Extensions`](crate::Extensions).
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.round.arrival.extensions.get()
     }
@@ -125,8 +148,7 @@ impl Ctx {
     /// # }
     /// ```
     pub fn log(&self) -> Log<'_> {
-        let Round { facts, arrival, .. } = &*self.round;
-        Log::new(&facts.threshold, &arrival.outbound, facts.peer.version, &self.cancel)
+        Log::new(&self.round, &self.cancel)
     }
 
     /// Lets the client's connection go while the call runs on; the client comes back after `retry` and hears the rest.
@@ -151,7 +173,8 @@ impl Ctx {
         }
     }
 
-    /// Reads a resource of this server, in process.
+    /// Reads a resource of this server, in process. What is hidden from the caller
+    /// ([`Admit::only_resources`](super::Admit::only_resources)) is not hidden from the handler: take care whom you give it to.
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) -> Result<String, toolway::ToolError> {

@@ -14,13 +14,9 @@ use toolway_protocol::RpcError;
 pub(super) struct CursorKey([u8; 16]);
 
 impl CursorKey {
-    /// A key that nobody else has. The standard library seeds `RandomState` from the system's randomness.
+    /// A key that nobody else has.
     pub(super) fn random() -> Self {
-        let mut key = [0; 16];
-        for half in key.chunks_exact_mut(8) {
-            half.copy_from_slice(&RandomState::new().build_hasher().finish().to_le_bytes());
-        }
-        Self(key)
+        Self(random_key())
     }
 
     /// A key that follows from a secret, the same on every machine that has it.
@@ -56,6 +52,15 @@ impl CursorKey {
         hasher.write(place.as_bytes());
         hasher.finish128().as_bytes()
     }
+}
+
+/// A key that nobody can guess. The standard library seeds `RandomState` from the system's randomness.
+pub(super) fn random_key() -> [u8; 16] {
+    let mut key = [0; 16];
+    for half in key.chunks_exact_mut(8) {
+        half.copy_from_slice(&RandomState::new().build_hasher().finish().to_le_bytes());
+    }
+    key
 }
 
 impl fmt::Debug for CursorKey {

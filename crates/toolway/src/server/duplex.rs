@@ -9,29 +9,27 @@
 use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use toolway_protocol::era::lifecycle::Lifecycle;
-use toolway_protocol::era::{Claim, Door, batch, classify};
-use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
+use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, write_error};
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
 use super::admit::{Admitted, Connecting, Refuse};
 use super::batch::{Batches, Place};
-use super::changes::Listener;
+use super::conversation::Conversation;
+use super::ending::Parting;
 use super::failure::busy;
-use super::handshake::{self, Session};
+use super::output::{Out, is_gone};
 use super::scope::Arrival;
-use super::{Server, ServerBuilder, stateless};
+use super::{Server, ServerBuilder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extensions::Extensions;
 use crate::outbound::{Outbound, Said};
@@ -40,8 +38,8 @@ use crate::transport::frame::{Line, Lines, push_line};
 /// How much output may wait before input is left alone; and how much may wait for the rest of a batch before other batches
 /// are refused.
 const MAX_WAITING: usize = 1 << 20;
-/// How many requests of one pipe may run at the same time.
-const MAX_RUNNING: usize = 256;
+/// How much output may wait before nothing more is told that nobody waits for: of what changes, one message is as good as many.
+const MAX_TOLD: usize = 8 << 10;
 /// How many streams of changes one pipe may have.
 const MAX_LISTENS: usize = 32;
 /// How many notifications of running requests may wait.
@@ -81,19 +79,68 @@ impl Server {
     ) -> Result<()> {
         let admission = self.admit(Connecting::over_pipe(), Extensions::new()).await;
         match admission {
-            Ok(admitted) => self.serve_admitted(reader, writer, admitted).await,
+            Ok(admitted) => {
+                let parting = Parting::of_pipe(self, admitted.clone().arrival());
+                self.serve_until_over(reader, writer, admitted, parting).await
+            }
             Err(refuse) => Err(Pipe::new(self.clone(), reader, writer).turn_away(&refuse).await),
         }
     }
 
-    /// Serves a peer that was let in already.
+    /// Serves a peer that was let in already, and whose connection is somebody else's affair.
+    #[allow(dead_code, reason = "only HTTP asks")]
     pub(super) async fn serve_admitted(
         &self,
         reader: impl AsyncRead + Unpin + Send,
         writer: impl AsyncWrite + Unpin + Send,
         admitted: Admitted,
     ) -> Result<()> {
-        Pipe { admitted, ..Pipe::new(self.clone(), reader, writer) }.run().await
+        let parting = Parting::of_session(self, admitted.clone().arrival());
+        self.serve_until_over(reader, writer, admitted, parting).await
+    }
+
+    async fn serve_until_over(
+        &self,
+        reader: impl AsyncRead + Unpin + Send,
+        writer: impl AsyncWrite + Unpin + Send,
+        admitted: Admitted,
+        parting: Parting,
+    ) -> Result<()> {
+        let mut pipe = Pipe { admitted, ..Pipe::new(self.clone(), reader, writer) };
+        let mut served = Served { conversation: pipe.conversation.clone(), parting: Some(parting) };
+        let outcome = pipe.run().await;
+        let is_complete = outcome.is_ok() && pipe.running.is_empty() && pipe.out.is_done();
+        // Whatever still runs ends before anybody is told.
+        drop(pipe);
+        if let Some(mut parting) = served.part() {
+            if is_complete {
+                parting.complete();
+            }
+            parting.finish().await;
+        }
+        outcome
+    }
+}
+
+/// A pipe that is served. When it is dropped, it is told that it is over.
+struct Served {
+    conversation: Arc<Conversation>,
+    parting: Option<Parting>,
+}
+
+impl Served {
+    fn part(&mut self) -> Option<Parting> {
+        let mut parting = self.parting.take()?;
+        if self.conversation.is_opened() {
+            parting.terminate();
+        }
+        Some(parting)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.part());
     }
 }
 
@@ -128,14 +175,6 @@ struct Asked {
     place: Option<Place>,
 }
 
-/// Bytes on their way to the peer.
-#[derive(Default)]
-struct Out {
-    waiting: Vec<u8>,
-    written: usize,
-    unflushed: bool,
-}
-
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     fn new(server: Server, reader: R, writer: W) -> Self {
         let (sender, said) = mpsc::channel(MAX_SAID);
@@ -159,7 +198,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    async fn run(mut self) -> Result<()> {
+    async fn run(&mut self) -> Result<()> {
         loop {
             while self.has_room() {
                 match self.lines.next_line() {
@@ -216,6 +255,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     /// Waits for whichever comes first: room to write, a finished request, more input.
     async fn step(&mut self) -> io::Result<Step> {
         let has_room = self.has_room();
+        let is_read = self.out.waiting.len() < MAX_TOLD;
         tokio::select! {
             biased;
             written = self.out.write(&mut self.writer), if !self.out.is_done() => written?,
@@ -224,13 +264,16 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 // A cancelled request has no answer. A panic outside of user code is ours; it costs this answer.
                 Err(error) => self.finish(error.id(), None),
             },
-            Some(said) = self.said.recv(), if has_room => self.out.say(said),
-            () = self.conversation.changed(), if has_room => self.conversation.tell(&mut self.out.waiting),
+            Some(said) = self.said.recv(), if is_read => self.out.say(said),
+            () = self.conversation.changed(), if is_read => {
+                self.conversation.tell(self.admitted.allowed.clone(), &mut self.out.waiting);
+            }
             more = self.lines.fill(&mut self.reader), if self.open && has_room => {
                 self.open = more?;
                 if !self.open {
                     self.deadline = Instant::now() + GRACE;
                     self.closing.cancel();
+                    self.conversation.end_questions();
                 }
             }
             () = tokio::time::sleep_until(self.deadline), if !self.open => return Ok(Step::End),
@@ -278,8 +321,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             }
             Message::Notification { method: Method::Cancelled, params } => self.cancel(params),
             Message::Notification { .. } => self.start(None, message).await,
-            // We have asked nothing that could be answered.
-            Message::Response { .. } => {}
+            Message::Response { .. } => self.conversation.settle(message),
         }
     }
 
@@ -292,7 +334,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             let error = RpcError::invalid_request("a request with this id is still running");
             return self.refuse(place, &Rejected { id: Some(id.clone()), error });
         }
-        if self.running.len() >= MAX_RUNNING && !is_quick(&message) {
+        if self.running.len() >= self.conversation.places() && !is_quick(&message) {
             // A notification has no answer that could say so.
             if let Some(Asked { id, .. }) = asked {
                 let error = busy("too many requests of this connection are running");
@@ -305,9 +347,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             outbound: self.outbound.clone(),
             closing: Some(self.closing.clone()),
             listens: Some(self.listens.clone()),
-            principal: self.admitted.principal.clone(),
-            extensions: self.admitted.extensions.clone(),
-            ..Arrival::default()
+            ..self.admitted.clone().arrival()
         };
         let mut work: Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>> =
             Box::pin(async move { conversation.serve(message, arrival).await });
@@ -325,13 +365,16 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    fn finish(&mut self, task: task::Id, frame: Option<Vec<u8>>) {
+    fn finish(&mut self, task: task::Id, mut frame: Option<Vec<u8>>) {
         let asked = self.asked.remove(&task);
-        // The id may be in use again by another request, if this one was cancelled.
-        if let Some(Asked { id, .. }) = &asked
-            && self.handles.get(id).is_some_and(|handle| handle.id() == task)
-        {
-            self.handles.remove(id);
+        if let Some(Asked { id, .. }) = &asked {
+            if self.handles.get(id).is_some_and(|handle| handle.id() == task) {
+                self.handles.remove(id);
+            } else {
+                // It was cancelled, maybe a moment after it was done. The id may be in use again by another request, and an
+                // answer would be taken for that one's.
+                frame = None;
+            }
         }
         self.answer(asked.and_then(|asked| asked.place), frame);
     }
@@ -386,189 +429,4 @@ fn is_quick(message: &Message) -> bool {
 enum Step {
     Go,
     End,
-}
-
-impl Out {
-    fn say(&mut self, said: Said) {
-        if let Some(frame) = said.into_frame() {
-            push_line(&mut self.waiting, &frame);
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        self.waiting.is_empty() && !self.unflushed
-    }
-
-    async fn write_all(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-        while !self.is_done() {
-            self.write(writer).await?;
-        }
-        Ok(())
-    }
-
-    /// Writes some. Safe to drop at any point: what was written is taken off at once.
-    async fn write(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-        if self.waiting.is_empty() {
-            writer.flush().await?;
-            self.unflushed = false;
-            return Ok(());
-        }
-        let mut rest = &self.waiting[self.written..];
-        writer.write_buf(&mut rest).await?;
-        let left = rest.remaining();
-        self.written = self.waiting.len() - left;
-        self.unflushed = true;
-        if left == 0 {
-            self.waiting.clear();
-            self.written = 0;
-        }
-        Ok(())
-    }
-}
-
-/// The other side went away; on a pipe that is how a conversation ends.
-fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted
-    )
-}
-
-/// What one peer has said so far, on a pipe or in process: at most one handshake, and any number of requests
-/// that speak for themselves beside it.
-#[derive(Debug)]
-pub(crate) struct Conversation {
-    server: Server,
-    opened: OnceLock<Session>,
-    unopened: Session,
-    lifecycle: Mutex<Lifecycle>,
-    listener: Option<Arc<Listener>>,
-}
-
-impl Conversation {
-    /// A conversation that hears of changes.
-    pub(crate) fn new(server: Server) -> Self {
-        let listener = server.inner.changes.listen();
-        Self::with(server, Some(listener))
-    }
-
-    /// A conversation with somebody who cannot be told anything.
-    pub(crate) fn deaf(server: Server) -> Self {
-        Self::with(server, None)
-    }
-
-    fn with(server: Server, listener: Option<Arc<Listener>>) -> Self {
-        Self {
-            server,
-            opened: OnceLock::new(),
-            // Nobody who has not opened a conversation is told anything.
-            unopened: Session::unopened(Lifecycle::default().version(), None),
-            lifecycle: Mutex::default(),
-            listener,
-        }
-    }
-
-    fn lifecycle(&self) -> MutexGuard<'_, Lifecycle> {
-        self.lifecycle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits until there may be something to tell.
-    pub(crate) async fn changed(&self) {
-        match &self.listener {
-            Some(listener) => listener.changed().await,
-            None => std::future::pending().await,
-        }
-    }
-
-    /// Appends a line for each change. Only a conversation that was opened by a handshake hears of them unasked, and only
-    /// once the client has said that it is ready; until then they are kept.
-    pub(crate) fn tell(&self, out: &mut Vec<u8>) {
-        let (Some(session), Some(listener)) = (self.opened.get(), &self.listener) else { return };
-        if !self.lifecycle().may_tell(&Method::ToolsChanged) {
-            return;
-        }
-        for news in listener.take() {
-            let mut frame = Vec::new();
-            news.write(&mut frame, session.version());
-            push_line(out, &frame);
-        }
-    }
-
-    /// Reads one frame. The messages of a batch may be there; what may not was refused.
-    pub(super) fn read(&self, frame: &Bytes) -> Result<Incoming, Rejected> {
-        match parse(frame, self.server.inner.limits)? {
-            Incoming::Batch(messages) => {
-                let version = self.lifecycle().version();
-                let messages = batch::judge(version, messages);
-                messages.map(Incoming::Batch).map_err(|error| Rejected { id: None, error })
-            }
-            one @ Incoming::One(_) => Ok(one),
-        }
-    }
-
-    /// Reads one frame for somebody who takes one message at a time.
-    pub(crate) fn read_one(&self, frame: &Bytes) -> Result<Message, Rejected> {
-        match parse(frame, self.server.inner.limits)? {
-            Incoming::One(message) => Ok(message),
-            Incoming::Batch(_) => Err(Rejected { id: None, error: batch::refused() }),
-        }
-    }
-
-    /// Takes one message; only requests have an answer.
-    pub(crate) async fn serve(&self, message: Message, arrival: Arrival) -> Option<Vec<u8>> {
-        let claim = classify(&message, Door::Pipe);
-        match message {
-            Message::Request { id, method, params } => Some(match claim {
-                Ok(Claim::Stateless(Some(envelope))) => {
-                    stateless::serve(&self.server, &id, &method, &params, envelope, arrival).await.0
-                }
-                Ok(Claim::Handshake(_)) if method == Method::Initialize => self.open(&id, &params),
-                Ok(Claim::Handshake(_) | Claim::Stateless(None)) => {
-                    handshake::serve(&self.server, self.session(), &id, &method, &params, arrival).await
-                }
-                Err(error) => failed(&id, &error),
-            }),
-            Message::Notification { method: Method::Initialized, .. } => {
-                self.lifecycle().initialized();
-                if let Some(listener) = &self.listener {
-                    listener.rouse();
-                }
-                None
-            }
-            Message::Notification { method, params } if self.server.hears(&method) => {
-                match claim {
-                    Ok(Claim::Stateless(envelope)) => {
-                        stateless::hear(&self.server, &method, &params, envelope, arrival).await;
-                    }
-                    Ok(Claim::Handshake(_)) => {
-                        handshake::hear(&self.server, self.session(), &method, &params, arrival).await;
-                    }
-                    Err(_) => {}
-                }
-                None
-            }
-            Message::Notification { .. } | Message::Response { .. } => None,
-        }
-    }
-
-    fn session(&self) -> &Session {
-        self.opened.get().unwrap_or(&self.unopened)
-    }
-
-    fn open(&self, id: &Id, params: &Params) -> Vec<u8> {
-        let mut lifecycle = self.lifecycle();
-        match handshake::initialize(&self.server, &mut lifecycle, id, params, self.listener.clone()) {
-            Ok((frame, session)) => {
-                self.opened.get_or_init(|| session);
-                frame
-            }
-            Err(error) => failed(id, &error),
-        }
-    }
-}
-
-fn failed(id: &Id, error: &RpcError) -> Vec<u8> {
-    let mut frame = Vec::new();
-    write_error(&mut frame, Some(id), error);
-    frame
 }

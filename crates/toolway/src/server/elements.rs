@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::layer::Stages;
 use super::prompt::PromptEntry;
 use super::resource::ResourceEntry;
 use super::state::States;
@@ -89,6 +90,20 @@ impl Elements {
         self.tools.iter_mut().for_each(|tool| tool.bind(states));
         self.resources.iter_mut().for_each(|resource| resource.bind(states));
         self.prompts.iter_mut().for_each(|prompt| prompt.bind(states));
+    }
+
+    /// Puts layers around all of them.
+    pub(super) fn put_inside(&mut self, layers: &Stages) {
+        self.tools.iter_mut().for_each(|tool| tool.layers.put_inside(layers));
+        self.resources.iter_mut().for_each(|resource| resource.layers.put_inside(layers));
+        self.prompts.iter_mut().for_each(|prompt| prompt.layers.put_inside(layers));
+    }
+
+    /// Whether there is a layer around any of them.
+    pub(super) fn have_layers(&self) -> bool {
+        self.tools.iter().any(|tool| !tool.layers.is_empty())
+            || self.resources.iter().any(|resource| !resource.layers.is_empty())
+            || self.prompts.iter().any(|prompt| !prompt.layers.is_empty())
     }
 
     /// Puts a prefix before the names of tools and prompts. URIs stay: they are addresses already.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use toolway_protocol::jsonrpc::write_error;
 
 use super::Server;
-use super::duplex::Conversation;
+use super::conversation::Conversation;
 use super::extract::Principal;
 use super::scope::Arrival;
 use crate::extensions::Extensions;

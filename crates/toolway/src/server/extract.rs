@@ -93,7 +93,8 @@ impl<T: Send + Sync + 'static> Parameter for Extension<T> {
 /// Who the caller is, as a parameter of a handler: whom [`on_connect`](super::ServerBuilder::on_connect) has
 /// [admitted](super::Admit::as_principal). It is nothing that a caller can send.
 ///
-/// A call of nobody in particular fails; where that may happen, ask [`Ctx::principal`](super::Ctx::principal) instead.
+/// A call of nobody in particular fails; where that may happen, ask [`Ctx::principal`](super::Ctx::principal) instead. An
+/// `Option<Principal>` is no parameter: Rust cannot rule out that such a type is read from JSON one day, as arguments are.
 ///
 /// ```
 /// use toolway::prelude::*;

@@ -5,12 +5,12 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
 
 use toolway_protocol::RpcError;
-use toolway_protocol::types::CallToolResult;
+use toolway_protocol::capability::ClientCapabilities;
 
-use crate::error::Chain;
+use super::ask::{AskError, OnceError};
+use super::deferred::Later;
 
 /// Any error, boxed.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -63,13 +63,33 @@ pub(super) enum Face {
     Rpc(RpcError),
     /// There is no such resource.
     NotFound,
+    /// The client cannot be asked what the handler has to know.
+    Lacks(Box<ClientCapabilities>, String),
+    /// None yet: the answer comes later.
+    Later(Later),
 }
 
 impl Face {
+    /// What is not for the peer.
+    pub(super) fn hidden(self) -> BoxError {
+        match self {
+            Self::Hidden(cause) => cause,
+            other => Carried(other).into(),
+        }
+    }
+
     /// An error that comes in a box: one of ours shows its own face again, an [`RpcError`] is meant as it is.
-    fn unbox(error: BoxError) -> Self {
+    pub(super) fn unbox(error: BoxError) -> Self {
         let error = match error.downcast::<Carried>() {
             Ok(carried) => return carried.0,
+            Err(error) => error,
+        };
+        let error = match error.downcast::<AskError>() {
+            Ok(error) => return error.face(),
+            Err(error) => error,
+        };
+        let error = match error.downcast::<OnceError>() {
+            Ok(error) => return Self::unbox(error.into_inner()),
             Err(error) => error,
         };
         match error.downcast::<RpcError>() {
@@ -86,10 +106,11 @@ struct Carried(Face);
 impl fmt::Display for Carried {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Face::Visible(text) => f.write_str(text),
+            Face::Visible(text) | Face::Lacks(_, text) => f.write_str(text),
             Face::Hidden(error) => error.fmt(f),
             Face::Rpc(error) => error.fmt(f),
             Face::NotFound => f.write_str("no such resource"),
+            Face::Later(later) => later.fmt(f),
         }
     }
 }
@@ -226,6 +247,11 @@ pub(super) enum Trouble {
     Rpc(RpcError),
     /// There is no resource of this URI; the code is another one in each era.
     NoSuchResource(String),
+    /// The client cannot be asked what the handler has to know: what it would have to be able to, and a text for people. What
+    /// becomes of that is another thing in each era.
+    Lacks(Box<ClientCapabilities>, String),
+    /// The handler has asked something that has no answer yet; nothing else counts.
+    Asked,
 }
 
 impl From<RpcError> for Trouble {
@@ -237,13 +263,15 @@ impl From<RpcError> for Trouble {
 /// What failed, for the log and for the peer: "the tool `add`".
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'s> {
+    /// The method that was asked for.
+    pub(super) method: &'s str,
     pub(super) kind: &'static str,
     pub(super) name: &'s str,
 }
 
 impl Subject<'_> {
     /// With a name of bounded length: a URI may be as long as a message.
-    fn cut(self) -> Self {
+    pub(super) fn cut(self) -> Self {
         let end = self.name.char_indices().nth(MAX_NAME).map_or(self.name.len(), |(end, _)| end);
         Self { name: &self.name[..end], ..self }
     }
@@ -259,41 +287,11 @@ impl fmt::Display for Subject<'_> {
 }
 
 impl ErrorPolicy {
-    /// What the caller of a tool gets.
-    pub(super) fn tool(self, subject: Subject<'_>, face: Face) -> Result<CallToolResult, Trouble> {
-        match face {
-            Face::Visible(text) => Ok(CallToolResult::error(text)),
-            Face::NotFound => Ok(CallToolResult::error("no such resource")),
-            Face::Rpc(error) => Err(error.into()),
-            Face::Hidden(cause) => {
-                let text = self.say(subject, &*cause);
-                match self {
-                    Self::Rpc => Err(RpcError::internal(text).into()),
-                    Self::Hidden | Self::Verbose => Ok(CallToolResult::error(text)),
-                }
-            }
-        }
-    }
-
-    /// What the caller of anything else gets.
-    pub(super) fn rpc(self, subject: Subject<'_>, face: Face) -> Trouble {
-        match face {
-            Face::Visible(text) => RpcError::internal(text).into(),
-            Face::Rpc(error) => error.into(),
-            // The protocol's code is for the resource that was asked for; this one somebody else wanted on the way.
-            Face::NotFound => RpcError::internal("no such resource").into(),
-            Face::Hidden(cause) => RpcError::internal(self.say(subject, &*cause)).into(),
-        }
-    }
-
-    /// The cause goes to the log under a reference, the reference goes to the peer.
-    fn say(self, subject: Subject<'_>, cause: &(dyn StdError + 'static)) -> String {
-        let reference = format!("{:016x}", RandomState::new().hash_one(subject.name));
-        let Subject { kind, name } = subject.cut();
-        tracing::error!(kind, name, reference, error = %Chain(cause), "a handler failed");
+    /// What the peer reads of an error that was not meant for it.
+    pub(super) fn say(self, subject: Subject<'_>, cause: &str, reference: &str) -> String {
         let subject = subject.cut();
         match self {
-            Self::Verbose => format!("{subject} failed: {}", Chain(cause)),
+            Self::Verbose => format!("{subject} failed: {cause}"),
             Self::Hidden | Self::Rpc => {
                 format!("{subject} failed; its operator finds the cause under reference {reference}")
             }

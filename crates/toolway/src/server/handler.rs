@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::arguments::Arguments;
 use super::failure::{BoxError, ToolError};
+use super::layer::Stages;
 use super::parameter::Parameter;
 use super::scope::Scope;
 use super::state::States;
@@ -23,11 +24,13 @@ pub(super) struct Erased<In, Out> {
     handler: Arc<dyn Function<In, Out>>,
     /// The values of the server it was made for, if that one was merged into another.
     states: Option<Arc<States>>,
+    /// Those of that server.
+    pub(super) layers: Stages,
 }
 
 impl<In, Out> Erased<In, Out> {
     pub(super) fn new(handler: impl Function<In, Out> + 'static) -> Self {
-        Self { handler: Arc::new(handler), states: None }
+        Self { handler: Arc::new(handler), states: None, layers: Stages::default() }
     }
 
     pub(super) fn call(&self, sent: In, scope: Scope) -> Running<Result<Out, BoxError>> {
@@ -47,7 +50,7 @@ impl<In, Out> Erased<In, Out> {
 
 impl<In, Out> Clone for Erased<In, Out> {
     fn clone(&self) -> Self {
-        Self { handler: self.handler.clone(), states: self.states.clone() }
+        Self { handler: self.handler.clone(), states: self.states.clone(), layers: self.layers.clone() }
     }
 }
 
@@ -55,6 +58,23 @@ impl<In, Out> fmt::Debug for Erased<In, Out> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a handler")
     }
+}
+
+/// A hook: a handler that gets what `put` puts into its scope, and returns nothing.
+pub(super) fn hook<In: 'static, P: 'static, H: Handler<P, Output = ()>>(
+    handler: H,
+    put: fn(Scope, In) -> Scope,
+) -> Erased<In, ()> {
+    let adapt = move |handler: &H, told, scope| -> Running<Result<(), BoxError>> {
+        match handler.run(&Arguments::new(None, None), put(scope, told)) {
+            Ok(running) => Box::pin(async move {
+                running.await;
+                Ok(())
+            }),
+            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
+        }
+    };
+    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
 }
 
 /// What [`Erased`] keeps of a handler.

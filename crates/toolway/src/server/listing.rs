@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toolway_protocol::request::Page;
 use toolway_protocol::types::{Listing, Resource};
-use toolway_protocol::{Reply, RpcError};
+use toolway_protocol::{Method, Reply, RpcError};
 
 use super::Server;
 use super::arguments::Arguments;
@@ -17,7 +17,8 @@ use crate::panic::catch;
 
 /// Where a handler that lists resources is to go on, as its parameter: nothing for the first page, then what it said
 /// itself was next. Peers get it signed: they cannot make one up or change it, but they can read it, and every caller may use
-/// it. Put nothing secret into it, and check again what the caller may see.
+/// it. Put nothing secret into it, also not the name of a resource that some callers may not see, and check again what the
+/// caller may see.
 ///
 /// See [`ServerBuilder::list_resources`](super::ServerBuilder::list_resources) for an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -129,6 +130,15 @@ impl Server {
                     .ok_or_else(|| RpcError::invalid_params("`params.cursor` is of another server"))?
             }
         };
+        let allowed = scope.round.arrival.allowed.clone();
+        if let (Place::Registered(at), Some(allowed)) = (&place, &allowed) {
+            let (seen, has_more) = snapshot.resource_pages.seen(*at, |resource| allowed.resource(resource));
+            let next = has_more.then(|| self.inner.cursors.sign(LIST, &(at + 1).to_string()));
+            if next.is_some() || self.inner.listers.is_empty() {
+                return Ok(Reply::Resources(Arc::new(Listing::new(seen, next))));
+            }
+            return self.list_with(0, Cursor(None), seen, scope).await;
+        }
         match place {
             Place::Registered(at)
                 if self.inner.listers.is_empty() || !snapshot.resource_pages.is_last(at) =>
@@ -154,9 +164,15 @@ impl Server {
         let Some(lister) = self.inner.listers.get(which) else {
             return Ok(Reply::Resources(Arc::new(Listing::new(resources, None))));
         };
+        let allowed = scope.round.arrival.allowed.clone();
+        let round = scope.round();
         let face = match catch(|| lister.call(cursor, scope)).await {
             Ok(Ok(page)) => {
-                resources.extend(page.resources);
+                let snapshot = self.inner.registry.load();
+                let is_seen = |resource: &Resource| {
+                    allowed.as_ref().is_none_or(|allowed| allowed.listed(&snapshot, &resource.uri))
+                };
+                resources.extend(page.resources.into_iter().filter(is_seen));
                 let next = match page.next {
                     Some(next) => Some(format!("{which}:{next}")),
                     None => (which + 1 < self.inner.listers.len()).then(|| format!("{}", which + 1)),
@@ -167,7 +183,8 @@ impl Server {
             Ok(Err(error)) => ToolError::hidden(error).0,
             Err(panic) => Face::Hidden(Box::new(panic)),
         };
-        Err(self.inner.errors.rpc(Subject { kind: "list", name: LIST }, face))
+        let subject = Subject { method: Method::ListResources.name(), kind: "list", name: LIST };
+        Err(self.failed(&round, subject, face).await)
     }
 }
 

@@ -1,14 +1,15 @@
 //! How does a handler talk to the log of its client?
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::types::{LogLevel, LogMessage};
-use toolway_protocol::{Notification, ProtocolVersion};
+use toolway_protocol::{Method, Notification};
 
-use crate::outbound::Outbound;
+use super::scope::Round;
 
 /// Which log messages a peer wants.
 #[derive(Debug, Clone)]
@@ -74,23 +75,15 @@ impl Level {
 ///     rows.len()
 /// }
 /// ```
-#[derive(Debug)]
 pub struct Log<'c> {
-    threshold: &'c Threshold,
-    outbound: &'c Outbound,
-    version: ProtocolVersion,
+    round: &'c Round,
     ended: &'c CancellationToken,
     logger: Option<&'c str>,
 }
 
 impl<'c> Log<'c> {
-    pub(super) fn new(
-        threshold: &'c Threshold,
-        outbound: &'c Outbound,
-        version: ProtocolVersion,
-        ended: &'c CancellationToken,
-    ) -> Self {
-        Self { threshold, outbound, version, ended, logger: None }
+    pub(super) fn new(round: &'c Round, ended: &'c CancellationToken) -> Self {
+        Self { round, ended, logger: None }
     }
 
     /// Says which part of the server speaks.
@@ -102,10 +95,16 @@ impl<'c> Log<'c> {
     /// Whether a message of this level would be sent, for those that are expensive to make.
     pub fn is_wanted(&self, level: LogLevel) -> bool {
         // Nothing is said about a call that has ended.
-        self.outbound.is_open() && self.threshold.lets(level) && !self.ended.is_cancelled()
+        let Round { facts, arrival, server, .. } = self.round;
+        arrival.outbound.is_open()
+            && facts.threshold.lets(level)
+            && !self.ended.is_cancelled()
+            // A server that has not said that it logs must not.
+            && server.offers(&Method::SetLogLevel)
     }
 
-    /// Sends a message. `fields` is an object, or `null` for none; anything else goes under `data`.
+    /// Sends a message. `fields` is an object, or `null` for none; anything else goes under `data`. A message that was sent
+    /// when the function ran before, up to a question, is not sent again.
     pub async fn write(&self, level: LogLevel, message: &str, fields: Value) {
         if !self.is_wanted(level) {
             return;
@@ -124,7 +123,16 @@ impl<'c> Log<'c> {
         }
         let mut news = LogMessage::new(level, Value::Object(data));
         news.logger = self.logger.map(String::from);
-        self.outbound.tell(self.version, &Notification::LogMessage(news)).await;
+        if self.round.is_new(&(level.as_str(), self.logger, &news.data)) {
+            let Round { facts, arrival, .. } = self.round;
+            arrival.outbound.tell(facts.peer.version, &Notification::LogMessage(news)).await;
+        }
+    }
+}
+
+impl fmt::Debug for Log<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log").field("logger", &self.logger).finish_non_exhaustive()
     }
 }
 

@@ -6,12 +6,12 @@ use serde::Serialize;
 use serde_json::Value;
 use toolway_protocol::{Method, RawJson, Reply, RpcError};
 
-use super::Server;
 use super::arguments::Arguments;
 use super::failure::{BoxError, Face, Subject, ToolError, Trouble};
 use super::handler::{Adapted, Erased, Handler, Running};
 use super::respond::Json;
 use super::scope::Scope;
+use super::{Server, deferred};
 use crate::panic::catch;
 
 /// What a method outside the protocol may return: it becomes the result as it is.
@@ -118,12 +118,15 @@ impl Server {
             return Err(RpcError::method_not_found(method.name()).into());
         };
         let arguments = Arguments::new(params.map(without_meta), None);
-        let face = match catch(|| handler.call(arguments, scope)).await {
+        let round = scope.round();
+        let outcome = catch(|| handler.call(arguments, scope)).await;
+        let face = match deferred::reply(outcome).await {
             Ok(Ok(result)) => return Ok(Reply::Custom(result)),
-            Ok(Err(error)) => ToolError::hidden(error).0,
+            Ok(Err(error)) => error.0,
             Err(panic) => Face::Hidden(Box::new(panic)),
         };
-        Err(self.inner.errors.rpc(Subject { kind: "method", name: method.name() }, face))
+        let subject = Subject { method: method.name(), kind: "method", name: method.name() };
+        Err(self.failed(&round, subject, face).await)
     }
 
     /// Whether there is a handler for a notification of the application's own.
@@ -135,13 +138,15 @@ impl Server {
     pub(super) async fn hear(&self, method: &Method, params: Option<&RawJson>, scope: Scope) {
         let Some(handler) = self.inner.notifications.get(method.name()) else { return };
         let arguments = Arguments::new(params.map(without_meta), None);
+        let round = scope.round();
         let face = match catch(|| handler.call(arguments, scope)).await {
             Ok(Ok(_)) => return,
             Ok(Err(error)) => ToolError::hidden(error).0,
             Err(panic) => Face::Hidden(Box::new(panic)),
         };
-        // For the log only.
-        let _ = self.inner.errors.rpc(Subject { kind: "notification", name: method.name() }, face);
+        // For the log and the hook only.
+        let subject = Subject { method: method.name(), kind: "notification", name: method.name() };
+        let _ = self.failed(&round, subject, face).await;
     }
 }
 

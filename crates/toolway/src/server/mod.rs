@@ -13,9 +13,15 @@
 //! | know what a handler may take | [`Parameter`]: [`Ctx`], [`State`], [`Extension`], [`Headers`], and whatever can be deserialized |
 //! | know what it may return | [`IntoToolResult`], [`IntoResource`], [`IntoPrompt`], [`IntoCompletion`], [`IntoResourcePage`], [`IntoReply`] |
 //! | fail | [`ToolError`], [`ResourceError`], [`PromptError`]; [`ErrorPolicy`] says what peers learn of the rest |
+//! | answer after it has returned | [`Deferred`], [`Responder`] |
 //! | speak while it runs | [`Ctx::progress`], [`Ctx::log`] |
-//! | decide who may come in | [`ServerBuilder::on_connect`]: [`Connecting`], [`Admit`], [`Refuse`]; [`Principal`] is who it was |
+//! | ask the user | [`Form`]; [`FormField`] says what may be filled in, [`FormChoice`] what chosen from |
+//! | remember something of its caller | [`Ctx::memory`], [`Ctx::memory_update`] |
+//! | decide who may come in | [`ServerBuilder::on_connect`]: [`Connecting`], [`Admit`], [`Refuse`]; [`Principal`] is who it was; [`Admit::only_tools`] and its kin say what it sees |
+//! | hear when somebody has gone | [`ServerBuilder::on_disconnect`], [`ServerBuilder::on_terminate`] |
 //! | change what the server has | [`Server::add_tool`] and its kin, [`Server::resource_updated`] |
+//! | stand around calls | [`ServerBuilder::layer`]: [`Service`], [`layer_fn`], [`tower`](fn@tower) |
+//! | see what happens | [`ServerBuilder::on_error`], [`ServerBuilder::on_request_end`], and `tracing` |
 //! | let answers be kept | [`Cacheable`], [`Ctx::cache`] |
 //!
 //! Names that only what the macros write needs ([`Offer`], [`Marked`], [`Element`]) are public because that code stands in
@@ -25,22 +31,32 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `builder.rs`, `elements.rs`, `discover.rs`, `build.rs` | What does the author give to the server? |
+//! | `builder.rs`, `bounds.rs`, `merge.rs`, `elements.rs`, `discover.rs`, `build.rs` | What does the author give to the server? |
 //! | `registry.rs`, `cursor.rs`, `listing.rs` | What is there, and how is it listed? |
 //! | `live.rs`, `changes.rs`, `bridge.rs` | What may change while it runs, and who hears of it? |
-//! | `connecting.rs`, `admit.rs` | Who may come in, and as whom? |
+//! | `connecting.rs`, `admit.rs`, `verdicts.rs` | Who may come in, and as whom? |
+//! | `allowed.rs` | What may a caller see? |
+//! | `ending.rs` | What is done when somebody has gone? |
+//! | `served.rs` | How much of the protocol is served? |
 //! | `call.rs`, `rounds.rs` | What is a call, and how often does its handler run? |
+//! | `layer/` | What stands between a call and its handler? |
+//! | `watch.rs`, `trace.rs`, `stats.rs`, `otel.rs`, `without_otel.rs` | What is seen of a call from outside? |
 //! | `router.rs` | Which part of the server answers a request? |
 //! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
 //! | `handler.rs`, `parameter.rs`, `arguments.rs`, `placed.rs`, `texts.rs` | How does what was sent become the parameters of a function? |
-//! | `respond/`, `failure.rs` | How does what it returns become a result? |
-//! | `scope.rs`, `context.rs`, `log.rs`, `extract.rs`, `state.rs`, `cache.rs` | What may it ask for and say meanwhile? |
+//! | `respond/`, `deferred.rs`, `failure.rs` | How does what it returns become a result, now or later? |
+//! | `report.rs` | Who hears of an error that nobody expected? |
+//! | `scope.rs`, `context.rs`, `log.rs`, `memory.rs`, `extract.rs`, `state.rs`, `cache.rs` | What may it ask for and say meanwhile? |
+//! | `ask/`, `form/` | What can the client and its user be asked? |
 //! | `handshake/`, `stateless/` | What does each era add? |
-//! | `duplex.rs`, `batch.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
+//! | `duplex.rs`, `conversation.rs`, `output.rs`, `batch.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
 
 mod admit;
+mod allowed;
 pub(crate) mod arguments;
+pub(crate) mod ask;
 mod batch;
+mod bounds;
 mod bridge;
 mod build;
 mod builder;
@@ -50,78 +66,112 @@ mod changes;
 mod completion;
 mod connecting;
 mod context;
+mod conversation;
 mod cursor;
+mod deferred;
 mod discover;
 mod duplex;
 mod elements;
 mod embed;
+mod ending;
 mod extract;
 mod failure;
+pub(crate) mod form;
 pub(crate) mod generated;
 mod handler;
 mod handshake;
 #[cfg(feature = "http")]
 pub mod http;
+mod layer;
 mod listing;
 mod live;
 mod log;
+mod memory;
+mod merge;
 mod method;
+#[cfg(feature = "otel")]
+mod otel;
+#[cfg(not(feature = "otel"))]
+#[path = "without_otel.rs"]
+mod otel;
+mod output;
 mod parameter;
 mod placed;
 mod prompt;
 mod registry;
+mod report;
 mod resource;
 pub(crate) mod respond;
 mod rounds;
 mod router;
 mod scope;
+mod served;
 mod state;
 mod stateless;
+mod stats;
 #[cfg(feature = "stdio")]
 mod stdio;
 pub(crate) mod texts;
 mod tool;
+mod trace;
+mod verdicts;
+mod watch;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::era::stateless::Stamp;
 use toolway_protocol::json::Limits;
 use toolway_protocol::types::Implementation;
+use toolway_protocol::{Era, ProtocolVersion};
 
 pub use crate::schema::Generator;
 pub use admit::{Admit, IntoAdmission, Refuse};
 pub use arguments::Arguments;
+pub use ask::{Ask, AskError, AskErrorKind, IntoSample, OnceError, Question, Questions, UserAnswer};
 pub use builder::ServerBuilder;
 pub use cache::Cacheable;
+pub use call::Call;
 pub use completion::{Complete, Completer, Completers, Completing, IntoCompletion};
 pub use connecting::Connecting;
 pub use context::{Amount, Ctx};
+pub use deferred::{Deferred, Responder};
 pub use discover::{Element, Marked};
 pub use elements::{Elements, Provide};
+pub use ending::{Disconnected, Terminated, Termination};
 pub use extract::{Extension, Headers, Principal};
 pub use failure::{BoxError, ErrorPolicy, PromptError, ResourceError, ToolError};
+pub use form::{Form, FormChoice, FormField};
 pub use handler::{Handler, Running};
+pub use layer::{
+    Answer, CallError, FnLayer, FnService, Kind, Next, Service, Tower, TowerService, layer_fn, tower,
+};
 pub use listing::{Cursor, IntoResourcePage, ResourcePage};
 pub use log::Log;
+pub use memory::{Memory, MemoryError};
 pub use method::IntoReply;
 pub use parameter::{Missing, Parameter};
 pub use prompt::{Filled, PromptEntry, PromptFuture, PromptHandler};
+pub use report::{ErrorReport, ErrorScope};
 pub use resource::{ReadFuture, Reading, ResourceDefinition, ResourceEntry, ResourceHandler};
 pub use respond::{
     About, Audio, Embedded, File, Image, IntoBlocks, IntoContent, IntoPrompt, IntoResource, IntoToolResult,
     Json, Message, Prompt, Reader, Text, assistant, respond, user,
 };
 pub use scope::Scope;
+pub use served::ProtocolPin;
 pub use state::{State, States};
+pub use stats::RequestStats;
 pub use tool::{CallFuture, Offer, Run, ToolEntry, ToolHandler};
 pub use toolway_protocol::uri_template::Values;
 #[cfg(feature = "testing")]
 pub(crate) use {
     admit::Admitted,
-    duplex::Conversation,
-    log::Threshold,
+    conversation::Conversation,
+    memory::Place,
     scope::{Arrival, Facts},
 };
 
@@ -129,9 +179,17 @@ use admit::Admission;
 use cache::CachePolicy;
 use changes::Changes;
 use cursor::CursorKey;
+use ending::{Endings, HookTasks};
+use layer::Stages;
 use listing::Lister;
+use memory::Memories;
 use method::CustomMethod;
+use otel::Instruments;
 use registry::Registry;
+use report::Reporter;
+use stateless::seal::SealKeys;
+use stats::Counter;
+use verdicts::Verdicts;
 
 use crate::store::Store;
 
@@ -165,12 +223,36 @@ struct Inner {
     methods: HashMap<String, CustomMethod>,
     notifications: HashMap<String, CustomMethod>,
     admission: Option<Admission>,
+    verdicts: Verdicts,
+    /// The only era that is served, if there is only one.
+    era: Option<Era>,
+    /// What `initialize` is answered with, whatever it asks for.
+    pinned: Option<ProtocolVersion>,
+    layers: Stages,
+    methods_have_layers: bool,
+    reporter: Option<Reporter>,
+    counter: Option<Counter>,
+    instruments: Instruments,
     errors: ErrorPolicy,
     cache: CachePolicy,
     cursors: CursorKey,
+    seal: SealKeys,
     changes: Changes,
-    #[allow(dead_code, reason = "only HTTP asks")]
     store: Arc<dyn Store>,
+    /// Whether other servers may have the same store.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    is_shared: bool,
+    /// How long a question may stay without an answer.
+    question_timeout: Duration,
+    /// How long a handler may run.
+    deadline: Option<Duration>,
+    /// Room for requests that run, at all doors together.
+    places: Semaphore,
+    /// How many of them may be of one connection.
+    places_of_one: usize,
+    memories: Memories,
+    endings: Endings,
+    hook_tasks: HookTasks,
     strict: bool,
     stamp: Stamp,
     limits: Limits,

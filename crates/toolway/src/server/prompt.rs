@@ -7,19 +7,20 @@ use std::sync::Arc;
 use toolway_protocol::types::{GetPromptResult, Icon, Prompt};
 use toolway_protocol::uri_template::Values;
 
-use super::Server;
 use super::arguments::Arguments;
 use super::completion::{Completer, Completers};
 use super::failure::{Face, PromptError, Subject, Trouble};
 use super::handler::{Handler, Running};
+use super::layer::Stages;
 use super::parameter::{Missing, Parameter};
 use super::respond::{IntoPrompt, check_roles};
 use super::scope::Scope;
 use super::state::States;
 use super::tool::{Offer, wrong_name};
+use super::{Server, deferred};
 use crate::panic::catch;
 use crate::schema::{MOST_PROBLEMS, closest, cut};
-use toolway_protocol::RpcError;
+use toolway_protocol::{Method, RpcError};
 
 /// A prompt that is being filled in.
 pub type PromptFuture = Running<Result<GetPromptResult, PromptError>>;
@@ -97,6 +98,7 @@ pub struct PromptEntry {
     handler: Arc<dyn PromptHandler>,
     completers: Completers,
     states: Option<Arc<States>>,
+    pub(super) layers: Stages,
 }
 
 impl PromptEntry {
@@ -107,6 +109,7 @@ impl PromptEntry {
             completers: handler.completers(),
             handler: Arc::new(handler),
             states: None,
+            layers: Stages::default(),
         }
     }
 
@@ -201,8 +204,10 @@ impl PromptEntry {
         // Before anything is made of them: there may be a hundred thousand.
         self.check_names(&arguments)?;
         let arguments: Values = arguments.into_iter().collect();
+        let round = scope.round();
         let scope = scope.with_states(self.states.as_ref()).filled_with(arguments.clone());
-        let face = match catch(|| self.handler.get(arguments, scope)).await {
+        let outcome = catch(|| self.handler.get(arguments, scope)).await;
+        let face = match deferred::prompt(outcome).await {
             Ok(Ok(result)) => match check_roles(&result) {
                 Ok(()) => return Ok(result),
                 Err(error) => error.0,
@@ -210,7 +215,9 @@ impl PromptEntry {
             Ok(Err(error)) => error.0,
             Err(panic) => Face::Hidden(Box::new(panic)),
         };
-        Err(server.inner.errors.rpc(Subject { kind: "prompt", name: &self.definition.name }, face))
+        let method = Method::GetPrompt;
+        let subject = Subject { method: method.name(), kind: "prompt", name: &self.definition.name };
+        Err(server.failed(&round, subject, face).await)
     }
 
     /// Every argument that must be there is, and no other one.

@@ -2,6 +2,7 @@
 //! already written. A change makes the next snapshot; whoever looks at the old one is not disturbed.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
@@ -23,6 +24,8 @@ pub(super) struct Registry {
     current: ArcSwap<Snapshot>,
     /// Held while the next snapshot is made, so that no change is lost.
     changing: Mutex<()>,
+    /// Whether anything has a layer: asked with every call, and mostly no.
+    has_layers: AtomicBool,
     layout: Layout,
 }
 
@@ -36,12 +39,26 @@ pub(super) struct Layout {
     /// There is a handler that lists resources, or one that reads them.
     pub(super) has_resource_handlers: bool,
     pub(super) has_read_handler: bool,
+    /// What the author wants to be left out, whatever there is.
+    pub(super) without: Without,
+}
+
+/// Capabilities that an author leaves out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Without {
+    pub(super) logging: bool,
+    pub(super) subscriptions: bool,
 }
 
 impl Registry {
     pub(super) fn new(elements: Elements, layout: Layout, states: &States) -> Result<Self, Vec<String>> {
         let first = Snapshot::new(elements, &layout, states)?;
-        Ok(Self { current: ArcSwap::from_pointee(first), changing: Mutex::new(()), layout })
+        let has_layers = AtomicBool::new(first.elements.have_layers());
+        Ok(Self { current: ArcSwap::from_pointee(first), changing: Mutex::new(()), has_layers, layout })
+    }
+
+    pub(super) fn has_layers(&self) -> bool {
+        self.has_layers.load(Ordering::Acquire)
     }
 
     pub(super) fn load(&self) -> Guard<Arc<Snapshot>> {
@@ -65,7 +82,10 @@ impl Registry {
         let outcome = edit(&mut elements);
         // What the server could do once it still can: clients have been told so, and a list may well be empty.
         let layout = Layout { declared: current.capabilities.clone(), ..self.layout.clone() };
-        self.current.store(Arc::new(Snapshot::new(elements, &layout, states)?));
+        let next = Snapshot::new(elements, &layout, states)?;
+        // Before the snapshot, so that nobody finds a tool there and passes its layers by.
+        self.has_layers.fetch_or(next.elements.have_layers(), Ordering::Release);
+        self.current.store(Arc::new(next));
         Ok(outcome)
     }
 }
@@ -158,6 +178,11 @@ impl Snapshot {
         self.elements.prompts.iter().map(|prompt| prompt.definition().name.as_str())
     }
 
+    /// Who answers for a URI.
+    pub(super) fn owner(&self, uri: &str) -> Option<&ResourceEntry> {
+        self.find(uri).map(|(entry, _)| entry)
+    }
+
     /// Who answers for a URI, and what the variables of its template are in it.
     pub(super) fn find(&self, uri: &str) -> Option<(&ResourceEntry, Values)> {
         if let Some(place) = self.resources.get(uri) {
@@ -245,6 +270,12 @@ fn capabilities(elements: &Elements, layout: &Layout) -> ServerCapabilities {
         capabilities.completions.get_or_insert_default();
     }
     capabilities.logging.get_or_insert_default();
+    if layout.without.logging {
+        capabilities.logging = None;
+    }
+    if let Some(settings) = capabilities.resources.as_mut().filter(|_| layout.without.subscriptions) {
+        settings.remove("subscribe");
+    }
     capabilities
 }
 
@@ -287,5 +318,41 @@ impl<T: Encode> Pages<T> {
 
     pub(super) fn is_last(&self, place: usize) -> bool {
         place + 1 >= self.pages.len()
+    }
+
+    /// The place behind a cursor; one that is no number is the end.
+    pub(super) fn place(
+        &self,
+        cursor: Option<&str>,
+        cursors: &CursorKey,
+    ) -> Result<usize, toolway_protocol::RpcError> {
+        let Some(cursor) = cursor else { return Ok(0) };
+        Ok(cursors.verify(self.list, cursor)?.parse().unwrap_or(usize::MAX))
+    }
+}
+
+impl<T: Encode + Clone> Pages<T> {
+    /// The page at a place of what somebody sees who does not see everything, and whether more follows. Places are those
+    /// of the shorter list: a cursor says nothing about what is hidden, and one of somebody else leads to no more.
+    pub(super) fn seen(&self, place: usize, is_seen: impl Fn(&T) -> bool) -> (Vec<T>, bool) {
+        // A list that is one page stays one.
+        let size = if self.pages.len() > 1 { self.pages[0].items().len() } else { usize::MAX };
+        let all = self.pages.iter().flat_map(|page| page.items());
+        let mut seen = all.filter(|item| is_seen(item)).skip(place.saturating_mul(size));
+        let page = seen.by_ref().take(size).cloned().collect();
+        (page, seen.next().is_some())
+    }
+
+    /// The page behind a cursor, for somebody who does not see everything.
+    pub(super) fn seen_page(
+        &self,
+        cursor: Option<&str>,
+        cursors: &CursorKey,
+        is_seen: impl Fn(&T) -> bool,
+    ) -> Result<Arc<Listing<T>>, toolway_protocol::RpcError> {
+        let place = self.place(cursor, cursors)?;
+        let (items, has_more) = self.seen(place, is_seen);
+        let next = has_more.then(|| cursors.sign(self.list, &(place + 1).to_string()));
+        Ok(Arc::new(Listing::new(items, next)))
     }
 }

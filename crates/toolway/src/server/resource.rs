@@ -15,6 +15,7 @@ use super::arguments::Arguments;
 use super::completion::{Completer, Completers};
 use super::failure::{BoxError, Face, ResourceError};
 use super::handler::{Adapted, Erased, Handler, Running};
+use super::layer::Stages;
 use super::parameter::{Missing, Parameter};
 use super::respond::{About, IntoResource};
 use super::scope::Scope;
@@ -181,6 +182,7 @@ pub struct ResourceEntry {
     completers: Completers,
     states: Option<Arc<States>>,
     template: Option<Arc<UriTemplate>>,
+    pub(super) layers: Stages,
     mistakes: Vec<String>,
 }
 
@@ -230,6 +232,7 @@ impl ResourceEntry {
             completers: Completers::default(),
             states: None,
             template,
+            layers: Stages::default(),
             mistakes,
         }
     }

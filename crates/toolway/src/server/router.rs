@@ -1,18 +1,23 @@
 //! Which part of the server answers a request? The one match, the same for every era and every door.
 
+use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::request::{CallTool, GetPrompt, Outcome, ReadResource, Reply, Request};
 use toolway_protocol::types::{
     CacheHints, Complete, CompleteResult, Completion, ReadResourceResult, Reference,
 };
 use toolway_protocol::uri_template::UriTemplate;
-use toolway_protocol::{Method, RpcError};
+use toolway_protocol::{Method, ProtocolVersion, RpcError};
 
 use super::Server;
+use super::allowed::{Allowed, unshared};
 use super::cache::Cacheable;
 use super::call::Answered;
+use super::changes::has;
 use super::completion::Completing;
 use super::failure::{Face, ResourceError, Subject, ToolError, Trouble};
-use super::resource::Reading;
+use super::prompt::PromptEntry;
+use super::registry::Snapshot;
+use super::resource::{Reading, ResourceEntry};
 use super::scope::Scope;
 use crate::panic::catch;
 use crate::schema::closest;
@@ -24,11 +29,10 @@ impl Server {
         let capabilities = &snapshot.capabilities;
         match method {
             Method::ListTools | Method::CallTool => capabilities.tools.is_some(),
-            Method::ListResources
-            | Method::ListResourceTemplates
-            | Method::ReadResource
-            | Method::Subscribe
-            | Method::Unsubscribe => capabilities.resources.is_some(),
+            Method::ListResources | Method::ListResourceTemplates | Method::ReadResource => {
+                capabilities.resources.is_some()
+            }
+            Method::Subscribe | Method::Unsubscribe => has(capabilities.resources.as_ref(), "subscribe"),
             Method::ListPrompts | Method::GetPrompt => capabilities.prompts.is_some(),
             Method::Complete => capabilities.completions.is_some(),
             Method::SetLogLevel => capabilities.logging.is_some(),
@@ -42,21 +46,54 @@ impl Server {
         }
     }
 
+    /// Reads a request that this server answers.
+    pub(super) fn read(
+        &self,
+        version: ProtocolVersion,
+        method: &Method,
+        params: &Params,
+    ) -> Result<Request, RpcError> {
+        let is_known = method.is_known_in(version) || matches!(method, Method::Other(_));
+        let request = if is_known && self.offers(method) { Request::decode(method, params)? } else { None };
+        request.ok_or_else(|| RpcError::method_not_found(method.name()))
+    }
+
     /// Has a request answered by whoever it is for.
     pub(super) async fn route(&self, request: Request, scope: Scope) -> Result<Answered, Trouble> {
         let mut cache = None;
         let cursors = &self.inner.cursors;
+        let allowed = scope.round.arrival.allowed.clone();
+        let allowed = allowed.as_deref();
         let reply = match request {
             Request::CallTool(call) => self.call_tool(call, scope).await?,
             Request::ListTools(page) => {
-                Reply::Tools(self.inner.registry.load().tool_pages.page(page.cursor.as_deref(), cursors)?)
+                let pages = &self.inner.registry.load().tool_pages;
+                let cursor = page.cursor.as_deref();
+                Reply::Tools(match allowed {
+                    None => pages.page(cursor, cursors)?,
+                    Some(allowed) => pages.seen_page(cursor, cursors, |tool| allowed.tool(&tool.name))?,
+                })
             }
             Request::ListPrompts(page) => {
-                Reply::Prompts(self.inner.registry.load().prompt_pages.page(page.cursor.as_deref(), cursors)?)
+                let pages = &self.inner.registry.load().prompt_pages;
+                let cursor = page.cursor.as_deref();
+                Reply::Prompts(match allowed {
+                    None => pages.page(cursor, cursors)?,
+                    Some(allowed) => {
+                        pages.seen_page(cursor, cursors, |prompt| allowed.prompt(&prompt.name))?
+                    }
+                })
             }
-            Request::ListResourceTemplates(page) => Reply::ResourceTemplates(
-                self.inner.registry.load().template_pages.page(page.cursor.as_deref(), cursors)?,
-            ),
+            Request::ListResourceTemplates(page) => {
+                let pages = &self.inner.registry.load().template_pages;
+                let cursor = page.cursor.as_deref();
+                Reply::ResourceTemplates(match allowed {
+                    None => pages.page(cursor, cursors)?,
+                    Some(allowed) => pages.seen_page(cursor, cursors, |template| {
+                        allowed.template(&template.uri_template, &template.name)
+                    })?,
+                })
+            }
             Request::ListResources(page) => {
                 let round = scope.round();
                 let reply = self.list_resources(&page, scope).await?;
@@ -78,38 +115,52 @@ impl Server {
             Request::Other(method, params) => self.call_method(&method, params.as_ref(), scope).await?,
             request => return Err(RpcError::method_not_found(request.method().name()).into()),
         };
-        Ok(Answered { outcome: Outcome::Complete(reply), cache })
+        let hints = cache.as_ref().unwrap_or_else(|| self.inner.cache.of(&reply));
+        let cache = unshared(allowed, &reply, hints).or(cache);
+        Ok(Answered { outcome: Outcome::Complete(reply), cache, past: None })
     }
 
     async fn call_tool(&self, call: CallTool, scope: Scope) -> Result<Reply, Trouble> {
         // A clone of the entry would cost more than a count on the snapshot that holds it.
         let snapshot = self.inner.registry.load_full();
-        match snapshot.tool(&call.name) {
+        let is_seen = |name: &str| scope.allowed().is_none_or(|allowed| allowed.tool(name));
+        match snapshot.tool(&call.name).filter(|_| is_seen(&call.name)) {
             Some(tool) => Ok(Reply::ToolCalled(tool.call(self, call.arguments, scope).await?)),
-            None => Err(unknown("tool", &call.name, snapshot.tool_names()).into()),
+            None => {
+                Err(unknown("tool", &call.name, snapshot.tool_names().filter(|name| is_seen(name))).into())
+            }
         }
     }
 
     async fn get_prompt(&self, get: GetPrompt, scope: Scope) -> Result<Reply, Trouble> {
         let snapshot = self.inner.registry.load_full();
         let arguments = get.arguments.unwrap_or_default();
-        match snapshot.prompt(&get.name) {
-            Some(prompt) => Ok(Reply::PromptFilled(prompt.get(self, arguments, scope).await?)),
-            None => Err(unknown("prompt", &get.name, snapshot.prompt_names()).into()),
+        match seen_prompt(&snapshot, &get.name, scope.allowed()) {
+            Ok(prompt) => Ok(Reply::PromptFilled(prompt.get(self, arguments, scope).await?)),
+            Err(error) => Err(error.into()),
         }
     }
 
     async fn read_resource(&self, uri: String, scope: Scope) -> Result<ReadResourceResult, Trouble> {
+        if let Some(allowed) = scope.allowed()
+            && !allowed.uri(&self.inner.registry.load(), &uri)
+        {
+            return Err(Trouble::NoSuchResource(uri));
+        }
         let name = uri.clone();
+        let round = scope.round();
         let face = match self.read_any(uri, scope).await {
             Ok(result) => return Ok(result),
+            Err(_) if round.asked.is_open() => return Err(Trouble::Asked),
             Err(Face::NotFound) => return Err(Trouble::NoSuchResource(name)),
             Err(face) => face,
         };
-        Err(self.inner.errors.rpc(Subject { kind: "resource", name: &name }, face))
+        let method = Method::ReadResource;
+        let subject = Subject { method: method.name(), kind: "resource", name: &name };
+        Err(self.failed(&round, subject, face).await)
     }
 
-    /// Reads a resource on behalf of a handler.
+    /// Reads a resource on behalf of a handler, which may read what its caller may not.
     pub(super) async fn read_in_process(
         &self,
         uri: String,
@@ -146,13 +197,13 @@ impl Server {
         let snapshot = self.inner.registry.load_full();
         let (completers, known, states): (_, Vec<&str>, _) = match &asked.reference {
             Reference::Prompt(reference) => {
-                let Some(prompt) = snapshot.prompt(&reference.name) else {
-                    return Err(unknown("prompt", &reference.name, snapshot.prompt_names()).into());
-                };
+                let prompt = seen_prompt(&snapshot, &reference.name, scope.allowed())?;
                 (prompt.completers(), prompt.arguments().collect(), prompt.states())
             }
             Reference::Resource(reference) => {
-                let Some(resource) = snapshot.resource_at(&reference.uri) else {
+                let is_seen =
+                    |entry: &&ResourceEntry| scope.allowed().is_none_or(|allowed| allowed.entry(entry));
+                let Some(resource) = snapshot.resource_at(&reference.uri).filter(is_seen) else {
                     let text = format!("no such resource or template: `{}`", reference.uri);
                     return Err(RpcError::invalid_params(text).into());
                 };
@@ -168,13 +219,26 @@ impl Server {
         let Some(completer) = completers.get(name) else { return Ok(Completion::new(Vec::new())) };
         let mut typed = Completing::new(name, asked.argument.value);
         typed.arguments = asked.context.and_then(|context| context.arguments).unwrap_or_default();
-        let face = match catch(|| completer.complete(typed, scope.with_states(states))).await {
+        let round = scope.round();
+        let face = match catch(|| Box::pin(completer.complete(typed, scope.with_states(states)))).await {
             Ok(Ok(completion)) => return Ok(completion),
             Ok(Err(error)) => ToolError::hidden(error).0,
             Err(panic) => Face::Hidden(Box::new(panic)),
         };
-        Err(self.inner.errors.rpc(Subject { kind: "completion of", name }, face))
+        let subject = Subject { method: Method::Complete.name(), kind: "completion of", name };
+        Err(self.failed(&round, subject, face).await)
     }
+}
+
+/// The prompt of this name, if the caller may see it.
+fn seen_prompt<'s>(
+    snapshot: &'s Snapshot,
+    name: &str,
+    allowed: Option<&Allowed>,
+) -> Result<&'s PromptEntry, RpcError> {
+    let is_seen = |name: &str| allowed.is_none_or(|allowed| allowed.prompt(name));
+    let found = snapshot.prompt(name).filter(|_| is_seen(name));
+    found.ok_or_else(|| unknown("prompt", name, snapshot.prompt_names().filter(|name| is_seen(name))))
 }
 
 fn unknown<'n>(kind: &str, name: &str, known: impl Iterator<Item = &'n str>) -> RpcError {

@@ -4,23 +4,32 @@
 //! together are a [`Scope`], from which parameters are made.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use http::HeaderMap;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use toolway_protocol::RawJson;
 use toolway_protocol::types::CacheHints;
 use toolway_protocol::uri_template::Values;
+use toolway_protocol::{ProtocolVersion, RawJson};
 
 use super::Server;
+use super::allowed::Allowed;
+use super::ask::{Asked, Asking};
 use super::completion::Completing;
 use super::connecting::Connecting;
+use super::ending::Over;
 use super::extract::Principal;
 use super::listing::Cursor;
 use super::log::Threshold;
+use super::memory::Place;
+use super::report::ErrorReport;
 use super::resource::Reading;
 use super::state::States;
+use super::stats::RequestStats;
+use super::watch::Noted;
 use crate::extensions::Extensions;
 use crate::outbound::Outbound;
 use crate::peer::Peer;
@@ -37,20 +46,57 @@ pub(crate) struct Arrival {
     pub(crate) extensions: Extensions,
     /// Who the peer is, as far as somebody has asked.
     pub(crate) principal: Option<Principal>,
+    /// What it may see; everything, if nobody has said otherwise.
+    pub(crate) allowed: Option<Arc<Allowed>>,
+    /// Where it comes from, if the door knows.
+    pub(crate) remote: Option<SocketAddr>,
+    /// Where what is remembered of the peer is kept, if that is not the principal's place.
+    pub(crate) memory: Option<Arc<Place>>,
     /// Room for streams of changes; nothing, where there can be none.
     pub(crate) listens: Option<Arc<Semaphore>>,
     /// Trips when the door is about to close, for what would otherwise never end.
     pub(crate) closing: Option<Arc<CancellationToken>>,
 }
 
+impl Arrival {
+    /// What hooks get of it: there is nobody to speak to any more.
+    pub(super) fn for_hooks(&self) -> Self {
+        Self {
+            headers: self.headers.clone(),
+            extensions: self.extensions.clone(),
+            principal: self.principal.clone(),
+            remote: self.remote,
+            memory: self.memory.clone(),
+            ..Self::default()
+        }
+    }
+}
+
 /// What an era knows about a request.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Facts {
     pub(crate) peer: Arc<Peer>,
     /// What progress notifications must carry; without it there are none.
     pub(crate) progress_token: Option<RawJson>,
     /// Which log messages the peer wants.
     pub(crate) threshold: Threshold,
+    /// What became of questions, and how more can be asked.
+    pub(crate) asking: Asking,
+    /// What is of interest to those who watch.
+    pub(crate) noted: Noted,
+}
+
+impl Facts {
+    /// Of somebody who has said nothing, and to whom nothing can be said.
+    pub(crate) fn unknown(version: ProtocolVersion) -> Self {
+        Self {
+            peer: Arc::new(Peer::unknown(version)),
+            progress_token: None,
+            threshold: Threshold::Nothing,
+            asking: Asking::default(),
+            noted: Noted::default(),
+        }
+    }
 }
 
 /// Everything that belongs to one run of a handler.
@@ -74,6 +120,9 @@ enum Subject {
     Listing(Cursor),
     /// Boxed, because it is large and rare.
     Connecting(Box<Connecting>),
+    Over(Box<Over>),
+    Report(Box<ErrorReport>),
+    Stats(Box<RequestStats>),
 }
 
 /// What all who work on one run of a handler share.
@@ -86,19 +135,25 @@ pub(super) struct Round {
     /// The last progress that was told.
     pub(super) told: Mutex<f64>,
     pub(super) cache: Mutex<Option<CacheHints>>,
+    pub(super) asked: Asked,
+    /// How long it may take, where that is not as long as with others.
+    pub(super) deadline: OnceLock<Duration>,
 }
 
 impl Scope {
     /// The scope of a run, which ends when the [`Ending`] is dropped.
     pub(crate) fn begin(server: Server, facts: Facts, arrival: Arrival) -> (Self, Ending) {
         let states = server.inner.states.clone();
+        let told = facts.asking.past.as_ref().and_then(|past| past.told()).unwrap_or(f64::NEG_INFINITY);
         let round = Arc::new(Round {
             server,
             facts,
             arrival,
             cancel: OnceLock::new(),
-            told: Mutex::new(f64::NEG_INFINITY),
+            told: Mutex::new(told),
             cache: Mutex::new(None),
+            asked: Asked::default(),
+            deadline: OnceLock::new(),
         });
         let scope = Self { round, states, output: None, about: Subject::None, depth: 0, is_answer: true };
         let ending = Ending(scope.round.clone());
@@ -128,6 +183,11 @@ impl Scope {
     /// Facts about the caller.
     pub fn peer(&self) -> &Peer {
         &self.round.facts.peer
+    }
+
+    /// What the caller may see, if that is not everything.
+    pub(super) fn allowed(&self) -> Option<&Allowed> {
+        self.round.arrival.allowed.as_deref()
     }
 
     pub(super) fn with_states(mut self, states: Option<&Arc<States>>) -> Self {
@@ -194,8 +254,44 @@ impl Scope {
         }
     }
 
+    pub(super) fn over(&self) -> Option<&Over> {
+        match &self.about {
+            Subject::Over(over) => Some(over),
+            _ => None,
+        }
+    }
+
+    pub(super) fn over_this(mut self, over: Over) -> Self {
+        self.about = Subject::Over(Box::new(over));
+        self
+    }
+
     pub(super) fn connecting_this(mut self, connecting: Connecting) -> Self {
         self.about = Subject::Connecting(Box::new(connecting));
+        self
+    }
+
+    pub(super) fn report(&self) -> Option<&ErrorReport> {
+        match &self.about {
+            Subject::Report(report) => Some(report),
+            _ => None,
+        }
+    }
+
+    pub(super) fn stats(&self) -> Option<&RequestStats> {
+        match &self.about {
+            Subject::Stats(stats) => Some(stats),
+            _ => None,
+        }
+    }
+
+    pub(super) fn reporting(mut self, report: ErrorReport) -> Self {
+        self.about = Subject::Report(Box::new(report));
+        self
+    }
+
+    pub(super) fn counting(mut self, stats: RequestStats) -> Self {
+        self.about = Subject::Stats(Box::new(stats));
         self
     }
 
@@ -226,6 +322,11 @@ impl Scope {
 }
 
 impl Round {
+    /// Whether the run has ended, as far as anybody can know it.
+    pub(super) fn is_over(&self) -> bool {
+        self.cancel.get().is_some_and(CancellationToken::is_cancelled)
+    }
+
     /// Trips when the run has ended.
     pub(super) fn token(&self) -> &CancellationToken {
         self.cancel.get_or_init(CancellationToken::new)

@@ -2,22 +2,24 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use toolway_protocol::RawJson;
 use toolway_protocol::http::param::ParamHeaders;
 use toolway_protocol::types::{CallToolResult, Icon, Tool};
+use toolway_protocol::{Method, RawJson};
 
-use super::Server;
 use super::arguments::{Arguments, Rules};
 use super::context::Ctx;
 use super::failure::{Face, Subject, ToolError, Trouble};
 use super::generated::misfit;
 use super::handler::{Handler, Running};
+use super::layer::Stages;
 use super::respond::IntoToolResult;
 use super::scope::Scope;
 use super::state::States;
+use super::{Server, deferred};
 use crate::panic::catch;
 use crate::schema::{Checker, Examined, examine, object_by_default, output_text};
 
@@ -66,6 +68,18 @@ pub trait ToolHandler: Send + Sync + 'static {
     #[doc(hidden)]
     fn is_typed(&self) -> bool {
         false
+    }
+
+    /// Whether what a round leaves to the next one may be used once only. Asked once; see [`ToolEntry::single_use`].
+    #[doc(hidden)]
+    fn is_single_use(&self) -> bool {
+        false
+    }
+
+    /// How long a call may take, if it is not as long as with others. Asked once; see [`ToolEntry::deadline`].
+    #[doc(hidden)]
+    fn deadline(&self) -> Option<Duration> {
+        None
     }
 }
 
@@ -141,6 +155,11 @@ pub struct ToolEntry {
     /// The arguments that travel in headers too.
     param_headers: ParamHeaders,
     states: Option<Arc<States>>,
+    /// Whether what a round leaves to the next one may be used once only.
+    is_single_use: bool,
+    /// How long a call may take, if it is not as long as with others.
+    deadline: Option<Duration>,
+    pub(super) layers: Stages,
     /// What is wrong with how the input schema was made, and with the schemas as they are.
     mistakes: Vec<String>,
     wrong_schemas: Vec<String>,
@@ -224,11 +243,14 @@ impl ToolEntry {
             definition: Arc::new(definition),
             is_typed: handler.is_typed(),
             coerces: true,
+            is_single_use: handler.is_single_use(),
+            deadline: handler.deadline(),
             handler,
             rules: None,
             output: None,
             param_headers: ParamHeaders::default(),
             states: None,
+            layers: Stages::default(),
             mistakes: Vec::new(),
             wrong_schemas: Vec::new(),
             wrong_defaults: Vec::new(),
@@ -288,6 +310,27 @@ impl ToolEntry {
         self.edit(|tool| tool.icons.get_or_insert_default().push(icon))
     }
 
+    /// Lets a client of 2026-07-28 call again with answers once only: what it was given to send back is used up by that, in the
+    /// server's [`Store`](crate::store::Store). `#[tool(single_use)]` says the same.
+    ///
+    /// A client whose second call was lost on the way has to begin again then. Where that is worse than an effect that happens
+    /// twice, leave it, and let the effect recognise itself: see [`Ctx::once`](super::Ctx::once).
+    pub fn single_use(mut self) -> Self {
+        self.is_single_use = true;
+        self
+    }
+
+    pub(super) fn is_single_use(&self) -> bool {
+        self.is_single_use
+    }
+
+    /// Says how long a call of this tool may take, whatever [the server](super::ServerBuilder::deadline) says about others.
+    /// `#[tool(deadline = Duration::from_secs(30))]` says the same.
+    pub fn deadline(mut self, time: Duration) -> Self {
+        self.deadline = Some(time);
+        self
+    }
+
     /// Changes what the tool list says about it: annotations, `_meta`, schemas.
     pub fn edit(mut self, change: impl FnOnce(&mut Tool)) -> Self {
         let tool = Arc::make_mut(&mut self.definition);
@@ -343,9 +386,18 @@ impl ToolEntry {
         arguments: Option<RawJson>,
         scope: Scope,
     ) -> Result<CallToolResult, Trouble> {
+        let (round, sent) = (scope.round(), server.kept(arguments.as_ref()));
         let scope = scope.with_states(self.states.as_ref()).with_output(self.output.as_ref());
         let arguments = Arguments::new(arguments, self.rules.clone());
-        let face = match catch(|| self.handler.call(arguments, scope)).await {
+        if let Some(limit) = self.deadline {
+            let _ = round.deadline.set(limit);
+        }
+        let mut outcome = catch(|| self.handler.call(arguments, scope)).await;
+        if let Ok(Err(ToolError(Face::Later(_)))) = outcome {
+            // Boxed: calls that end by themselves reserve nothing for it.
+            outcome = Box::pin(deferred::tool(outcome)).await;
+        }
+        let face = match outcome {
             Ok(Ok(result)) => match self.wrong_output(&result) {
                 None => return Ok(result),
                 Some(text) => Face::Hidden(text.into()),
@@ -353,8 +405,9 @@ impl ToolEntry {
             Ok(Err(error)) => error.0,
             Err(panic) => Face::Hidden(Box::new(panic)),
         };
-        let subject = Subject { kind: "tool", name: &self.definition.name };
-        server.inner.errors.tool(subject, face)
+        let method = Method::CallTool;
+        let subject = Subject { method: method.name(), kind: "tool", name: &self.definition.name };
+        server.tool_failed(&round, subject, sent, face).await
     }
 
     /// A result that the tool's own schema does not allow is the tool's fault, and clients refuse it.

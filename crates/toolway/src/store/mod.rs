@@ -47,6 +47,7 @@
 //! subscription hears everything from the moment at which [`subscribe`](Store::subscribe) returns. A life of no time and one
 //! longer than the backend's clock can say are no errors.
 
+mod careful;
 #[cfg(feature = "testing")]
 pub mod contract;
 mod memory;
@@ -58,6 +59,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+pub(crate) use careful::Careful;
 pub use memory::Memory;
 
 use crate::error::Result;

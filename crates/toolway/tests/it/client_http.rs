@@ -14,24 +14,24 @@ use toolway::prelude::*;
 use toolway::{ErrorKind, Notification};
 
 /// A server that answers nothing by itself: each request is handed to the test, which answers it.
-struct Stage {
-    url: String,
+pub(crate) struct Stage {
+    pub(crate) url: String,
     requests: mpsc::UnboundedReceiver<Asked>,
 }
 
 /// A request that waits for its answer.
-struct Asked {
-    method: String,
+pub(crate) struct Asked {
+    pub(crate) method: String,
     headers: BTreeMap<String, String>,
-    body: Value,
+    pub(crate) body: Value,
     socket: TcpStream,
 }
 
 /// An answer of events that goes on until somebody ends it.
-struct Stream(TcpStream);
+pub(crate) struct Stream(TcpStream);
 
 impl Stage {
-    async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let (sender, requests) = mpsc::unbounded_channel();
@@ -48,7 +48,7 @@ impl Stage {
         Self { url, requests }
     }
 
-    async fn next(&mut self) -> Asked {
+    pub(crate) async fn next(&mut self) -> Asked {
         self.requests.recv().await.unwrap()
     }
 
@@ -123,18 +123,18 @@ impl Asked {
         let _ = self.socket.write_all(answer.as_bytes()).await;
     }
 
-    async fn plain(self, status: &str) {
+    pub(crate) async fn plain(self, status: &str) {
         self.raw(format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")).await;
     }
 
     /// Answers at once; `headers` end each in a line break.
-    async fn json(self, headers: &str, result: &Value) {
+    pub(crate) async fn json(self, headers: &str, result: &Value) {
         let body = self.reply(result);
         let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n";
         self.raw(format!("{head}{headers}content-length: {}\r\n\r\n{body}", body.len())).await;
     }
 
-    async fn stream(mut self) -> Stream {
+    pub(crate) async fn stream(mut self) -> Stream {
         let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
         self.socket.write_all(head.as_bytes()).await.unwrap();
         Stream(self.socket)
@@ -142,13 +142,13 @@ impl Asked {
 }
 
 impl Stream {
-    async fn say(&mut self, text: &str) {
+    pub(crate) async fn say(&mut self, text: &str) {
         let chunk = format!("{:x}\r\n{text}\r\n", text.len());
         let _ = self.0.write_all(chunk.as_bytes()).await;
     }
 
     /// Ends the answer as HTTP wants it; dropping the stream just lets go of the connection.
-    async fn end(mut self) {
+    pub(crate) async fn end(mut self) {
         let _ = self.0.write_all(b"0\r\n\r\n").await;
     }
 
@@ -159,7 +159,7 @@ impl Stream {
     }
 }
 
-const SESSION: &str = "mcp-session-id: s-1\r\n";
+pub(crate) const SESSION: &str = "mcp-session-id: s-1\r\n";
 
 /// A client whose conversation was opened.
 async fn opened(session: &str) -> (Client, Stage) {

@@ -1,4 +1,4 @@
-//! Are all limits of a server known, and does `docs/limits.md` tell the truth about them?
+//! Are all limits of a server and a client known, and does `docs/limits.md` tell the truth about them?
 //!
 //! `tests/golden/limits.txt` has every limit with its default, a line each. When one changes, or a new one comes, write the file
 //! anew with `UPDATE_GOLDEN=1 cargo nextest run -p toolway limits`, and say it in `docs/limits.md`.
@@ -52,7 +52,8 @@ fn the_page_of_limits_names_calls_that_exist() {
     let page = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
     let source =
         |path: &str| std::fs::read_to_string(root().join("crates/toolway/src/server").join(path)).unwrap();
-    let sources = source("http/service.rs") + &source("builder.rs");
+    let sources =
+        source("http/service.rs") + &source("bounds.rs") + &source("builder.rs") + &source("memory.rs");
     let mut calls = 0;
     for row in rows(&page) {
         let Some(call) = row[2].strip_prefix("`.") else { continue };
@@ -69,7 +70,7 @@ fn rows(page: &str) -> Vec<Vec<&str>> {
     rows.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
 }
 
-/// Every limit of a server: those of the HTTP door as it shows them, those of the parser as it has them, and the constants of the
+/// Every limit: those of the HTTP door as it shows them, those of the parser as it has them, and the constants of the
 /// sources.
 fn all() -> Vec<(String, String)> {
     let service = format!("{:?}", Server::new("app", "1.0.0").build().unwrap().http());
@@ -85,6 +86,7 @@ fn all() -> Vec<(String, String)> {
     all.push(("json.nodes".to_owned(), nodes.to_string()));
     let from = all.len();
     for (folder, prefix) in [
+        ("crates/toolway/src/client", "client"),
         ("crates/toolway/src/schema", "schema"),
         ("crates/toolway/src/server", "server"),
         ("crates/toolway/src/store", "store"),
@@ -98,7 +100,7 @@ fn all() -> Vec<(String, String)> {
 }
 
 /// Numbers that limit nothing, or not what a peer may do.
-const NO_LIMITS: [&str; 11] = [
+const NO_LIMITS: [&str; 13] = [
     // Weights and bits of algorithms.
     "protocol::json::scan::LOW",
     "schema::number::GREATEST_POWER",
@@ -112,8 +114,12 @@ const NO_LIMITS: [&str; 11] = [
     "store::contract::A_CASE",
     "store::contract::LONG",
     "store::contract::MOMENT",
+    // What each thing that is remembered takes besides itself.
+    "server::ask::past::OVERHEAD",
     // The same limit as `json.depth`.
     "protocol::json::scan::MAX_DEPTH",
+    // The same limit as `transport::frame::MAX_LINE`.
+    "client::http::line::MAX_REPLY",
 ];
 
 /// Adds the numbers and times that the files of a folder name.
@@ -132,7 +138,9 @@ fn constants(folder: &Path, prefix: &str, all: &mut Vec<(String, String)>) {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        for line in text.lines().take_while(|line| *line != "#[cfg(test)]") {
+        // Tests stand at the end, unless they have a file of their own.
+        let end = text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+        for line in text[..end].lines() {
             let Some((head, rest)) = line.split_once("const ") else { continue };
             if !head.is_empty() && !head.starts_with("pub") {
                 continue;
@@ -169,7 +177,8 @@ fn value_of(name: &str, kind: &str, text: &str) -> Option<String> {
                 "millis" => Duration::from_millis(amount),
                 "secs" => Duration::from_secs(amount),
                 "mins" => Duration::from_mins(amount),
-                _ => panic!("{name}: write `{text}` in milliseconds, seconds or minutes"),
+                "hours" => Duration::from_hours(amount),
+                _ => panic!("{name}: write `{text}` in milliseconds, seconds, minutes or hours"),
             };
             Some(format!("{time:?}"))
         }

@@ -5,14 +5,24 @@
 #![expect(clippy::items_after_statements, reason = "what a test needs stands where it is needed")]
 
 mod admission;
+mod answers;
 mod arguments;
+mod asking;
 mod batches;
 mod client;
 mod client_http;
 mod composition;
+mod deferred;
+mod endings;
+mod eras;
 mod handshake;
+mod hooks;
 mod http;
+mod layers;
 mod limits;
+mod live;
+mod many_questions;
+mod memory;
 mod mistakes;
 mod pipe;
 mod progress;
@@ -21,6 +31,7 @@ mod raw_http;
 mod results;
 mod robust;
 mod rows;
+mod run_again;
 mod second_look;
 mod sessions;
 mod stateless;
@@ -28,3 +39,5 @@ mod stdio;
 mod store;
 mod tasks;
 mod tools;
+mod visibility;
+mod watching;

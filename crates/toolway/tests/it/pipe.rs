@@ -53,6 +53,11 @@ impl Talk {
         serde_json::from_str(&line).unwrap()
     }
 
+    /// Ends the server in the middle of everything.
+    pub(crate) fn abort(self) {
+        self.task.abort();
+    }
+
     /// Ends the input and returns what still comes.
     pub(crate) async fn end(mut self) -> Vec<Value> {
         self.writer.shutdown().await.unwrap();

@@ -15,7 +15,7 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
 
 use super::events::{Break, Events, is_events, media_type};
-use crate::client::transport::Inbox;
+use crate::client::transport::{Answering, Inbox};
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::MAX_LINE;
 
@@ -154,6 +154,11 @@ impl Line {
         if let Some(inbox) = self.inbox.get() {
             inbox.take(message);
         }
+    }
+
+    /// How a request of the server is answered; nothing for messages that are none.
+    pub(super) fn answer(&self, message: &Message) -> Option<Answering> {
+        self.inbox.get()?.answer(message)
     }
 }
 

@@ -1,20 +1,25 @@
 //! The handshake era: a request in a remembered conversation becomes a call, its outcome becomes a frame.
 
+mod questions;
 mod session;
 
 use std::sync::Arc;
 
+#[allow(unused_imports, reason = "only HTTP asks")]
+pub(super) use questions::is_question;
 pub(super) use session::Session;
 
 use toolway_protocol::era::handshake as codec;
 use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::jsonrpc::{Params, write_error};
+use toolway_protocol::types::CallToolResult;
 use toolway_protocol::{Id, Method, Outcome, Reply, Request, RpcError};
 
 use super::Server;
+use super::ask::Asking;
 use super::changes::{Listener, untold};
 use super::failure::Trouble;
-use super::scope::{Arrival, Scope};
+use super::scope::{Arrival, Facts, Scope};
 
 /// Answers `initialize`: the frame to send and the conversation that it opens.
 pub(super) fn initialize(
@@ -25,7 +30,10 @@ pub(super) fn initialize(
     listener: Option<Arc<Listener>>,
 ) -> Result<(Vec<u8>, Session), RpcError> {
     let opening = params.decode::<codec::Initialize>()?;
-    let version = lifecycle.initialize(&opening.protocol_version)?;
+    let version = match server.inner.pinned {
+        Some(version) => lifecycle.initialize_as(version)?,
+        None => lifecycle.initialize(&opening.protocol_version)?,
+    };
     let capabilities = match listener {
         Some(_) => server.capabilities(),
         None => untold(server.capabilities()),
@@ -55,7 +63,15 @@ pub(super) async fn serve(
     if let Err(trouble) = answer(server, session, id, method, params, arrival, &mut frame).await {
         let error = match trouble {
             Trouble::Rpc(error) => error,
+            Trouble::Asked => RpcError::internal("the call ended without an answer"),
             Trouble::NoSuchResource(uri) => codec::resource_not_found(&uri),
+            // These revisions have no code for it, and a model can read a text.
+            Trouble::Lacks(_, text) if *method == Method::CallTool => {
+                let reply = Reply::ToolCalled(CallToolResult::error(text));
+                codec::write_reply(&mut frame, session.version(), id, &reply);
+                return frame;
+            }
+            Trouble::Lacks(_, text) => RpcError::invalid_request(text),
         };
         write_error(&mut frame, Some(id), &error);
     }
@@ -76,12 +92,14 @@ async fn answer(
         codec::write_empty(frame, version, id);
         return Ok(());
     }
-    let is_known = method.is_known_in(version) || matches!(method, Method::Other(_));
-    if !is_known || !server.offers(method) {
-        return Err(RpcError::method_not_found(method.name()).into());
-    }
-    let request =
-        Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
+    let request = match server.read(version, method, params) {
+        Ok(request) => request,
+        Err(error) => {
+            return Err(
+                Box::pin(server.refuse(method, error, session.facts(Some(id), params), &arrival)).await
+            );
+        }
+    };
     let reply = match request {
         Request::SetLogLevel(wanted) => {
             session.set_log_level(wanted.level);
@@ -95,9 +113,10 @@ async fn answer(
             session.listener(method)?.unsubscribe(&resource.uri);
             Reply::Done
         }
-        request => match server.answer(request, session.facts(params), arrival).await?.outcome {
+        request => match server.answer(request, session.facts(Some(id), params), arrival).await?.outcome {
             Outcome::Complete(reply) => reply,
-            _ => return Err(RpcError::internal("this server cannot ask questions").into()),
+            // Whoever is asked while a call runs is never sent away with questions.
+            _ => return Err(RpcError::internal("the call ended without an answer").into()),
         },
     };
     codec::write_reply(frame, version, id, &reply);
@@ -112,6 +131,8 @@ pub(super) async fn hear(
     params: &Params,
     arrival: Arrival,
 ) {
-    let (scope, _ending) = Scope::begin(server.clone(), session.facts(params), arrival);
+    // Nobody waits for what comes of a notification, so nothing can be asked about it.
+    let facts = Facts { asking: Asking::default(), ..session.facts(None, params) };
+    let (scope, _ending) = Scope::begin(server.clone(), facts, arrival);
     server.hear(method, params.text().as_ref(), scope).await;
 }

@@ -6,12 +6,15 @@ use toolway_protocol::era::handshake::{self as codec, Initialize};
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::meta::Key;
 use toolway_protocol::types::LogLevel;
-use toolway_protocol::{Method, ProtocolVersion, RpcError};
+use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
+use super::questions::Questions;
 use crate::peer::Peer;
+use crate::server::ask::{Asking, Way};
 use crate::server::changes::Listener;
 use crate::server::log::{Level, Threshold};
 use crate::server::scope::Facts;
+use crate::server::watch::Noted;
 
 /// A conversation.
 #[derive(Debug, Clone)]
@@ -20,6 +23,8 @@ pub(in crate::server) struct Session {
     log_level: Arc<Level>,
     /// Where changes are told; nothing, if there is no way to tell them.
     listener: Option<Arc<Listener>>,
+    /// What the client is being asked; nothing, if it cannot be asked.
+    questions: Option<Arc<Questions>>,
 }
 
 impl Session {
@@ -32,7 +37,8 @@ impl Session {
         opening: Initialize,
         listener: Option<Arc<Listener>>,
     ) -> Self {
-        Self::with(Peer::new(version, opening.capabilities, opening.client_info), listener)
+        let peer = Peer::new(version, opening.capabilities, opening.client_info);
+        Self { questions: Some(Arc::default()), ..Self::with(peer, listener) }
     }
 
     /// A conversation that nobody opened: requests typed by hand, or HTTP requests that stand alone.
@@ -41,7 +47,8 @@ impl Session {
     }
 
     fn with(peer: Peer, listener: Option<Arc<Listener>>) -> Self {
-        Self { peer: Arc::new(peer), log_level: Arc::new(Level::new(Self::FIRST_LEVEL)), listener }
+        let log_level = Arc::new(Level::new(Self::FIRST_LEVEL));
+        Self { peer: Arc::new(peer), log_level, listener, questions: None }
     }
 
     pub(in crate::server) fn version(&self) -> ProtocolVersion {
@@ -70,11 +77,39 @@ impl Session {
     }
 
     /// What is known about a request of this conversation.
-    pub(super) fn facts(&self, params: &Params) -> Facts {
+    pub(super) fn facts(&self, id: Option<&Id>, params: &Params) -> Facts {
         Facts {
             peer: self.peer.clone(),
             progress_token: params.reserved(Key::ProgressToken),
             threshold: Threshold::Shared(self.log_level.clone()),
+            noted: Noted::of(id, params),
+            asking: Asking { way: self.way(), ..Asking::default() },
+        }
+    }
+
+    fn way(&self) -> Way {
+        match &self.questions {
+            Some(questions) => Way::Live(questions.clone()),
+            None => Way::Nobody,
+        }
+    }
+
+    /// No answer of the client can come any more.
+    pub(in crate::server) fn end_questions(&self) {
+        if let Some(questions) = &self.questions {
+            questions.end();
+        }
+    }
+
+    /// Takes the client's answer to a question, or gives it back if nobody here has asked.
+    pub(in crate::server) fn settle(
+        &self,
+        id: Option<&Id>,
+        outcome: Result<RawJson, RpcError>,
+    ) -> Result<(), Result<RawJson, RpcError>> {
+        match (&self.questions, id) {
+            (Some(questions), Some(id)) => questions.settle(id, outcome),
+            _ => Err(outcome),
         }
     }
 }

@@ -12,6 +12,8 @@ use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
+use crate::server::ending::Parting;
+
 /// The body of a reply.
 #[derive(Debug)]
 pub struct HttpBody(Kind);
@@ -20,12 +22,33 @@ pub struct HttpBody(Kind);
 enum Kind {
     Whole(Option<Bytes>),
     Pieces(Pieces),
+    Watched(Box<Watched>),
+}
+
+/// A body whose end somebody wants to know of.
+#[derive(Debug)]
+struct Watched {
+    kind: Kind,
+    parting: Box<Parting>,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if self.kind.is_over() {
+            self.parting.complete();
+        }
+    }
 }
 
 impl HttpBody {
     /// One piece.
     pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self(Kind::Whole(Some(bytes.into())))
+    }
+
+    /// The same, whose end is told.
+    pub(super) fn watched(self, parting: Box<Parting>) -> Self {
+        Self(Kind::Watched(Box::new(Watched { kind: self.0, parting })))
     }
 
     /// Nothing.
@@ -42,20 +65,40 @@ impl Body for HttpBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut self.0 {
-            Kind::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Kind::Pieces(pieces) => pieces.poll(cx).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes)))),
-        }
+        self.0.poll(cx).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Kind::Whole(None) | Kind::Pieces(Pieces { work: None, .. }))
+        self.0.is_over()
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
-            Kind::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Kind::Pieces(_) => SizeHint::default(),
+        self.0.size_hint()
+    }
+}
+
+impl Kind {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        match self {
+            Self::Whole(bytes) => Poll::Ready(bytes.take()),
+            Self::Pieces(pieces) => pieces.poll(cx),
+            Self::Watched(watched) => watched.kind.poll(cx),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        match self {
+            Self::Whole(bytes) => bytes.is_none(),
+            Self::Pieces(pieces) => pieces.work.is_none(),
+            Self::Watched(watched) => watched.kind.is_over(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Pieces(_) => SizeHint::default(),
+            Self::Watched(watched) => watched.kind.size_hint(),
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn new(body: usize) -> Self {
+    pub(super) fn new(body: usize, in_flight_per_session: usize) -> Self {
         Self {
             body,
             head_timeout: Duration::from_secs(30),
@@ -62,7 +62,7 @@ impl Limits {
             sessions: 10_000,
             sessions_per_peer: 1000,
             session_idle: Duration::from_mins(30),
-            in_flight_per_session: 256,
+            in_flight_per_session,
             streams_per_session: 16,
             kept_streams: 64,
             kept_events: 1024,

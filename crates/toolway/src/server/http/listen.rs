@@ -108,6 +108,7 @@ impl HttpService {
         let _ = tokio::time::timeout(self.settings.limits.grace, both).await;
         self.settings.state().sessions.stop();
         connections.shutdown().await;
+        self.settings.server.hooks_done().await;
         Ok(())
     }
 

@@ -10,6 +10,7 @@
 //! | `stateless.rs`, `handshake/` | How does each era answer? |
 //! | `listen.rs` | How is the service put behind a socket, and how does it stop? |
 //! | `h1.rs`, `h2c.rs` | How is HTTP spoken on a socket? |
+//! | `seen.rs` | What is seen of a request from outside? |
 //! | `socket.rs`, `signal.rs` | What does the system have to do for it? |
 
 mod body;
@@ -24,6 +25,7 @@ mod protocol;
 #[cfg(feature = "h2c")]
 #[path = "h2c.rs"]
 mod protocol;
+mod seen;
 mod service;
 mod signal;
 mod socket;
@@ -45,18 +47,20 @@ use bytes::Bytes;
 use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::OwnedSemaphorePermit;
-use toolway_protocol::era::{Claim, Door, classify};
+use toolway_protocol::era::{Claim, Door, batch, classify_in};
 use toolway_protocol::http::header::{Mirrored, MirroredHeaders};
 use toolway_protocol::jsonrpc::{Incoming, Rejected, parse, write_error};
-use toolway_protocol::{Message, Method, RpcError};
+use toolway_protocol::{Era, Message, Method, RpcError};
 
 pub use body::HttpBody;
 pub use guard::{Hosts, Origins};
 pub use service::HttpService;
 pub use signal::told_to_stop;
 
+use self::seen::Seen;
 use self::service::{Settings, State};
 use super::admit::{Admitted, Connecting, Refuse};
+use super::ending::Parting;
 use super::extract::Principal;
 use super::failure::busy;
 use super::scope::Arrival;
@@ -76,6 +80,20 @@ impl HttpService {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
+        let seen = Seen::begin(request.method());
+        let response = self.answer(request).await;
+        if let Some(seen) = seen {
+            seen.end(&response);
+        }
+        response
+    }
+
+    async fn answer<B>(&self, request: Request<B>) -> Response<HttpBody>
+    where
+        B: Body + Send,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
         let (parts, body) = request.into_parts();
         if let Some(refusal) = self.settings.refusal(&parts) {
             return refusal;
@@ -84,15 +102,23 @@ impl HttpService {
             Ok(visit) => visit,
             Err(refusal) => return refusal,
         };
-        match visit.parts.method {
+        // Told when the reply is over, or when this future is dropped before there is one.
+        let parting =
+            Parting::of_request(&self.settings.server, &visit.parts.method, || visit.arrival_again());
+        let response = match visit.parts.method {
             HttpMethod::POST => match visit.read(body).await {
                 Ok(frame) => visit.post(frame).await,
                 Err(refusal) => refusal,
             },
+            _ if !self.settings.server.serves(Era::Handshake) => visit.not_allowed(),
             // Boxed, as are the rarer ways below: what is not on the way of a call shall not make its future larger.
             HttpMethod::GET => Box::pin(handshake::get(visit)).await,
             HttpMethod::DELETE => Box::pin(handshake::delete(visit)).await,
             _ => visit.not_allowed(),
+        };
+        match parting {
+            Some(parting) => response.map(|body| body.watched(parting)),
+            None => response,
         }
     }
 }
@@ -119,9 +145,10 @@ impl<'s> Visit<'s> {
         let extensions: Extensions = parts.extensions.remove().unwrap_or_default();
         let mut admitted = if settings.server.has_admission() {
             let connecting = connecting(&parts);
-            settings.server.admit(connecting, extensions).await.map_err(|refuse| turned_away(&refuse))?
+            let admission = Box::pin(settings.server.admit(connecting, extensions));
+            admission.await.map_err(|refuse| turned_away(&refuse))?
         } else {
-            Admitted { principal: None, extensions }
+            Admitted { extensions, ..Admitted::default() }
         };
         // An application that has found out who calls says so.
         if admitted.principal.is_none() {
@@ -168,15 +195,20 @@ impl<'s> Visit<'s> {
     }
 
     async fn post(self, frame: Bytes) -> Response<HttpBody> {
-        if handshake::is_for_pipe(&self) {
+        let server = &self.settings.server;
+        let has_handshake = server.serves(Era::Handshake);
+        if has_handshake && handshake::is_for_pipe(&self) {
             return Box::pin(handshake::post_to_pipe(self, frame)).await;
         }
-        let message = match parse(&frame, self.settings.server.inner.limits) {
+        let message = match parse(&frame, server.inner.limits) {
             Ok(Incoming::One(message)) => message,
+            Ok(Incoming::Batch(_)) if !has_handshake => {
+                return refused(StatusCode::BAD_REQUEST, &batch::refused());
+            }
             Ok(Incoming::Batch(messages)) => return Box::pin(handshake::post_batch(self, messages)).await,
             Err(Rejected { id, error }) => return failed(StatusCode::BAD_REQUEST, id.as_ref(), &error),
         };
-        match classify(&message, Door::Http(&mirrored_headers(&self.parts.headers))) {
+        match classify_in(server.inner.era, &message, Door::Http(&mirrored_headers(&self.parts.headers))) {
             Ok(Claim::Stateless(envelope)) => stateless::post(self, message, envelope).await,
             Ok(Claim::Handshake(version)) => Box::pin(handshake::post(self, message, version)).await,
             Err(error) => failed(StatusCode::BAD_REQUEST, message_id(&message), &error),
@@ -188,12 +220,16 @@ impl<'s> Visit<'s> {
         self.admitted.principal.as_ref().map(Principal::as_str)
     }
 
+    /// Where it comes from, if that is known.
+    fn remote(&self) -> Option<SocketAddr> {
+        self.parts.extensions.get::<Remote>().map(|Remote(address)| *address)
+    }
+
     /// Against whose share of sessions it counts.
     fn peer(&self) -> Option<String> {
-        let remote = self.parts.extensions.get::<Remote>();
-        match (self.owner(), remote) {
+        match (self.owner(), self.remote()) {
             (Some(owner), _) => Some(format!("principal {owner}")),
-            (None, Some(Remote(address))) => Some(format!("address {}", address.ip())),
+            (None, Some(address)) => Some(format!("address {}", address.ip())),
             (None, None) => None,
         }
     }
@@ -213,16 +249,18 @@ impl<'s> Visit<'s> {
 
     /// What handlers may ask for about the HTTP request.
     fn arrival(self) -> Arrival {
-        arrival(self.state, self.parts.headers, self.admitted)
+        let remote = self.remote();
+        arrival(self.state, self.parts.headers, remote, self.admitted)
     }
 
     /// The same, when there is more than one message.
     fn arrival_again(&self) -> Arrival {
-        arrival(self.state, self.parts.headers.clone(), self.admitted.clone())
+        arrival(self.state, self.parts.headers.clone(), self.remote(), self.admitted.clone())
     }
 
     fn methods(&self) -> &'static str {
         match (self.settings.is_sessionless, self.settings.has_legacy_sse) {
+            _ if !self.settings.server.serves(Era::Handshake) => "POST",
             (true, false) => "POST",
             (true, true) => "GET, POST",
             (false, _) => "GET, POST, DELETE",
@@ -240,14 +278,13 @@ impl<'s> Visit<'s> {
     }
 }
 
-fn arrival(state: &State, headers: HeaderMap, Admitted { principal, extensions }: Admitted) -> Arrival {
+fn arrival(state: &State, headers: HeaderMap, remote: Option<SocketAddr>, admitted: Admitted) -> Arrival {
     Arrival {
         headers: Some(Arc::new(headers)),
-        extensions,
-        principal,
+        remote,
         listens: Some(state.streams.clone()),
         closing: Some(state.closing.clone()),
-        ..Arrival::default()
+        ..admitted.arrival()
     }
 }
 
@@ -264,7 +301,7 @@ fn connecting(parts: &Parts) -> Connecting {
 fn turned_away(refuse: &Refuse) -> Response<HttpBody> {
     let status = StatusCode::from_u16(refuse.status()).unwrap_or(StatusCode::FORBIDDEN);
     let mut response = refused(status, &refuse.error());
-    if let Some(challenge) = refuse.challenge().and_then(|text| HeaderValue::from_str(&text).ok()) {
+    if let Some(challenge) = refuse.header().and_then(|text| HeaderValue::from_str(text).ok()) {
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }
     response

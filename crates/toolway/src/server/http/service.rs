@@ -37,7 +37,7 @@ impl Server {
                 server: self.clone(),
                 hosts: Hosts::default(),
                 origins: Origins::default(),
-                limits: Limits::new(self.inner.max_frame),
+                limits: Limits::new(self.inner.max_frame, self.inner.places_of_one),
                 is_sessionless: false,
                 has_legacy_sse: false,
                 state: OnceLock::new(),
@@ -270,6 +270,7 @@ impl HttpService {
         let all = u32::try_from(settings.limits.in_flight).unwrap_or(u32::MAX);
         let _ = tokio::time::timeout(settings.limits.grace, state.running.acquire_many(all)).await;
         state.sessions.stop();
+        settings.server.hooks_done().await;
     }
 }
 

@@ -5,7 +5,7 @@
 //! it, and on this wire that is what cancelling means.
 
 use ::http::header::HeaderValue;
-use ::http::{HeaderMap, Response, StatusCode};
+use ::http::{Response, StatusCode};
 use serde_json::Value;
 use toolway_protocol::era::Envelope;
 use toolway_protocol::http::header::Mirrored;
@@ -16,7 +16,7 @@ use toolway_protocol::{Message, Method, RpcError};
 
 use super::exchange::exchange;
 use super::{HttpBody, Visit, accepted, failed, reply, unavailable};
-use crate::server::{Server, stateless};
+use crate::server::{ToolEntry, stateless};
 
 pub(super) async fn post(
     visit: Visit<'_>,
@@ -33,7 +33,7 @@ pub(super) async fn post(
         }
         _ => return accepted(),
     };
-    if let Err(error) = check_param_headers(server, &method, &params, &visit.parts.headers) {
+    if let Err(error) = check_param_headers(&visit, &method, &params) {
         return failed(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
     if method == Method::Listen && !visit.takes_events() {
@@ -64,23 +64,23 @@ pub(super) async fn post(
 }
 
 /// Arguments that a tool's schema marks travel in headers as well, and both must say the same.
-fn check_param_headers(
-    server: &Server,
-    method: &Method,
-    params: &Params,
-    headers: &HeaderMap,
-) -> Result<(), RpcError> {
+fn check_param_headers(visit: &Visit<'_>, method: &Method, params: &Params) -> Result<(), RpcError> {
     if *method != Method::CallTool {
         return Ok(());
     }
-    let snapshot = server.inner.registry.load();
-    let Some(tool) = params.name()?.and_then(|name| snapshot.tool(&name)) else { return Ok(()) };
+    let snapshot = visit.settings.server.inner.registry.load();
+    // A tool that the caller may not see has no schema that could be broken.
+    let is_seen = |tool: &&ToolEntry| {
+        visit.admitted.allowed.as_ref().is_none_or(|allowed| allowed.tool(&tool.definition().name))
+    };
+    let tool = params.name()?.and_then(|name| snapshot.tool(&name)).filter(is_seen);
+    let Some(tool) = tool else { return Ok(()) };
     if tool.param_headers().is_empty() {
         return Ok(());
     }
     let arguments: Value = params.arguments()?.and_then(|text| text.decode().ok()).unwrap_or_default();
     tool.param_headers().check(&arguments, |name| {
-        Mirrored::from_lines(headers.get_all(name).iter().map(HeaderValue::as_bytes))
+        Mirrored::from_lines(visit.parts.headers.get_all(name).iter().map(HeaderValue::as_bytes))
     })
 }
 

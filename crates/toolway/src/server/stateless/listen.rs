@@ -9,8 +9,10 @@ use toolway_protocol::request::Listen;
 use toolway_protocol::types::{SubscriptionAcknowledged, SubscriptionFilter};
 use toolway_protocol::{Id, Method, Notification, RpcError};
 
+use crate::outbound::Outbound;
 use crate::server::Server;
-use crate::server::changes::{has, promised};
+use crate::server::allowed::Sight;
+use crate::server::changes::{Listener, has, promised};
 use crate::server::failure::busy;
 use crate::server::scope::Arrival;
 
@@ -37,14 +39,16 @@ pub(super) async fn listen(
     for uri in honoured.resource_subscriptions.iter().flatten() {
         listener.subscribe(uri.clone())?;
     }
+    // What the caller may not see is acknowledged as what is not there is, and nothing is heard of either.
+    let sight = Sight::new(server, arrival.allowed.clone());
     let heard = Notification::SubscriptionAcknowledged(SubscriptionAcknowledged::new(honoured));
     arrival.outbound.send(written(id, &heard)).await;
     loop {
         tokio::select! {
             biased;
             () = closing(arrival.closing.as_deref()) => break,
-            () = listener.changed() => {
-                for news in listener.take() {
+            () = changed(&listener, &arrival.outbound) => {
+                for news in listener.take_for(&sight) {
                     arrival.outbound.send(written(id, &news)).await;
                 }
             }
@@ -52,6 +56,13 @@ pub(super) async fn listen(
     }
     codec::write_listen_end(frame, id, None, &server.inner.stamp);
     Ok(())
+}
+
+/// Waits until there is something to tell and the peer has taken what it was told before: however much changes until then, each
+/// thing is told once.
+async fn changed(listener: &Listener, outbound: &Outbound) {
+    listener.changed().await;
+    outbound.drained().await;
 }
 
 /// Waits until the door is about to close, if it can say so.

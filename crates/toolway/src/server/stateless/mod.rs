@@ -1,7 +1,9 @@
 //! The stateless era: a request that describes itself becomes a call, its outcome becomes a frame. Nothing is
 //! remembered.
 
+mod again;
 mod listen;
+pub(super) mod seal;
 
 use std::sync::Arc;
 
@@ -11,30 +13,51 @@ use toolway_protocol::meta::Key;
 use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Request, RpcError};
 
 use super::Server;
+use super::ask::Asking;
 use super::cache::Cacheable;
 use super::call::Answered;
 use super::changes::untold;
 use super::failure::Trouble;
 use super::log::Threshold;
 use super::scope::{Arrival, Facts, Scope};
+use super::watch::Noted;
 use crate::peer::Peer;
 
-/// Answers one request: the frame to send, and the code of the error in it, which HTTP shows as a status too.
-pub(super) async fn serve(
+/// Answers one request: the frame to send, and the code of the error in it, which HTTP shows as a status too. It is no
+/// `async fn`: an envelope is large, and would have several places in the future.
+pub(super) fn serve<'s>(
+    server: &'s Server,
+    id: &'s Id,
+    method: &'s Method,
+    params: &'s Params,
+    envelope: Envelope,
+    arrival: Arrival,
+) -> impl Future<Output = (Vec<u8>, Option<Code>)> + Send + use<'s> {
+    let facts = envelope.served().map(|version| facts(version, Some(id), envelope, params));
+    written(server, id, method, params, facts, arrival)
+}
+
+async fn written(
     server: &Server,
     id: &Id,
     method: &Method,
     params: &Params,
-    envelope: Envelope,
+    facts: Result<Facts, RpcError>,
     arrival: Arrival,
 ) -> (Vec<u8>, Option<Code>) {
     let mut frame = Vec::with_capacity(256);
-    let error = match answer(server, id, method, params, envelope, arrival, &mut frame).await {
+    let error = match answer(server, id, method, params, facts, arrival, &mut frame).await {
         Ok(()) => None,
         Err(trouble) => {
             let error = match trouble {
                 Trouble::Rpc(error) => error,
+                Trouble::Asked => RpcError::internal("the call ended without an answer"),
                 Trouble::NoSuchResource(uri) => codec::resource_not_found(&uri),
+                Trouble::Lacks(required, text) => {
+                    let mut error = RpcError::missing_capability(&required);
+                    error.message = text.into();
+                    error
+                }
             };
             write_error(&mut frame, Some(id), &error);
             Some(error.code)
@@ -48,11 +71,11 @@ async fn answer(
     id: &Id,
     method: &Method,
     params: &Params,
-    envelope: Envelope,
+    facts: Result<Facts, RpcError>,
     arrival: Arrival,
     frame: &mut Vec<u8>,
 ) -> Result<(), Trouble> {
-    let version = envelope.served()?;
+    let mut facts = facts?;
     let inner = &server.inner;
     if *method == Method::Discover {
         let supported: Vec<String> =
@@ -67,24 +90,30 @@ async fn answer(
         codec::write_discovered(frame, id, &discovered, hints, &inner.stamp);
         return Ok(());
     }
-    let is_known = method.is_known_in(version) || matches!(method, Method::Other(_));
-    if !is_known || !server.offers(method) {
-        return Err(RpcError::method_not_found(method.name()).into());
-    }
-    let request =
-        Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
-    let request = match request {
-        Request::Listen(wanted) => return Ok(listen::listen(server, id, wanted, arrival, frame).await?),
-        request => request,
+    let request = match server.read(facts.peer.version, method, params) {
+        Ok(Request::Listen(wanted)) => {
+            return Ok(Box::pin(listen::listen(server, id, wanted, arrival, frame)).await?);
+        }
+        Ok(request) => request,
+        Err(error) => return Err(Box::pin(server.refuse(method, error, facts, &arrival)).await),
     };
-    let facts = facts(version, envelope, params);
-    let Answered { outcome, cache } = server.answer(request, facts, arrival).await?;
+    facts.asking = match again::asking(server, &request, arrival.principal.as_ref()).await {
+        Ok(asking) => asking,
+        Err(error) => return Err(Box::pin(server.refuse(method, error, facts, &arrival)).await),
+    };
+    let (principal, is_http) = (arrival.principal.clone(), arrival.headers.is_some());
+    let Answered { outcome, cache, past } = server.answer(request, facts, arrival).await?;
     match outcome {
         Outcome::Complete(reply) => {
             let hints = cache.as_ref().unwrap_or_else(|| inner.cache.of(&reply));
             codec::write_reply(frame, id, &reply, hints, &inner.stamp);
         }
-        _ => return Err(RpcError::internal("this server cannot ask questions").into()),
+        Outcome::NeedInput(required) => {
+            let past = past.unwrap_or_default();
+            let required = again::seal(server, method, params, principal.as_ref(), required, &past, is_http)?;
+            codec::write_input_required(frame, id, &required, &inner.stamp);
+        }
+        _ => return Err(RpcError::internal("the call ended without an answer").into()),
     }
     Ok(())
 }
@@ -98,23 +127,21 @@ pub(super) async fn hear(
     arrival: Arrival,
 ) {
     let facts = match envelope.map(|envelope| (envelope.served(), envelope)) {
-        Some((Ok(version), envelope)) => facts(version, envelope, params),
-        _ => Facts {
-            peer: Arc::new(Peer::unknown(codec::VERSION)),
-            progress_token: None,
-            threshold: Threshold::Nothing,
-        },
+        Some((Ok(version), envelope)) => facts(version, None, envelope, params),
+        _ => Facts::unknown(codec::VERSION),
     };
     let (scope, _ending) = Scope::begin(server.clone(), facts, arrival);
     server.hear(method, params.text().as_ref(), scope).await;
 }
 
 /// What a request says about itself.
-fn facts(version: ProtocolVersion, envelope: Envelope, params: &Params) -> Facts {
+fn facts(version: ProtocolVersion, id: Option<&Id>, envelope: Envelope, params: &Params) -> Facts {
     let threshold = envelope.log_level.map_or(Threshold::Nothing, Threshold::From);
     Facts {
         peer: Arc::new(Peer::from_envelope(version, envelope)),
         progress_token: params.reserved(Key::ProgressToken),
         threshold,
+        asking: Asking::default(),
+        noted: Noted::of(id, params),
     }
 }

@@ -1,6 +1,7 @@
 //! One test for each row of `docs/features.md`, in the order of its chapters.
 
 mod completion;
+mod hooks;
 mod listening;
 mod logging;
 mod phantom;
@@ -9,6 +10,8 @@ mod prompts;
 mod registration;
 mod resources;
 mod ruby;
+mod ruby_live;
 mod schema;
 mod templates;
 mod tools;
+mod visibility;

@@ -15,14 +15,14 @@ mod listen;
 mod resume;
 mod session;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ::http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use ::http::{Method as HttpMethod, StatusCode};
 use bytes::Bytes;
 use tokio::runtime::Handle;
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 use toolway_protocol::{Message, Method, ProtocolVersion};
 
@@ -32,8 +32,7 @@ use self::session::Session;
 use super::events::{Events, is_events};
 use super::insert;
 use super::line::{Line, Reply};
-use crate::client::handshake::answer;
-use crate::client::transport::Outgoing;
+use crate::client::transport::{Answering, Outgoing};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long the server may take over something that nobody's call waits for: an answer to its question, a farewell.
@@ -46,6 +45,8 @@ pub(super) struct Conversation {
     version: OnceLock<ProtocolVersion>,
     listening: OnceLock<AbortHandle>,
     elsewhere: Elsewhere,
+    /// The questions of the server that somebody thinks about.
+    answering: Mutex<JoinSet<()>>,
 }
 
 /// What came of asking for a stream.
@@ -65,6 +66,7 @@ impl Conversation {
             version: OnceLock::new(),
             listening: OnceLock::new(),
             elsewhere: Elsewhere::default(),
+            answering: Mutex::default(),
         }
     }
 
@@ -115,7 +117,7 @@ impl Conversation {
 
     /// Ends the conversation.
     pub(super) async fn close(&self) -> Result<()> {
-        self.stop_listening();
+        self.stop();
         match self.session.get() {
             Some(session) if session.end() => say_farewell(&self.line, self.headers()).await,
             _ => Ok(()),
@@ -124,7 +126,7 @@ impl Conversation {
 
     /// Nobody uses the conversation any more. The farewell is said if there is a runtime that can say it.
     pub(super) fn leave(&self) {
-        self.stop_listening();
+        self.stop();
         if let (Some(session), Ok(runtime)) = (self.session.get(), Handle::try_current())
             && session.end()
         {
@@ -138,10 +140,11 @@ impl Conversation {
         }
     }
 
-    fn stop_listening(&self) {
+    fn stop(&self) {
         if let Some(task) = self.listening.get() {
             task.abort();
         }
+        self.answering.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 
     /// What every request says: which conversation it belongs to, and what was agreed there.
@@ -175,20 +178,35 @@ impl Conversation {
         }
     }
 
-    /// Takes what the server says besides replies. A question is answered before anything else is read, so that a
-    /// server cannot pile them up.
+    /// Takes what the server says besides replies. An answer that is known is sent before anything else is read, so that
+    /// a server cannot pile them up; one that somebody has to think about is not waited for.
     async fn heed(&self, message: Message) {
         let Some(message) = self.elsewhere.take(message) else { return };
-        let Some(frame) = answer(&message) else {
-            self.line.deliver(&message);
-            return;
-        };
-        match timeout(MAX_ASIDE, self.line.post(self.headers(), frame.into())).await {
-            Ok(Ok(response)) if response.status().is_success() => {}
-            Ok(Ok(response)) => tracing::debug!(status = %response.status(), "an answer was not wanted"),
-            Ok(Err(error)) => tracing::debug!(%error, "an answer did not arrive"),
-            Err(_) => tracing::debug!("an answer was not taken in time"),
+        self.line.deliver(&message);
+        match self.line.answer(&message) {
+            Some(Answering::Now(frame)) => say(&self.line, self.headers(), frame).await,
+            Some(Answering::Later(frame)) => {
+                let (line, headers) = (self.line.clone(), self.headers());
+                let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
+                while answering.try_join_next().is_some() {}
+                answering.spawn(async move {
+                    if let Some(frame) = frame.await {
+                        say(&line, headers, frame).await;
+                    }
+                });
+            }
+            None => {}
         }
+    }
+}
+
+/// Sends the answer to a question of the server.
+async fn say(line: &Line, headers: HeaderMap, frame: Bytes) {
+    match timeout(MAX_ASIDE, line.post(headers, frame)).await {
+        Ok(Ok(response)) if response.status().is_success() => {}
+        Ok(Ok(response)) => tracing::debug!(status = %response.status(), "an answer was not wanted"),
+        Ok(Err(error)) => tracing::debug!(%error, "an answer did not arrive"),
+        Err(_) => tracing::debug!("an answer was not taken in time"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Several messages in one POST: how are they answered together?
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use ::http::{Response, StatusCode};
@@ -12,7 +12,7 @@ use toolway_protocol::{Message, ProtocolVersion, RpcError};
 use super::super::exchange::exchange;
 use super::super::{HttpBody, Visit, accepted, mirrored_headers, refused, reply};
 use super::call::{Work, changed, run};
-use super::{changes_record, find, hear, no_store, unopened};
+use super::{answered, changes_record, find, hear, no_store, unopened};
 use crate::server::batch::Gathered;
 use crate::server::handshake::{self, Session};
 use crate::server::scope::Arrival;
@@ -60,8 +60,13 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
                     return no_store(&error);
                 }
             }
+            Ok(Message::Response { id, outcome }) => {
+                if let Err(error) = answered(&live, id.as_ref(), outcome).await {
+                    return no_store(&error);
+                }
+            }
             Err(rejected) if rejected.wants_answer() => together.refuse(index, rejected),
-            Ok(Message::Response { .. }) | Err(_) => {}
+            Err(_) => {}
         }
     }
     if runs.is_empty() {
@@ -74,9 +79,10 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
             let (server, session, arrival) = (server.clone(), session.clone(), arrival.clone());
             together.running.push((
                 index,
-                Box::pin(turn.take(async move {
-                    handshake::serve(&server, &session, &id, &method, &params, arrival).await
-                })),
+                Box::pin(async move {
+                    let work = pin!(handshake::serve(&server, &session, &id, &method, &params, arrival));
+                    turn.take(work).await
+                }),
             ));
         }
         Box::pin(together)
@@ -98,7 +104,7 @@ fn version(messages: &Messages, headers: &MirroredHeaders<'_>) -> Result<Option<
 
 /// A batch that belongs to no conversation.
 async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVersion>) -> Response<HttpBody> {
-    let session = unopened(version);
+    let session = unopened(&visit.settings.server, version);
     let messages = match batch::judge(session.version(), messages) {
         Ok(messages) => messages,
         Err(error) => return refused(StatusCode::BAD_REQUEST, &error),

@@ -3,7 +3,7 @@
 //! A closed connection cancels nothing here: the client may come back. So the work of a request that does not finish at once is a
 //! task of its own that writes a log, and a reply merely reads the log.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use toolway_protocol::{Id, Message, Method, ProtocolVersion};
 use super::super::body::{HttpBody, event_stream};
 use super::super::exchange::exchange;
 use super::super::{Visit, accepted, failed, reply, unavailable};
+use super::elsewhere::Elsewhere;
 use super::live::Live;
 use super::stream::{Log, Reader};
 use super::{TRIES, asked_nothing, no_store, unopened};
@@ -43,8 +44,8 @@ pub(super) async fn alone(
     message: Message,
     version: Option<ProtocolVersion>,
 ) -> Response<HttpBody> {
-    let session = unopened(version);
     let server = visit.settings.server.clone();
+    let session = unopened(&server, version);
     match message {
         Message::Request { id, method, params } => {
             let place = match visit.place(&method) {
@@ -112,8 +113,10 @@ pub(super) async fn call(
     let server = visit.settings.server.clone();
     let session = live.session.clone();
     run(visit, live, place, |arrival| {
-        let work = async move { handshake::serve(&server, &session, &id, &method, &params, arrival).await };
-        Box::pin(turn.take(work))
+        Box::pin(async move {
+            let work = pin!(handshake::serve(&server, &session, &id, &method, &params, arrival));
+            turn.take(work).await
+        })
     })
     .await
 }
@@ -129,6 +132,7 @@ pub(super) async fn run(
     let takes_events = visit.takes_events();
     let closing = visit.state.closing.clone();
     let mut arrival = visit.arrival();
+    arrival.memory = Some(live.memory());
     let (sender, mut said) = mpsc::channel(MAX_SAID);
     if takes_events {
         arrival.outbound = Outbound::to(sender);
@@ -225,9 +229,13 @@ async fn write(
     let limits = live.limits();
     let pause = (limits.session_idle.min(limits.kept_for) / 3).clamp(Duration::from_millis(10), LONGEST);
     let mut due = Instant::now() + pause;
+    let mut elsewhere = Elsewhere::default();
     let answer = loop {
         if let Some(spoken) = next.take() {
             begin(decide);
+            if let Said::Question { id, .. } = &spoken {
+                elsewhere.expect(live, id.clone()).await?;
+            }
             say(live, log, spoken).await?;
         }
         // A conversation in which something runs is not silent, however much it says.
@@ -241,9 +249,11 @@ async fn write(
             biased;
             Some(spoken) = said.recv() => next = Some(spoken),
             answer = &mut work => break answer,
+            () = elsewhere.take(live) => {}
             () = tokio::time::sleep_until(due) => {}
         }
     };
+    elsewhere.forget(live).await;
     // What was left running by the handler has nothing to say any more.
     said.close();
     while let Ok(spoken) = said.try_recv() {
@@ -280,6 +290,7 @@ async fn prolong(live: &Live, log: &Log) -> Result<()> {
 async fn say(live: &Live, log: &Log, spoken: Said) -> Result<()> {
     match spoken {
         Said::Frame(frame) => log.say(&frame).await,
+        Said::Question { frame, .. } => log.ask(&frame).await,
         // Whoever cannot come back is not sent away.
         Said::Release(retry) if live.session.has_primers() => log.release(retry).await,
         Said::Release(_) => Ok(()),

@@ -1,8 +1,10 @@
 //! What is needed to serve one conversation: what was said about it, what runs, and which streams are open.
 
 use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
@@ -15,13 +17,15 @@ use toolway_protocol::types::LogLevel;
 use toolway_protocol::{Id, ProtocolVersion, RpcError};
 
 use super::super::limits::Limits;
-use super::sessions::random;
 use super::stream::{Log, Pace};
 use crate::error::Result;
+use crate::random::random;
 use crate::server::Server;
+use crate::server::allowed::Sight;
 use crate::server::changes::Listener;
 use crate::server::failure::busy;
 use crate::server::handshake::Session;
+use crate::server::memory::Place;
 use crate::store::Store;
 
 /// What the store keeps of a conversation.
@@ -101,8 +105,12 @@ pub(super) struct Live {
     /// Streams that may be come back to, the oldest first.
     kept: Mutex<VecDeque<String>>,
     used: Mutex<Instant>,
+    /// What is remembered of the client, and when it has to be renewed.
+    memory: Arc<Place>,
+    memory_due: Mutex<Instant>,
     /// Trips when the conversation is over.
     pub(super) gone: CancellationToken,
+    server: Server,
     store: Arc<dyn Store>,
     limits: Arc<Limits>,
 }
@@ -119,6 +127,8 @@ impl Live {
     ) -> Arc<Self> {
         let listener = server.inner.changes.listen();
         listener.promise(&server.capabilities());
+        let ttl = limits.session_idle.saturating_add(memory_pause(limits));
+        let memory = Arc::new(Place::new(server.inner.store.clone(), format!("memory/{key}"), ttl));
         let live = Self {
             id,
             key,
@@ -134,7 +144,10 @@ impl Live {
             paces: Mutex::default(),
             kept: Mutex::default(),
             used: Mutex::new(Instant::now()),
+            memory,
+            memory_due: Mutex::new(Instant::now()),
             gone: CancellationToken::new(),
+            server: server.clone(),
             store: server.inner.store.clone(),
             limits: limits.clone(),
         };
@@ -144,6 +157,24 @@ impl Live {
 
     pub(super) fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Whether other servers may have this conversation too.
+    pub(super) fn is_shared(&self) -> bool {
+        self.server.inner.is_shared
+    }
+
+    /// How long a question may stay without an answer.
+    pub(super) fn question_timeout(&self) -> Duration {
+        self.server.inner.question_timeout
+    }
+
+    pub(super) fn json_limits(&self) -> toolway_protocol::json::Limits {
+        self.server.inner.limits
     }
 
     /// Takes over what a record says. Another server may have written it.
@@ -189,10 +220,32 @@ impl Live {
         let text = self.store.renew(&self.key, self.limits.session_idle).await?;
         let is_there = text.is_some();
         match text {
-            Some(text) => self.used(text),
+            Some(text) => {
+                self.used(text);
+                self.keep_memory().await?;
+            }
             None => self.gone.cancel(),
         }
         Ok(is_there)
+    }
+
+    /// What is remembered of the client.
+    pub(super) fn memory(&self) -> Arc<Place> {
+        self.memory.clone()
+    }
+
+    /// Lets what is remembered live at least as long as the conversation, in which it may not be used for long. Another server
+    /// may have written it, so this does not ask whether there is anything; it is done seldom instead.
+    pub(super) async fn keep_memory(&self) -> Result<()> {
+        let now = Instant::now();
+        {
+            let mut due = lock(&self.memory_due);
+            if now < *due {
+                return Ok(());
+            }
+            *due = now + memory_pause(&self.limits);
+        }
+        self.memory.renew().await
     }
 
     /// Writes down what was said since; whether nobody else was quicker.
@@ -243,7 +296,7 @@ impl Live {
         self.look_again();
     }
 
-    pub(super) fn is_idle(&self, now: Instant, limit: std::time::Duration) -> bool {
+    pub(super) fn is_idle(&self, now: Instant, limit: Duration) -> bool {
         lock(&self.running).is_empty()
             && lock(&self.streams).is_empty()
             && lock(&self.used).checked_add(limit).is_some_and(|end| end < now)
@@ -319,6 +372,7 @@ impl Live {
     /// Forgets every stream that is kept, and tells others that the conversation is over.
     pub(super) async fn forget(&self) -> Result<()> {
         self.gone.cancel();
+        self.memory.forget().await?;
         let kept = std::mem::take(&mut *lock(&self.kept));
         for stream in kept {
             self.log(&stream).forget().await?;
@@ -327,7 +381,11 @@ impl Live {
     }
 
     /// Gives a stream the news, as long as it is the newest.
-    pub(super) fn feed(self: &Arc<Self>, place: OwnedSemaphorePermit) -> Result<Feed, RpcError> {
+    pub(super) fn feed(
+        self: &Arc<Self>,
+        place: OwnedSemaphorePermit,
+        sight: Sight,
+    ) -> Result<Feed, RpcError> {
         let mut streams = lock(&self.streams);
         if streams.len() >= self.limits.streams_per_session {
             return Err(busy("too many streams of this session are open"));
@@ -339,12 +397,18 @@ impl Live {
         Ok(Feed {
             live: Arc::downgrade(self),
             listener: self.listener.clone(),
+            sight,
             version: self.session.version(),
             newest: self.newest.subscribe(),
             number,
             _place: place,
         })
     }
+}
+
+/// How long what is remembered is left alone; it lives so much longer than a silent conversation.
+fn memory_pause(limits: &Limits) -> Duration {
+    limits.session_idle / 3
 }
 
 /// Said to servers that have a stream of a conversation: its record is another one.
@@ -361,7 +425,7 @@ pub(super) struct Turn {
 
 impl Turn {
     /// Does the work, unless it is not wanted any more.
-    pub(super) async fn take(self, work: impl Future<Output = Vec<u8>>) -> Option<Vec<u8>> {
+    pub(super) async fn take(self, work: Pin<&mut impl Future<Output = Vec<u8>>>) -> Option<Vec<u8>> {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => None,
@@ -381,6 +445,8 @@ impl Drop for Turn {
 pub(super) struct Feed {
     live: Weak<Live>,
     pub(super) listener: Arc<Listener>,
+    /// What may be seen by whoever opened the stream.
+    pub(super) sight: Sight,
     pub(super) version: ProtocolVersion,
     newest: watch::Receiver<u64>,
     number: u64,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mod.rs` | What do POST, GET and DELETE mean? |
 //! | `call.rs`, `batch.rs` | How is a request of a conversation answered, and several together? |
+//! | `elsewhere.rs` | What if an answer comes to another server than the one that asked? |
 //! | `sessions.rs` | Which conversations are open? |
 //! | `live.rs` | What is needed to serve one of them? |
 //! | `legacy_sse.rs` | What did the oldest revision have instead? |
@@ -11,6 +12,7 @@
 
 mod batch;
 mod call;
+mod elsewhere;
 mod legacy_sse;
 mod live;
 mod sessions;
@@ -25,7 +27,7 @@ use serde_json::value::RawValue;
 use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::jsonrpc::{Params, Rejected};
 use toolway_protocol::types::Cancelled;
-use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
+use toolway_protocol::{Id, Message, Method, ProtocolVersion, RawJson, RpcError};
 
 pub(super) use legacy_sse::Pipes;
 pub(super) use sessions::Sessions;
@@ -36,8 +38,11 @@ use self::stream::Reader;
 use super::body::{HttpBody, event_stream};
 use super::{Visit, accepted, failed, guard, message_id, refused, reply, unavailable};
 use crate::error::{Error, Result};
+use crate::server::Server;
+use crate::server::allowed::Sight;
 use crate::server::failure::busy;
 use crate::server::handshake::{self, Session};
+use crate::server::scope::Arrival;
 
 static SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -76,7 +81,18 @@ pub(super) async fn post(
             Ok(()) => accepted(),
             Err(error) => no_store(&error),
         },
-        Message::Response { .. } => asked_nothing(),
+        Message::Response { id, outcome } => match answered(&live, id.as_ref(), outcome).await {
+            Ok(()) => accepted(),
+            Err(error) => no_store(&error),
+        },
+    }
+}
+
+/// Takes the answer to a question. One that comes too late is nothing to talk about.
+async fn answered(live: &Live, id: Option<&Id>, outcome: Result<RawJson, RpcError>) -> Result<()> {
+    match live.session.settle(id, outcome) {
+        Ok(()) => Ok(()),
+        Err(outcome) => elsewhere::pass_on(live, id, &outcome).await,
     }
 }
 
@@ -106,7 +122,8 @@ async fn hear(visit: &Visit<'_>, live: &Arc<Live>, method: Method, params: Param
         }
         method => {
             let server = &visit.settings.server;
-            handshake::hear(server, &live.session, &method, &params, visit.arrival_again()).await;
+            let arrival = Arrival { memory: Some(live.memory()), ..visit.arrival_again() };
+            handshake::hear(server, &live.session, &method, &params, arrival).await;
         }
     }
     Ok(())
@@ -273,7 +290,8 @@ async fn listen(visit: &Visit<'_>, live: &Arc<Live>) -> Opened {
 
 fn feed(visit: &Visit<'_>, live: &Arc<Live>) -> Result<live::Feed, RpcError> {
     let place = visit.state.streams.clone().try_acquire_owned();
-    live.feed(place.map_err(|_| busy("too many streams are open"))?)
+    let sight = Sight::new(&visit.settings.server, visit.admitted.allowed.clone());
+    live.feed(place.map_err(|_| busy("too many streams are open"))?, sight)
 }
 
 /// Reads a stream on from an event. An id that is not of this conversation is like one that never was.
@@ -315,13 +333,14 @@ pub(super) async fn delete(visit: Visit<'_>) -> Response<HttpBody> {
         Ok(live) => live,
         Err(refusal) => return refusal,
     };
-    match visit.state.sessions.end(&live).await {
+    match visit.state.sessions.end(&live, visit.arrival_again()).await {
         Ok(()) => accepted(),
         Err(error) => no_store(&error),
     }
 }
 
 /// A conversation of which nothing is known but the revision.
-fn unopened(version: Option<ProtocolVersion>) -> Session {
-    Session::unopened(version.unwrap_or(ProtocolVersion::UNSAID), None)
+fn unopened(server: &Server, version: Option<ProtocolVersion>) -> Session {
+    let version = server.inner.pinned.or(version).unwrap_or(ProtocolVersion::UNSAID);
+    Session::unopened(version, None)
 }

@@ -5,28 +5,38 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use toolway_protocol::RpcError;
 
 use super::super::limits::Limits;
 use super::live::{Live, Record, lock};
 use crate::error::Result;
+use crate::random::random;
 use crate::server::Server;
+use crate::server::ending::{Terminated, Termination};
+use crate::server::extract::Principal;
 use crate::server::failure::busy;
+use crate::server::scope::Arrival;
 use crate::store::Store;
 
 /// How often what is over is looked for, at most.
 const SWEEP: Duration = Duration::from_secs(30);
+/// How often they are looked for where somebody wants to know, at most.
+const SHORTEST: Duration = Duration::from_millis(10);
 
 /// The conversations that are open.
 pub(in crate::server::http) struct Sessions {
     server: Server,
     limits: Arc<Limits>,
-    table: Mutex<Table>,
+    table: Arc<Mutex<Table>>,
+    /// Looks for what is over where nobody comes, if somebody wants to know.
+    sweeper: OnceLock<AbortHandle>,
 }
 
 #[derive(Default)]
@@ -41,7 +51,12 @@ struct Table {
 
 impl Sessions {
     pub(in crate::server::http) fn new(server: &Server, limits: &Limits) -> Self {
-        Self { server: server.clone(), limits: Arc::new(limits.clone()), table: Mutex::default() }
+        Self {
+            server: server.clone(),
+            limits: Arc::new(limits.clone()),
+            table: Arc::default(),
+            sweeper: OnceLock::new(),
+        }
     }
 
     fn store(&self) -> &Arc<dyn Store> {
@@ -59,9 +74,11 @@ impl Sessions {
         owner: Option<&str>,
         peer: Option<String>,
     ) -> Result<Result<Arc<Live>, RpcError>> {
+        self.sweep_sometimes();
         if let Err(full) = self.lock().reserve(&self.limits, peer.as_deref()) {
             return Ok(Err(full));
         }
+        self.watch();
         let id = random_id();
         let place = Opening { sessions: self, peer: peer.clone() };
         let text = record.write();
@@ -82,14 +99,18 @@ impl Sessions {
         }
         let key = key(id, owner);
         let Some(text) = self.store().renew(&key, self.limits.session_idle).await? else {
-            self.lock().remove(&key);
+            let gone = self.lock().remove(&key);
+            if let Some(live) = gone {
+                over(&self.server, &live, Termination::Expired, Arrival::default());
+            }
             return Ok(None);
         };
         // Bound to a name of its own, so that the lock is free before the next step.
         let known = self.lock().touch(&key);
         let Some(live) = known.or_else(|| self.restore(id, key, text.clone())) else { return Ok(None) };
         live.used(text);
-        self.lock().sweep_sometimes(&self.limits);
+        live.keep_memory().await?;
+        self.sweep_sometimes();
         Ok(Some(live))
     }
 
@@ -103,21 +124,53 @@ impl Sessions {
         }
         let live = Live::new(&self.server, &self.limits, id.to_owned(), key, None, record, text);
         table.insert(live.clone());
+        self.watch();
         Some(live)
     }
 
     /// Ends a conversation and everything in it.
-    pub(super) async fn end(&self, live: &Live) -> Result<()> {
-        self.lock().remove(&live.key);
+    pub(super) async fn end(&self, live: &Live, arrival: Arrival) -> Result<()> {
+        let gone = self.lock().remove(&live.key);
         self.store().delete(&live.key).await?;
+        if let Some(live) = gone {
+            over(&self.server, &live, Termination::Deleted, arrival);
+        }
         live.forget().await
+    }
+
+    /// Forgets what is over, now and then.
+    fn sweep_sometimes(&self) {
+        let swept = self.lock().sweep_sometimes(&self.limits);
+        expire(&self.server, swept);
+    }
+
+    /// Looks for what is over from now on, if somebody wants to know.
+    fn watch(&self) {
+        if !self.server.hears_terminate() {
+            return;
+        }
+        let Ok(runtime) = Handle::try_current() else { return };
+        self.sweeper.get_or_init(|| {
+            let (server, table, limits) = (self.server.clone(), self.table.clone(), self.limits.clone());
+            let task = runtime.spawn(async move {
+                loop {
+                    tokio::time::sleep(pause(&limits).max(SHORTEST)).await;
+                    let swept = lock(&table).sweep_sometimes(&limits);
+                    expire(&server, swept);
+                }
+            });
+            task.abort_handle()
+        });
     }
 
     /// Ends what runs. The conversations themselves stay in the store, for whoever serves next.
     pub(in crate::server::http) fn stop(&self) {
         let keys: Vec<_> = self.lock().live.keys().cloned().collect();
         for key in keys {
-            self.lock().remove(&key);
+            let gone = self.lock().remove(&key);
+            if let Some(live) = gone {
+                over(&self.server, &live, Termination::Stopped, Arrival::default());
+            }
         }
     }
 }
@@ -131,9 +184,6 @@ impl Table {
                     table.by_peer.get(peer).is_none_or(|number| *number < limits.sessions_per_peer)
                 })
         };
-        if !has_room(self) {
-            self.sweep_sometimes(limits);
-        }
         if !has_room(self) {
             return Err(busy("too many sessions are open"));
         }
@@ -172,19 +222,18 @@ impl Table {
         self.live.insert(live.key.clone(), live);
     }
 
-    fn remove(&mut self, key: &str) {
-        if let Some(live) = self.live.remove(key) {
-            self.uncount(live.peer.as_deref());
-            live.gone.cancel();
-        }
+    fn remove(&mut self, key: &str) -> Option<Arc<Live>> {
+        let live = self.live.remove(key)?;
+        self.uncount(live.peer.as_deref());
+        live.gone.cancel();
+        Some(live)
     }
 
-    /// Forgets what is over, now and then.
-    fn sweep_sometimes(&mut self, limits: &Limits) {
+    /// Forgets what is over, now and then, and gives it to whoever has to tidy up after it.
+    fn sweep_sometimes(&mut self, limits: &Limits) -> Vec<Arc<Live>> {
         let now = Instant::now();
-        let pause = SWEEP.min(limits.session_idle / 4);
-        if self.swept.is_some_and(|swept| now < swept + pause) {
-            return;
+        if self.swept.is_some_and(|swept| now < swept + pause(limits)) {
+            return Vec::new();
         }
         self.swept = Some(now);
         let idle: Vec<_> = self
@@ -193,8 +242,45 @@ impl Table {
             .filter(|live| live.is_idle(now, limits.session_idle))
             .map(|live| live.key.clone())
             .collect();
-        for key in idle {
-            self.remove(&key);
+        idle.iter().filter_map(|key| self.remove(key)).collect()
+    }
+}
+
+/// How long nobody looks for what is over.
+fn pause(limits: &Limits) -> Duration {
+    SWEEP.min(limits.session_idle / 4)
+}
+
+/// Tidies up after conversations that were silent for too long here. One that another server goes on with has not ended.
+fn expire(server: &Server, swept: Vec<Arc<Live>>) {
+    if swept.is_empty() {
+        return;
+    }
+    let here = server.clone();
+    server.afterwards(async move {
+        for live in swept {
+            match here.inner.store.get(&live.key).await {
+                Ok(Some(_)) => continue,
+                // What is left expires by itself.
+                Ok(None) => drop(live.memory().forget().await),
+                // Another server may go on with it: nothing of it is forgotten.
+                Err(_) => {}
+            }
+            over(&here, &live, Termination::Expired, Arrival::default());
+        }
+    });
+}
+
+/// Tells that a conversation is over.
+fn over(server: &Server, live: &Live, reason: Termination, arrival: Arrival) {
+    let principal = owner(&live.key).map(Principal::new);
+    server.terminated(Terminated::new(live.id.clone(), principal, reason), arrival);
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        if let Some(sweeper) = self.sweeper.get() {
+            sweeper.abort();
         }
     }
 }
@@ -227,6 +313,11 @@ fn key(id: &str, owner: Option<&str>) -> String {
     }
 }
 
+/// Whose record is under a key.
+fn owner(key: &str) -> Option<&str> {
+    key.splitn(3, '/').nth(2)
+}
+
 fn is_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -234,17 +325,4 @@ fn is_id(text: &str) -> bool {
 /// 128 bits from the system's source of randomness, in hexadecimal.
 fn random_id() -> String {
     random::<16>()
-}
-
-/// So many bytes from the system's source of randomness, in hexadecimal.
-pub(super) fn random<const N: usize>() -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut bytes = [0; N];
-    // A machine without randomness cannot keep anybody apart; there is nothing to go on with.
-    getrandom::fill(&mut bytes).expect("the system has a source of randomness");
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .map(|digit| char::from(DIGITS[usize::from(digit)]))
-        .collect()
 }

@@ -17,8 +17,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::super::body::{ALIVE, KEEP_ALIVE, Pen};
 use super::super::limits::Limits;
 use super::live::{ENDED, Feed, Live, lock};
-use super::sessions::random;
 use crate::error::Result;
+use crate::random::random;
 use crate::store::{Entry, Keep, Room, Store, Subscription};
 use crate::transport::sse;
 
@@ -36,6 +36,8 @@ enum Mark {
     /// A stream of news begins.
     News = b'g' as isize,
     Message = b'm' as isize,
+    /// A question to the client, which waits for its answer.
+    Question = b'q' as isize,
     /// The answer, if there is one, and the end.
     End = b'e' as isize,
     /// Whoever reads is to go, and to come back after so many milliseconds.
@@ -45,14 +47,14 @@ enum Mark {
 impl Mark {
     fn read(entry: &[u8]) -> Option<(Self, &[u8])> {
         let (mark, rest) = entry.split_first()?;
-        let all = [Self::Request, Self::News, Self::Message, Self::End, Self::Release];
+        let all = [Self::Request, Self::News, Self::Message, Self::Question, Self::End, Self::Release];
         Some((all.into_iter().find(|known| *known as u8 == *mark)?, rest))
     }
 
-    /// What must stay: the beginning and the end.
+    /// What must stay: the beginning, the end, and what somebody waits for.
     fn keep(self) -> Keep {
         match self {
-            Self::Request | Self::News | Self::End => Keep::Always,
+            Self::Request | Self::News | Self::Question | Self::End => Keep::Always,
             Self::Message | Self::Release => Keep::WhileThereIsRoom,
         }
     }
@@ -104,6 +106,11 @@ impl Log {
     /// Says something. Whoever reads here and would lose something by it is waited for, a little.
     pub(super) async fn say(&self, frame: &[u8]) -> Result<()> {
         self.say_as(Mark::Message, frame).await
+    }
+
+    /// Asks something.
+    pub(super) async fn ask(&self, frame: &[u8]) -> Result<()> {
+        self.say_as(Mark::Question, frame).await
     }
 
     async fn say_as(&self, mark: Mark, text: &[u8]) -> Result<()> {
@@ -404,7 +411,7 @@ impl Reader {
                 let retry = self.live.limits().retry.as_millis();
                 sse::write_primer(out, &id(), u64::try_from(retry).unwrap_or(u64::MAX));
             }
-            Mark::Message | Mark::End => {
+            Mark::Message | Mark::Question | Mark::End => {
                 if !text.is_empty() {
                     sse::write_message(out, Some(&id()), text);
                 }
@@ -438,7 +445,7 @@ impl Reader {
             }
             () = news(feed.as_mut()) => {
                 if let Some(feed) = feed {
-                    let mut news = feed.listener.untold();
+                    let mut news = feed.listener.untold_for(&feed.sight);
                     while let Some(next) = news.first() {
                         let mut frame = Vec::new();
                         next.write(&mut frame, feed.version);

@@ -1,8 +1,11 @@
 //! The stateless era: how does a request describe itself, and what does the server say about itself?
+//!
+//! `rounds.rs`: how is a request answered that the server has questions about?
+
+mod rounds;
 
 use std::sync::{Mutex, PoisonError};
 
-use serde::Deserialize;
 use serde_json::Value;
 use toolway_protocol::capability::{ClientCapabilities, Settings};
 use toolway_protocol::era::Envelope;
@@ -12,6 +15,8 @@ use toolway_protocol::jsonrpc::{write_notification, write_request};
 use toolway_protocol::meta::Key;
 use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
+
+pub(super) use rounds::ask;
 
 use super::ServerFacts;
 use super::transport::{Outgoing, put_params};
@@ -23,6 +28,13 @@ pub(super) struct Link {
     version: ProtocolVersion,
     envelope: Envelope,
     log_level: Mutex<Option<LogLevel>>,
+}
+
+/// What is to be heard of a request while it runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wishes {
+    progress: bool,
+    log_level: Option<LogLevel>,
 }
 
 impl Link {
@@ -39,19 +51,20 @@ impl Link {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
-    fn log_level(&self) -> Option<LogLevel> {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What a request of now wants to hear while it runs.
+    pub(super) fn wishes(&self, progress: bool) -> Wishes {
+        Wishes { progress, log_level: *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) }
     }
 
     pub(super) fn version(&self) -> ProtocolVersion {
         self.version
     }
 
-    pub(super) fn request(&self, id: Id, request: &Request, wants_progress: bool) -> Outgoing {
+    pub(super) fn request(&self, id: Id, request: &Request, wishes: Wishes) -> Outgoing {
         let name = request.name().map(String::from).or_else(|| name_of(request));
         let mut envelope = self.envelope.clone();
-        envelope.progress_token = wants_progress.then(|| id.clone());
-        envelope.log_level = self.log_level();
+        envelope.progress_token = wishes.progress.then(|| id.clone());
+        envelope.log_level = wishes.log_level;
         let mut frame = Vec::new();
         match request {
             Request::Other(method, params) => {
@@ -142,26 +155,5 @@ pub(super) fn facts(discovered: Discovered) -> ServerFacts {
         info: info.and_then(|info| RawJson::from(info).decode().ok()),
         capabilities: discovered.capabilities,
         instructions: discovered.instructions,
-    }
-}
-
-/// Only a complete result can be read as what was asked for. A server that does not say means complete.
-pub(super) fn complete(result: &RawJson) -> Result<()> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Kind {
-        result_type: Option<String>,
-    }
-    match result.decode::<Kind>() {
-        Ok(Kind { result_type: None }) => Ok(()),
-        Ok(Kind { result_type: Some(kind) }) if kind == "complete" => Ok(()),
-        Ok(Kind { result_type: Some(kind) }) => Err(Error::new(
-            ErrorKind::PeerMisbehaved,
-            format!("the server's result is of an unknown type, {kind:?}"),
-        )),
-        Err(error) => {
-            Err(Error::new(ErrorKind::PeerMisbehaved, "the server's result is not an object")
-                .caused_by(error))
-        }
     }
 }

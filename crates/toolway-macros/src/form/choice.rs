@@ -1,0 +1,134 @@
+//! What is written for an enum that is to be chosen from?
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::spanned::Spanned;
+use syn::{DataEnum, DeriveInput, LitStr, Variant};
+
+use super::{Name, said, tell_twice};
+use crate::input::Keys;
+
+pub(super) fn choice(item: &DeriveInput, data: &DataEnum, mistakes: &mut Vec<syn::Error>) -> TokenStream {
+    said(&item.attrs, &ENUM, mistakes);
+    if data.variants.is_empty() {
+        mistakes.push(syn::Error::new(item.ident.span(), "there is nothing to choose from"));
+    }
+    let options: Vec<Offered<'_>> =
+        data.variants.iter().map(|variant| Offered::read(variant, mistakes)).collect();
+    tell_twice(options.iter().map(|option| &option.name), "choice", mistakes);
+    let values: Vec<_> = options.iter().map(|option| &option.name.text).collect();
+    let titles = options.iter().map(|option| match &option.title {
+        Some(title) => quote! { ::core::option::Option::Some(#title) },
+        None => quote! { ::core::option::Option::None },
+    });
+    let variants: Vec<_> = options.iter().map(|option| option.ident).collect();
+    implement(
+        &item.ident,
+        &quote! { &[#((#values, #titles)),*] },
+        &quote! {
+            match __value {
+                #(#values => ::core::option::Option::Some(Self::#variants),)*
+                _ => ::core::option::Option::None,
+            }
+        },
+        &quote! {
+            match self {
+                #(Self::#variants => #values,)*
+            }
+        },
+    )
+}
+
+pub(super) fn stub(ident: &Ident) -> TokenStream {
+    let never = quote! { ::core::unreachable!("it does not compile") };
+    implement(ident, &quote! { &[] }, &quote! { { let _ = __value; #never } }, &never)
+}
+
+fn implement(ident: &Ident, choices: &TokenStream, from: &TokenStream, value: &TokenStream) -> TokenStream {
+    quote! {
+        #[automatically_derived]
+        impl ::toolway::__private::FormChoice for #ident {
+            const CHOICES: &'static [(
+                &'static ::core::primitive::str,
+                ::core::option::Option<&'static ::core::primitive::str>,
+            )] = #choices;
+
+            fn from_value(__value: &::core::primitive::str) -> ::core::option::Option<Self> {
+                #from
+            }
+
+            fn value(&self) -> &'static ::core::primitive::str {
+                #value
+            }
+        }
+
+        #[automatically_derived]
+        impl ::toolway::__private::FormField for #ident {
+            fn field() -> ::toolway::__private::Field {
+                ::toolway::__private::form::one::<Self>()
+            }
+
+            fn read(
+                __value: ::toolway::__private::serde_json::Value,
+            ) -> ::core::result::Result<Self, ::std::string::String> {
+                ::toolway::__private::form::read_choice(&__value)
+            }
+        }
+
+        /// So that a variant can be a default.
+        #[automatically_derived]
+        impl ::core::convert::From<#ident> for ::toolway::__private::serde_json::Value {
+            fn from(__choice: #ident) -> Self {
+                Self::from(::toolway::__private::FormChoice::value(&__choice))
+            }
+        }
+    }
+}
+
+/// A variant.
+struct Offered<'v> {
+    ident: &'v Ident,
+    name: Name,
+    title: Option<LitStr>,
+}
+
+impl<'v> Offered<'v> {
+    fn read(variant: &'v Variant, mistakes: &mut Vec<syn::Error>) -> Self {
+        if !variant.fields.is_empty() {
+            let message = "a choice has no fields: forms have nothing inside fields";
+            mistakes.push(syn::Error::new(variant.fields.span(), message));
+        }
+        let (mut rename, mut title) = (None, None);
+        for setting in said(&variant.attrs, &VARIANT, mistakes) {
+            match setting.text() {
+                Ok(text) if setting.key == "title" => title = Some(text),
+                Ok(text) => rename = Some(text),
+                Err(mistake) => mistakes.push(mistake),
+            }
+        }
+        Self { ident: &variant.ident, name: Name::new(&variant.ident, rename.as_ref()), title }
+    }
+}
+
+const ENUM: Keys = Keys {
+    owner: "`#[form]` on an enum",
+    noun: "key",
+    known: &[],
+    refused: |key| {
+        Some(match key {
+            "rename_all" => "variants are renamed one by one, with `#[form(rename = \"…\")]`".to_owned(),
+            key => format!(
+                "`{key}` belongs to a struct, a field or a variant: there is nothing to say about an enum"
+            ),
+        })
+    },
+    first: None,
+};
+
+const VARIANT: Keys = Keys {
+    owner: "`#[form]` on a variant",
+    noun: "key",
+    known: &["title", "rename"],
+    refused: |_| None,
+    first: None,
+};

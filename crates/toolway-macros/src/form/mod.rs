@@ -1,0 +1,186 @@
+//! What is written for `#[derive(Form)]`?
+//!
+//! | file | question |
+//! |---|---|
+//! | `field.rs` | What does `#[form(…)]` say about a field, and which code says it to a client? |
+//! | `shape.rs` | What is the field, as far as its type can be seen? |
+//! | `value.rs` | What are the numbers, texts and lists that were written? |
+//! | `rules.rs` | Does what was said fit the field and itself? |
+//! | `choice.rs` | What is written for an enum? |
+
+mod choice;
+mod field;
+mod rules;
+mod shape;
+mod value;
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{Attribute, Data, DataStruct, DeriveInput, Fields, LitStr, Meta};
+
+use crate::check;
+use crate::input::{Keys, Setting, settings};
+use field::Field;
+
+pub(crate) fn expand(item: TokenStream) -> TokenStream {
+    let item = match syn::parse2::<DeriveInput>(item) {
+        Ok(item) => item,
+        Err(error) => return error.into_compile_error(),
+    };
+    let mut mistakes = Vec::new();
+    if !item.generics.params.is_empty() {
+        let message = "a form cannot be generic: its fields are known when it is asked";
+        mistakes.push(syn::Error::new_spanned(&item.generics.params, message));
+    }
+    let (good, stub) = match &item.data {
+        Data::Struct(data) => (form(&item, data, &mut mistakes), form_stub(&item.ident)),
+        Data::Enum(data) => (choice::choice(&item, data, &mut mistakes), choice::stub(&item.ident)),
+        Data::Union(data) => {
+            let message = "a form is a struct with named fields, or an enum to choose from";
+            mistakes.push(syn::Error::new(data.union_token.span(), message));
+            (TokenStream::new(), form_stub(&item.ident))
+        }
+    };
+    match check::all(mistakes) {
+        None => good,
+        // Whoever uses it need not be told that it is no form as well.
+        Some(errors) if item.generics.params.is_empty() => quote! { #errors #stub },
+        Some(errors) => errors,
+    }
+}
+
+fn form(item: &DeriveInput, data: &DataStruct, mistakes: &mut Vec<syn::Error>) -> TokenStream {
+    let name = form_name(item, mistakes);
+    let Fields::Named(written) = &data.fields else {
+        let message = "the fields of a form need names: write `struct Name { field: Type }`";
+        mistakes.push(syn::Error::new(item.ident.span(), message));
+        return TokenStream::new();
+    };
+    let fields: Vec<Field<'_>> =
+        written.named.iter().filter_map(|field| Field::read(field, mistakes)).collect();
+    tell_twice(fields.iter().map(|field| &field.name), "field", mistakes);
+    let ident = &item.ident;
+    let added = fields.iter().map(Field::added);
+    let read = fields.iter().map(Field::read_back);
+    let (outline, content) = if fields.is_empty() {
+        (quote! { __outline }, quote! { _ })
+    } else {
+        (quote! { mut __outline }, quote! { mut __content })
+    };
+    implement(
+        ident,
+        &quote! { #name },
+        &quote! {
+            let #outline = <::toolway::__private::form::Outline as ::core::default::Default>::default();
+            #(#added)*
+            ::toolway::__private::form::Outline::finish(__outline)
+        },
+        &content,
+        &quote! { ::core::result::Result::Ok(Self { #(#read)* }) },
+    )
+}
+
+fn form_stub(ident: &Ident) -> TokenStream {
+    let never = quote! { ::core::unreachable!("it does not compile") };
+    implement(ident, &never, &never, &quote! { _ }, &never)
+}
+
+fn implement(
+    ident: &Ident,
+    name: &TokenStream,
+    schema: &TokenStream,
+    content: &TokenStream,
+    read: &TokenStream,
+) -> TokenStream {
+    quote! {
+        #[automatically_derived]
+        impl ::toolway::__private::Form for #ident {
+            fn name() -> &'static ::core::primitive::str {
+                #name
+            }
+
+            fn schema() -> ::toolway::__private::FormSchema {
+                #schema
+            }
+
+            fn read(
+                #content: ::std::collections::BTreeMap<
+                    ::std::string::String,
+                    ::toolway::__private::serde_json::Value,
+                >,
+            ) -> ::core::result::Result<Self, ::std::string::String> {
+                #read
+            }
+        }
+    }
+}
+
+fn form_name(item: &DeriveInput, mistakes: &mut Vec<syn::Error>) -> String {
+    let mut name = item.ident.unraw().to_string();
+    for setting in said(&item.attrs, &FORM, mistakes) {
+        match setting.text() {
+            Ok(text) => name = text.value(),
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    name
+}
+
+/// What all `#[form(…)]` of one thing say.
+fn said(attributes: &[Attribute], keys: &Keys, mistakes: &mut Vec<syn::Error>) -> Vec<Setting> {
+    let mut all = TokenStream::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("form")) {
+        let Meta::List(list) = &attribute.meta else {
+            mistakes.push(syn::Error::new(attribute.meta.span(), "write `#[form(…)]`"));
+            continue;
+        };
+        let ends_in_comma = matches!(
+            list.tokens.clone().into_iter().last(),
+            Some(TokenTree::Punct(sign)) if sign.as_char() == ','
+        );
+        all.extend(list.tokens.to_token_stream());
+        if !ends_in_comma && !list.tokens.is_empty() {
+            all.extend(quote! { , });
+        }
+    }
+    settings(all, keys, mistakes)
+}
+
+/// A name on the wire, and where it was written.
+struct Name {
+    text: String,
+    span: proc_macro2::Span,
+}
+
+impl Name {
+    fn new(ident: &Ident, rename: Option<&LitStr>) -> Self {
+        match rename {
+            Some(text) => Self { text: text.value(), span: text.span() },
+            None => Self { text: ident.unraw().to_string(), span: ident.span() },
+        }
+    }
+}
+
+fn tell_twice<'n>(names: impl Iterator<Item = &'n Name>, noun: &str, mistakes: &mut Vec<syn::Error>) {
+    let mut seen: Vec<&str> = Vec::new();
+    for name in names {
+        if seen.contains(&name.text.as_str()) {
+            let message = format!("there is another {noun} with the name `{}`", name.text);
+            mistakes.push(syn::Error::new(name.span, message));
+        }
+        seen.push(&name.text);
+    }
+}
+
+const FORM: Keys = Keys {
+    owner: "`#[form]` on a struct",
+    noun: "key",
+    known: &["name"],
+    refused: |key| {
+        (key == "rename_all")
+            .then(|| "fields are renamed one by one, with `#[form(rename = \"…\")]`".to_owned())
+    },
+    first: None,
+};

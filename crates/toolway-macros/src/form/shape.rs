@@ -1,0 +1,87 @@
+//! What is a field, as far as its type can be seen without knowing types?
+
+use std::ops::RangeInclusive;
+
+use syn::{GenericArgument, PathArguments, Type};
+
+/// What a field is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shape {
+    Text,
+    Flag,
+    /// The values that its type has.
+    Whole(&'static str, RangeInclusive<i128>),
+    Fraction,
+    /// Several of something.
+    Several(Box<Shape>),
+    /// An enum, an alias, a type of the author's: only rustc knows.
+    Other,
+}
+
+impl Shape {
+    pub(super) fn of(ty: &Type) -> Self {
+        let Type::Path(path) = without_groups(ty) else { return Self::Other };
+        let Some(last) = path.path.segments.last() else { return Self::Other };
+        let inner = match &last.arguments {
+            PathArguments::AngleBracketed(given) => given.args.iter().find_map(|argument| match argument {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            }),
+            _ => None,
+        };
+        let name = last.ident.to_string();
+        match (name.as_str(), inner) {
+            ("String", None) => Self::Text,
+            ("bool", None) => Self::Flag,
+            ("f32" | "f64", None) => Self::Fraction,
+            ("Option", Some(inner)) => Self::of(inner),
+            ("Vec" | "HashSet" | "BTreeSet", Some(inner)) => Self::Several(Box::new(Self::of(inner))),
+            (name, None) => WHOLE
+                .iter()
+                .find(|(known, ..)| *known == name)
+                .map_or(Self::Other, |(name, least, most)| Self::Whole(name, *least..=*most)),
+            _ => Self::Other,
+        }
+    }
+
+    pub(super) fn noun(&self) -> &'static str {
+        match self {
+            Self::Text => "a text",
+            Self::Flag => "yes or no",
+            Self::Whole(..) => "a whole number",
+            Self::Fraction => "a number",
+            Self::Several(_) => "a list",
+            Self::Other => "something else",
+        }
+    }
+}
+
+/// A reference where a value is needed, if the type is one.
+pub(super) fn reference(ty: &Type) -> Option<&Type> {
+    let ty = without_groups(ty);
+    matches!(ty, Type::Reference(_)).then_some(ty)
+}
+
+/// `macro_rules!` puts invisible parentheses around what it is given.
+fn without_groups(mut ty: &Type) -> &Type {
+    while let Type::Group(group) = ty {
+        ty = &group.elem;
+    }
+    ty
+}
+
+/// Whole numbers, and what of them JSON can be read as.
+const WHOLE: [(&str, i128, i128); 12] = [
+    ("i8", i8::MIN as i128, i8::MAX as i128),
+    ("u8", 0, u8::MAX as i128),
+    ("i16", i16::MIN as i128, i16::MAX as i128),
+    ("u16", 0, u16::MAX as i128),
+    ("i32", i32::MIN as i128, i32::MAX as i128),
+    ("u32", 0, u32::MAX as i128),
+    ("i64", i64::MIN as i128, i64::MAX as i128),
+    ("u64", 0, u64::MAX as i128),
+    ("isize", i64::MIN as i128, i64::MAX as i128),
+    ("usize", 0, u64::MAX as i128),
+    ("i128", i64::MIN as i128, u64::MAX as i128),
+    ("u128", 0, u64::MAX as i128),
+];

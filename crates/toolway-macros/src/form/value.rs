@@ -1,0 +1,121 @@
+//! What are the numbers, texts and lists that stand in an attribute, and which code makes JSON of them?
+
+use proc_macro2::{Literal, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr, Lit, LitStr, UnOp};
+
+use crate::input::{Setting, literal, without_groups};
+
+/// A value that was written, as far as it can be seen.
+#[derive(Debug, Clone)]
+pub(super) enum Written {
+    Text(String),
+    Flag,
+    Whole(i128),
+    Fraction(f64),
+    List(Vec<Written>),
+    /// A constant, a variant, a call: only rustc knows.
+    Unseen,
+}
+
+impl Written {
+    pub(super) fn of(value: &Expr) -> Self {
+        match without_groups(value) {
+            Expr::Array(list) => Self::List(list.elems.iter().map(Self::of).collect()),
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => match Self::of(&unary.expr) {
+                Self::Whole(number) => Self::Whole(-number),
+                Self::Fraction(number) => Self::Fraction(-number),
+                _ => Self::Unseen,
+            },
+            other => match literal(other) {
+                Some(Lit::Str(text)) => Self::Text(text.value()),
+                Some(Lit::Bool(_)) => Self::Flag,
+                Some(Lit::Int(number)) => number.base10_parse().map_or(Self::Unseen, Self::Whole),
+                Some(Lit::Float(number)) => number.base10_parse().map_or(Self::Unseen, Self::Fraction),
+                _ => Self::Unseen,
+            },
+        }
+    }
+
+    pub(super) fn number(&self) -> Option<f64> {
+        match self {
+            #[expect(clippy::cast_precision_loss, reason = "to compare bounds that people write")]
+            Self::Whole(number) => Some(*number as f64),
+            Self::Fraction(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub(super) fn noun(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "a text",
+            Self::Flag => "`true` or `false`",
+            Self::Whole(_) | Self::Fraction(_) => "a number",
+            Self::List(_) => "a list",
+            Self::Unseen => "something else",
+        }
+    }
+}
+
+/// An expression that makes JSON of a value.
+pub(super) fn json(value: &Expr) -> TokenStream {
+    let plain = without_groups(value);
+    if let Expr::Array(list) = plain {
+        let items = list.elems.iter().map(json);
+        return quote! { ::toolway::__private::serde_json::Value::Array(::std::vec![#(#items),*]) };
+    }
+    let number = match Written::of(plain) {
+        // Without its type, a great literal would be an `i32` that overflows.
+        Written::Whole(number) => whole(number, plain.span()),
+        _ => None,
+    };
+    let value = number.unwrap_or_else(|| quote! { #value });
+    quote_spanned! { plain.span()=> ::toolway::__private::serde_json::Value::from(#value) }
+}
+
+fn whole(number: i128, span: Span) -> Option<TokenStream> {
+    let mut literal = match (i64::try_from(number), u64::try_from(number)) {
+        (Ok(number), _) => Literal::i64_suffixed(number),
+        (_, Ok(number)) => Literal::u64_suffixed(number),
+        _ => return None,
+    };
+    literal.set_span(span);
+    Some(quote! { #literal })
+}
+
+/// What is sent for a choice, and what people see.
+pub(super) type Choice = (LitStr, Option<LitStr>);
+
+/// `choices = ["a", "b"]` or `choices = [("a", "A"), ("b", "B")]`.
+pub(super) fn choices(setting: &Setting) -> syn::Result<Vec<Choice>> {
+    let wrong = |span| {
+        syn::Error::new(
+            span,
+            "write `choices = [\"a\", \"b\"]` or `choices = [(\"a\", \"Title A\"), (\"b\", \"Title B\")]`",
+        )
+    };
+    let text = |value: &Expr| match literal(value) {
+        Some(Lit::Str(text)) => Ok(text.clone()),
+        _ => Err(wrong(value.span())),
+    };
+    let Expr::Array(list) = without_groups(setting.value()?) else { return Err(wrong(setting.span())) };
+    if list.elems.is_empty() {
+        return Err(syn::Error::new(setting.span(), "there is nothing to choose from"));
+    }
+    let mut found: Vec<Choice> = Vec::new();
+    for value in &list.elems {
+        let choice = match without_groups(value) {
+            Expr::Tuple(pair) if pair.elems.len() == 2 => {
+                (text(&pair.elems[0])?, Some(text(&pair.elems[1])?))
+            }
+            other => (text(other)?, None),
+        };
+        if found.iter().any(|other| other.0.value() == choice.0.value()) {
+            let message = format!("the choice `{}` comes twice", choice.0.value());
+            return Err(syn::Error::new(choice.0.span(), message));
+        }
+        found.push(choice);
+    }
+    Ok(found)
+}

@@ -1,0 +1,170 @@
+//! How is a request answered that the server has questions about? It is sent again, with the answers, as often as it takes.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use toolway_protocol::json::{Encode, Encoder};
+use toolway_protocol::request::Rounds;
+use toolway_protocol::types::{InputRequest, InputRequired, InputResponse, Keyed};
+use toolway_protocol::{Method, RawJson, Request};
+
+use super::Link;
+use crate::client::Shared;
+use crate::client::answer::{Answers, Place, Unable, check};
+use crate::client::asked::MAX_ASKED;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How often one request is sent again. A server that never has enough is not followed for ever.
+const MAX_ROUNDS: u32 = 10;
+
+/// What is waited before a request is sent again to a server that asked nothing; twice as long each time.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+
+/// The longest such wait.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// Sends a request until its result is complete, and gives that back as it came. Dropping the future ends the questions, too.
+pub(in crate::client) async fn ask(
+    shared: &Shared,
+    link: &Link,
+    request: &Request,
+    wants_progress: bool,
+) -> Result<RawJson> {
+    let wishes = link.wishes(wants_progress);
+    let method = request.method();
+    let mut again: Option<Request> = None;
+    let mut wait = FIRST_WAIT;
+    let mut round = 0;
+    loop {
+        let request = again.as_ref().unwrap_or(request);
+        let result = shared.send(link.request(shared.next_id(), request, wishes)).await?;
+        let Some(required) = read(&result, &method)? else { return Ok(result) };
+        if round == MAX_ROUNDS {
+            return Err(misbehaved(&method, &format!("still requires input after {MAX_ROUNDS} rounds")));
+        }
+        round += 1;
+        let questions = required.input_requests.unwrap_or_default().0;
+        let mut rounds = Rounds::default();
+        rounds.request_state = required.request_state;
+        if questions.is_empty() {
+            // The server is busy, and keeps its work in what we send back.
+            sleep(wait).await;
+            wait = MAX_WAIT.min(wait * 2);
+        } else {
+            let answers = shared.inbox.asked().answers();
+            rounds.input_responses = Some(answer(answers, link, &method, questions).await?);
+        }
+        again = Some(with_rounds(request.clone(), rounds));
+    }
+}
+
+/// What is still required; nothing if the result is complete. A server that does not say means complete.
+fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequired>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Kind {
+        result_type: Option<String>,
+    }
+    let kind: Kind = result.decode().map_err(|error| {
+        Error::new(ErrorKind::PeerMisbehaved, "the server's result is not an object").caused_by(error)
+    })?;
+    match kind.result_type.as_deref() {
+        None | Some("complete") => Ok(None),
+        Some("input_required") if method.facts().is_some_and(|facts| facts.may_need_input) => {
+            let required: InputRequired = result
+                .decode()
+                .map_err(|error| misbehaved(method, "asks what no client can answer").caused_by(error))?;
+            let questions = required.input_requests.as_ref().map_or(0, |questions| questions.0.len());
+            if questions == 0 && required.request_state.is_none() {
+                return Err(misbehaved(method, "requires input and says not which"));
+            }
+            if questions > MAX_ASKED {
+                return Err(misbehaved(method, "asks too much at once"));
+            }
+            Ok(Some(required))
+        }
+        Some(kind) => Err(Error::new(
+            ErrorKind::PeerMisbehaved,
+            format!("the server's result is of an unknown type, {kind:?}"),
+        )),
+    }
+}
+
+/// Has all questions answered, at once. The first that cannot be is the end of all.
+async fn answer(
+    answers: &Answers,
+    link: &Link,
+    method: &Method,
+    questions: Vec<(String, InputRequest)>,
+) -> Result<RawJson> {
+    for (key, question) in &questions {
+        check(question, &link.envelope.capabilities)
+            .map_err(|unable| failed(key, question.method(), unable))?;
+    }
+    let mut asking = JoinSet::new();
+    for (place, (key, question)) in questions.into_iter().enumerate() {
+        let answers = answers.clone();
+        let during = Some(method.clone());
+        asking.spawn(async move {
+            let kind = question.method();
+            let answer = answers.answer(question, Place { key: Some(key.clone()), during }).await;
+            match answer {
+                Ok(answer) => Ok((place, key, answer)),
+                Err(unable) => Err(failed(&key, kind, unable)),
+            }
+        });
+    }
+    let mut given: Vec<(usize, String, InputResponse)> = Vec::new();
+    while let Some(answered) = asking.join_next().await {
+        // Panics of the application were caught inside; what is left is a runtime that shuts down.
+        let answered = answered.map_err(|error| {
+            Error::new(ErrorKind::Cancelled, "the questions of the server were given up").caused_by(error)
+        })?;
+        given.push(answered?);
+    }
+    given.sort_by_key(|(place, ..)| *place);
+    let given: Keyed<_> = given.into_iter().map(|(_, key, answer)| (key, answer)).collect::<Vec<_>>().into();
+    let mut text = Vec::new();
+    given.encode(&mut Encoder::new(&mut text, link.version));
+    RawJson::parse(&String::from_utf8_lossy(&text))
+        .map_err(|error| Error::new(ErrorKind::Application, "an answer is not JSON").caused_by(error))
+}
+
+/// Why a call ends with a question that has no answer.
+fn failed(key: &str, kind: Method, unable: Unable) -> Error {
+    let kind = kind.name();
+    match unable {
+        Unable::Undeclared => Error::new(
+            ErrorKind::PeerMisbehaved,
+            format!("the server asks {kind} ({key:?}), and this client did not say that it may"),
+        ),
+        Unable::Wrong(reason) => {
+            Error::new(ErrorKind::PeerMisbehaved, format!("the server asks {kind} ({key:?}), but {reason}"))
+        }
+        Unable::Refused => {
+            Error::new(ErrorKind::Cancelled, format!("the user refused to answer {kind} ({key:?})"))
+        }
+        Unable::Failed(cause) => {
+            Error::new(ErrorKind::Application, format!("the question {kind} ({key:?}) was not answered"))
+                .caused_by(cause)
+        }
+    }
+}
+
+fn misbehaved(method: &Method, what: &str) -> Error {
+    Error::new(ErrorKind::PeerMisbehaved, format!("the server's reply to {} {what}", method.name()))
+}
+
+/// The same request in its next round.
+fn with_rounds(mut request: Request, rounds: Rounds) -> Request {
+    match &mut request {
+        Request::CallTool(call) => call.rounds = rounds,
+        Request::GetPrompt(get) => get.rounds = rounds,
+        Request::ReadResource(read) => read.rounds = rounds,
+        // No other request may be answered by questions.
+        _ => {}
+    }
+    request
+}

@@ -1,0 +1,111 @@
+//! What is not done again when a function runs again?
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toolway_protocol::RawJson;
+
+use super::error::{AskError, AskErrorKind, OnceError};
+use crate::server::context::Ctx;
+use crate::server::failure::BoxError;
+
+impl Ctx {
+    /// Does something and remembers its result for when the function runs again with an answer. A failure is not
+    /// remembered.
+    ///
+    /// The result travels to clients of 2026-07-28 and back, sealed: keep it small, and do not put into it what must be
+    /// taken back one day. It is done **at least once**, not exactly once: a client may call again with an older state, and a
+    /// server may die between the effect and its memory. What must not happen twice needs a key by which the other side
+    /// recognises it; [`remember`](Self::remember) keeps one.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// #[derive(Form)]
+    /// struct Confirm {
+    ///     go_on: bool,
+    /// }
+    ///
+    /// # async fn take_snapshot() -> std::io::Result<String> { Ok("snapshot-1".to_owned()) }
+    /// /// Upgrade the database.
+    /// #[tool]
+    /// async fn upgrade(ctx: Ctx) -> Result<String, ToolError> {
+    ///     let snapshot = ctx.once("snapshot", || take_snapshot()).await?;
+    ///     let Confirm { go_on } = ctx.ask(format!("{snapshot} is safe. Upgrade?")).await?;
+    ///     Ok(format!("{} after {snapshot}", if go_on { "upgraded" } else { "nothing done" }))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the effect failed with keeps its own face: a [`ToolError`](crate::ToolError) reads for the caller as if it had
+    /// been returned. Besides, a result may be too large to remember, or of another type than the one that was remembered.
+    ///
+    /// # Cancellation
+    ///
+    /// An effect that is dropped before it ends is not remembered.
+    pub async fn once<T, E, F>(
+        &self,
+        key: impl Into<String>,
+        effect: impl FnOnce() -> F,
+    ) -> Result<T, OnceError>
+    where
+        T: Serialize + DeserializeOwned,
+        E: Into<BoxError>,
+        F: Future<Output = Result<T, E>>,
+    {
+        let key = key.into();
+        if let Some(done) = self.done(&key)? {
+            return Ok(done);
+        }
+        let result =
+            self.round.attempt(&key, effect()).await.map_err(|error| OnceError::effect(error.into()))?;
+        self.did(key, &result)?;
+        Ok(result)
+    }
+
+    /// Makes a value and remembers it for when the function runs again: a random number, the time, a key by which others
+    /// recognise a request.
+    ///
+    /// ```
+    /// use std::time::SystemTime;
+    /// use toolway::prelude::*;
+    ///
+    /// /// When did this begin?
+    /// #[tool]
+    /// fn begun(ctx: &Ctx) -> Result<String, ToolError> {
+    ///     let begun = ctx.remember("begun", SystemTime::now)?;
+    ///     Ok(format!("{begun:?}"))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`once`](Self::once).
+    pub fn remember<T>(&self, key: impl Into<String>, make: impl FnOnce() -> T) -> Result<T, OnceError>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        let key = key.into();
+        if let Some(done) = self.done(&key)? {
+            return Ok(done);
+        }
+        let result = make();
+        self.did(key, &result)?;
+        Ok(result)
+    }
+
+    fn done<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, OnceError> {
+        let Some(result) = self.round.done(key).map_err(OnceError::remembering)? else { return Ok(None) };
+        result.decode().map(Some).map_err(|error| unreadable(key, &error))
+    }
+
+    fn did(&self, key: String, result: &impl Serialize) -> Result<(), OnceError> {
+        let result = RawJson::from_value(result).map_err(|error| unreadable(&key, &error))?;
+        self.round.did(key, result).map_err(OnceError::remembering)
+    }
+}
+
+fn unreadable(key: &str, error: &serde_json::Error) -> OnceError {
+    let text = format!("the result of `{key}` cannot be remembered: {error}");
+    OnceError::effect(Box::new(AskError::new(AskErrorKind::SameKey, text)))
+}

@@ -1,0 +1,372 @@
+//! What can be asked, and what is its answer?
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::IntoFuture;
+
+use serde_json::Value;
+use toolway_protocol::types::{
+    Content, CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitForm, ElicitResult, ElicitUrl,
+    FormSchema, InputRequest, InputResponse, Role, Root, SamplingMessage,
+};
+
+use super::error::{AskError, AskErrorKind};
+use crate::server::context::Ctx;
+use crate::server::form::{Form, check};
+use crate::server::handler::Running;
+
+/// A question that may be awaited, or asked [together with others](Ctx::ask_all). Nothing happens until then.
+///
+/// It is made by [`Ctx::ask`], [`Ctx::question`], [`Ctx::ask_url`], [`Ctx::sample`] and [`Ctx::roots`].
+#[must_use = "a question is asked when it is awaited"]
+pub struct Ask<T> {
+    ctx: Ctx,
+    key: String,
+    question: InputRequest,
+    read: Box<dyn FnOnce(InputResponse) -> Result<T, AskError> + Send>,
+}
+
+/// What became of a question to the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UserAnswer<T> {
+    /// The user answered.
+    Accepted(T),
+    /// The user refused to.
+    Declined,
+    /// The user closed the question without a word.
+    Cancelled,
+}
+
+impl<T: Send + 'static> Ask<T> {
+    /// Gives the question another key. A key is a name that stays the same whenever the function runs; two different
+    /// questions of one call must not share it.
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = key.into();
+        self
+    }
+
+    /// Makes *declined* and *cancelled* values, where they are not failures.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::server::UserAnswer;
+    ///
+    /// #[derive(Form)]
+    /// struct Review {
+    ///     #[form(minimum = 1, maximum = 5)]
+    ///     stars: u8,
+    /// }
+    ///
+    /// /// Ask for a review.
+    /// #[tool]
+    /// async fn review(ctx: Ctx) -> Result<String, ToolError> {
+    ///     Ok(match ctx.ask::<Review>("How was it?").answer().await? {
+    ///         UserAnswer::Accepted(review) => format!("{} stars", review.stars),
+    ///         _ => "no review".to_owned(),
+    ///     })
+    /// }
+    /// ```
+    pub fn answer(self) -> Ask<UserAnswer<T>> {
+        let Self { ctx, key, question, read } = self;
+        let read = move |response| match read(response) {
+            Ok(value) => Ok(UserAnswer::Accepted(value)),
+            Err(error) if error.is_declined() => Ok(UserAnswer::Declined),
+            Err(error) if error.is_cancelled() => Ok(UserAnswer::Cancelled),
+            Err(error) => Err(error),
+        };
+        Ask { ctx, key, question, read: Box::new(read) }
+    }
+
+    /// The answer, if this run has one; else the question goes out at the end of it.
+    pub(super) fn find(self) -> Result<T, AskError> {
+        let Self { ctx, key, question, read } = self;
+        ctx.round.find(&key, &question, read)
+    }
+}
+
+/// Asks. Nothing is waited for: there is an answer, or the run of the function ends here and begins again with one.
+impl<T: Send + 'static> IntoFuture for Ask<T> {
+    type Output = Result<T, AskError>;
+    type IntoFuture = Running<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            // A function that asks the same again and again gets the same again and again; others must be able to stop it.
+            tokio::task::consume_budget().await;
+            self.find()
+        })
+    }
+}
+
+impl<T> fmt::Debug for Ask<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ask").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// A text with a key, before it is clear what kind of answer is wanted. Made by [`Ctx::question`].
+#[must_use = "this asks nothing yet: call `ask`, `form` or `url`"]
+pub struct Question {
+    ctx: Ctx,
+    key: String,
+    text: String,
+}
+
+impl Question {
+    /// Asks for a form to be filled in.
+    pub fn ask<F: Form>(self) -> Ask<F> {
+        let Self { ctx, key, text } = self;
+        let schema = F::schema();
+        elicit(ctx, key, Elicit::Form(ElicitForm::new(text, schema.clone())), move |key, content| {
+            let content = fitting(key, &schema, content)?;
+            F::read(content).map_err(|problem| invalid(key, &problem))
+        })
+    }
+
+    /// Asks for a form to be filled in that was put together by hand; the answer is what was filled in, by field.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::types::{Field, FieldKind, Fields, FormSchema};
+    ///
+    /// /// Ask for whatever a table has as columns.
+    /// #[tool]
+    /// async fn insert(columns: Vec<String>, ctx: Ctx) -> Result<Json<serde_json::Value>, ToolError> {
+    ///     let fields = columns.into_iter().map(|name| (name, Field::new(FieldKind::String))).collect();
+    ///     let row = ctx.question("row", "The new row?").form(FormSchema::new(Fields(fields))).await?;
+    ///     Ok(Json(serde_json::to_value(row)?))
+    /// }
+    /// ```
+    pub fn form(self, schema: FormSchema) -> Ask<BTreeMap<String, Value>> {
+        let Self { ctx, key, text } = self;
+        elicit(ctx, key, Elicit::Form(ElicitForm::new(text, schema.clone())), move |key, content| {
+            fitting(key, &schema, content)
+        })
+    }
+
+    /// Asks the user to do something at a web page: see [`Ctx::ask_url`].
+    pub fn url(self, url: impl Into<String>) -> Ask<()> {
+        let Self { ctx, key, text } = self;
+        elicit(ctx, key, Elicit::Url(ElicitUrl::new(text, url)), |_, _| Ok(()))
+    }
+}
+
+impl fmt::Debug for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Question").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// What can be asked of the client's model: a whole [`CreateMessage`], or a text, which may be answered with up to a thousand
+/// tokens.
+pub trait IntoSample {
+    /// Makes it one.
+    fn into_sample(self) -> CreateMessage;
+}
+
+impl IntoSample for CreateMessage {
+    fn into_sample(self) -> CreateMessage {
+        self
+    }
+}
+
+impl IntoSample for &str {
+    fn into_sample(self) -> CreateMessage {
+        CreateMessage::new(vec![SamplingMessage::new(Role::User, Content::text(self))], 1000)
+    }
+}
+
+impl IntoSample for String {
+    fn into_sample(self) -> CreateMessage {
+        self.as_str().into_sample()
+    }
+}
+
+impl Ctx {
+    /// Asks the user to fill in a form. The key of the question is the name of the form's type; where a function asks the same
+    /// form more than once, [`question`](Self::question) gives each its own.
+    ///
+    /// The same function serves every client. A client of 2025-11-25 is asked while the call runs, one of 2026-07-28 calls again
+    /// with the answer; either way **the function runs again from its beginning**, now with the answer. What must not be
+    /// done twice stands in [`once`](Self::once).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolway::client::Answer;
+    /// use toolway::prelude::*;
+    /// use toolway::testing::each_wire_as;
+    ///
+    /// #[derive(Form)]
+    /// struct Confirm {
+    ///     /// Type the name to confirm.
+    ///     name: String,
+    ///     #[form(default = true)]
+    ///     backup: bool,
+    /// }
+    ///
+    /// /// Delete a project.
+    /// #[tool]
+    /// async fn delete(ctx: Ctx) -> Result<String, ToolError> {
+    ///     let Confirm { name, backup } = ctx.ask("Delete everything?").await?;
+    ///     Ok(format!("deleted {name}, {} backup", if backup { "with" } else { "without" }))
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let server = Server::new("projects", "1.0.0").tools(tools![delete]).build()?;
+    /// let client = Client::builder().on_elicit(async |_| Answer::accept(json!({"name": "apollo"})));
+    /// each_wire_as(client, &server, async |client| {
+    ///     let result = client.call("delete", json!({})).await.unwrap();
+    ///     // The first two revisions have no way to ask a user.
+    ///     let is_old = client.protocol_version() < ProtocolVersion::V2025_06_18;
+    ///     assert_eq!(result.is_error(), is_old);
+    ///     assert!(is_old || result.first_text() == Some("deleted apollo, with backup"));
+    /// })
+    /// .await;
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`AskError`] tells the kinds apart. The first run of the function ends with
+    /// [`Unanswered`](AskErrorKind::Unanswered); pass it on with `?`. To ask again after an answer that does not fit, take
+    /// another key: the same key has the same answer for the rest of the call.
+    pub fn ask<F: Form>(&self, text: impl Into<String>) -> Ask<F> {
+        self.question(F::name(), text).ask()
+    }
+
+    /// A question with a key of its own, for functions that ask the same form several times, and for forms that are put
+    /// together by hand.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// #[derive(Form)]
+    /// struct Decision {
+    ///     delete: bool,
+    /// }
+    ///
+    /// /// Tidy up.
+    /// #[tool]
+    /// async fn tidy(files: Vec<String>, ctx: Ctx) -> Result<usize, ToolError> {
+    ///     let mut deleted = 0;
+    ///     for (number, file) in files.iter().enumerate() {
+    ///         let decision: Decision = ctx.question(format!("file-{number}"), format!("Delete {file}?")).ask().await?;
+    ///         deleted += usize::from(decision.delete);
+    ///     }
+    ///     Ok(deleted)
+    /// }
+    /// ```
+    pub fn question(&self, key: impl Into<String>, text: impl Into<String>) -> Question {
+        Question { ctx: self.clone(), key: key.into(), text: text.into() }
+    }
+
+    /// Asks the user to do something at a web page, such as to pay, or to enter a secret that must not pass through the
+    /// client. The answer says that the user agreed to open the page, not that anything was done there: find out yourself.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Pay the bill.
+    /// #[tool]
+    /// async fn pay(ctx: Ctx) -> Result<&'static str, ToolError> {
+    ///     ctx.ask_url("Please pay 3 €.", "https://pay.example/bill/17").await?;
+    ///     // … ask the bank whether it was paid …
+    ///     Ok("thank you")
+    /// }
+    /// ```
+    pub fn ask_url(&self, text: impl Into<String>, url: impl Into<String>) -> Ask<()> {
+        self.question("url", text).url(url)
+    }
+
+    /// Asks the model of the client. The protocol calls this sampling, and has deprecated it in 2026-07-28.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Summarise a text.
+    /// #[tool]
+    /// async fn summarise(text: &str, ctx: Ctx) -> Result<String, ToolError> {
+    ///     let answer = ctx.sample(format!("Summarise in one sentence: {text}")).await?;
+    ///     Ok(answer.content.as_slice().iter().filter_map(|block| block.as_text()).collect())
+    /// }
+    /// ```
+    pub fn sample(&self, ask: impl IntoSample) -> Ask<CreateMessageResult> {
+        Ask {
+            ctx: self.clone(),
+            key: "sample".to_owned(),
+            question: InputRequest::CreateMessage(Box::new(ask.into_sample())),
+            read: Box::new(|response| match response {
+                InputResponse::CreateMessage(result) => Ok(*result),
+                _ => Err(other_kind()),
+            }),
+        }
+    }
+
+    /// Asks for the folders that the client works in. The protocol has deprecated this in 2026-07-28.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Where are we?
+    /// #[tool]
+    /// async fn folders(ctx: Ctx) -> Result<Vec<String>, ToolError> {
+    ///     Ok(ctx.roots().await?.into_iter().map(|root| root.uri).collect())
+    /// }
+    /// ```
+    pub fn roots(&self) -> Ask<Vec<Root>> {
+        Ask {
+            ctx: self.clone(),
+            key: "roots".to_owned(),
+            question: InputRequest::ListRoots(None),
+            read: Box::new(|response| match response {
+                InputResponse::ListRoots(result) => Ok(result.roots),
+                _ => Err(other_kind()),
+            }),
+        }
+    }
+}
+
+/// A question to the user.
+fn elicit<T: Send + 'static>(
+    ctx: Ctx,
+    key: String,
+    elicit: Elicit,
+    read: impl FnOnce(&str, BTreeMap<String, Value>) -> Result<T, AskError> + Send + 'static,
+) -> Ask<T> {
+    let asked = key.clone();
+    let read = move |response| {
+        let InputResponse::Elicit(ElicitResult { action, content, .. }) = response else {
+            return Err(other_kind());
+        };
+        match action {
+            ElicitAction::Accept => read(&asked, content.unwrap_or_default()),
+            ElicitAction::Decline => {
+                Err(AskError::new(AskErrorKind::Declined, format!("the user declined to answer `{asked}`")))
+            }
+            ElicitAction::Cancel => Err(AskError::new(
+                AskErrorKind::Cancelled,
+                format!("the user closed the question `{asked}` without an answer"),
+            )),
+            other => Err(invalid(&asked, &format!("`{}` is no action", other.as_str()))),
+        }
+    };
+    Ask { ctx, key, question: InputRequest::Elicit(elicit), read: Box::new(read) }
+}
+
+/// What was filled in, if it fits.
+fn fitting(
+    key: &str,
+    schema: &FormSchema,
+    content: BTreeMap<String, Value>,
+) -> Result<BTreeMap<String, Value>, AskError> {
+    check(schema, content).map_err(|problem| invalid(key, &problem))
+}
+
+fn invalid(key: &str, problem: &str) -> AskError {
+    AskError::new(AskErrorKind::Invalid, format!("the answer to `{key}` does not fit: {problem}"))
+}
+
+fn other_kind() -> AskError {
+    AskError::new(AskErrorKind::Invalid, "the answer is of another kind than its question")
+}

@@ -1,0 +1,186 @@
+//! How is a client asked while a call runs?
+//!
+//! A question goes out on the way of its call, as a request of ours; the answer comes in at any door of the conversation and
+//! finds its question by id. Whoever stops waiting takes the question back.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use toolway_protocol::capability::ClientCapabilities;
+use toolway_protocol::era::questions::write_question;
+use toolway_protocol::types::{Cancelled, Elicit, InputRequest};
+use toolway_protocol::{Id, Notification, ProtocolVersion, RawJson, RpcError};
+
+use crate::outbound::Outbound;
+use crate::random::random;
+use crate::server::Running;
+use crate::server::ask::{AskError, AskErrorKind, Asker};
+
+/// What the ids of questions begin with.
+const PREFIX: &str = "ask-";
+/// The longest of them.
+const LONGEST_ID: usize = 40;
+
+/// Whether a server like this one may have asked under an id.
+#[allow(dead_code, reason = "only HTTP asks")]
+pub(in crate::server) fn is_question(id: &Id) -> bool {
+    matches!(id, Id::String(id) if id.starts_with(PREFIX) && id.len() <= LONGEST_ID)
+}
+
+/// How many questions of one conversation may wait for their answers.
+const MAX_PENDING: usize = 64;
+
+/// The questions of one conversation that wait for their answers.
+#[derive(Debug, Default)]
+pub(in crate::server) struct Questions {
+    pending: Arc<Pending>,
+    /// Makes ids that no other server uses in this conversation.
+    prefix: OnceLock<String>,
+    next: AtomicU64,
+}
+
+type Outcome = Result<RawJson, RpcError>;
+
+#[derive(Debug, Default)]
+struct Pending(Mutex<Waiters>);
+
+#[derive(Debug, Default)]
+struct Waiters {
+    by_id: HashMap<Id, oneshot::Sender<Outcome>>,
+    /// Whether no answer can come any more.
+    is_over: bool,
+}
+
+impl Pending {
+    fn lock(&self) -> MutexGuard<'_, Waiters> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pending {
+    fn expect(&self, id: &Id) -> Result<oneshot::Receiver<Outcome>, AskError> {
+        let mut waiters = self.lock();
+        if waiters.is_over {
+            return Err(over());
+        }
+        if waiters.by_id.len() >= MAX_PENDING {
+            return Err(AskError::new(
+                AskErrorKind::Busy,
+                "too many questions to this client wait for answers",
+            ));
+        }
+        let (sender, answer) = oneshot::channel();
+        waiters.by_id.insert(id.clone(), sender);
+        Ok(answer)
+    }
+}
+
+impl Questions {
+    /// Takes an answer, or gives it back if nobody waits for it.
+    pub(super) fn settle(&self, id: &Id, outcome: Outcome) -> Result<(), Outcome> {
+        match self.pending.lock().by_id.remove(id) {
+            Some(waiting) => waiting.send(outcome),
+            None => Err(outcome),
+        }
+    }
+
+    /// No answer can come any more.
+    pub(super) fn end(&self) {
+        let mut pending = self.pending.lock();
+        pending.is_over = true;
+        pending.by_id.clear();
+    }
+
+    fn next_id(&self) -> Id {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        Id::String(format!("{PREFIX}{}-{number}", self.prefix.get_or_init(random::<4>)).into())
+    }
+}
+
+impl Asker for Questions {
+    fn ask(
+        &self,
+        version: ProtocolVersion,
+        outbound: Outbound,
+        mut question: InputRequest,
+        within: Duration,
+    ) -> Running<Result<RawJson, AskError>> {
+        let id = self.next_id();
+        if let (InputRequest::Elicit(Elicit::Url(url)), Id::String(id)) = (&mut question, &id) {
+            url.elicitation_id = Some(id.to_string());
+        }
+        let answer = match self.pending.expect(&id) {
+            Ok(answer) => answer,
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
+        };
+        let mut waiting = Waiting { pending: self.pending.clone(), id, version, outbound, is_sent: false };
+        Box::pin(async move {
+            let mut frame = Vec::with_capacity(256);
+            write_question(&mut frame, version, &waiting.id, &question);
+            if !waiting.outbound.is_open() {
+                let text = "the client cannot be asked: it takes no stream in reply to this request";
+                return Err(AskError::unsupported(ClientCapabilities::default(), text));
+            }
+            // However long the client takes to read it, its time runs.
+            let asking = async {
+                waiting.is_wanted(true);
+                waiting.outbound.ask(waiting.id.clone(), frame).await;
+                answer.await
+            };
+            let outcome = match tokio::time::timeout(within, asking).await {
+                Ok(Ok(outcome)) => outcome,
+                Ok(Err(_)) => return Err(over()),
+                Err(_) => {
+                    let text = format!("no answer came within {within:?}");
+                    return Err(AskError::new(AskErrorKind::TimedOut, text));
+                }
+            };
+            waiting.is_wanted(false);
+            outcome.map_err(|error| {
+                let text = format!("the client answered with an error: {}", cut(&error.message));
+                AskError::new(AskErrorKind::Refused, text)
+            })
+        })
+    }
+}
+
+fn over() -> AskError {
+    AskError::new(AskErrorKind::Ended, "nobody is there any more who could answer")
+}
+
+/// How much of the client's own words is repeated.
+const MAX_WORDS: usize = 200;
+
+fn cut(text: &str) -> &str {
+    text.char_indices().nth(MAX_WORDS).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Somebody waits for an answer. When that ends without one, the client is told.
+struct Waiting {
+    pending: Arc<Pending>,
+    id: Id,
+    version: ProtocolVersion,
+    outbound: Outbound,
+    is_sent: bool,
+}
+
+impl Waiting {
+    /// Says whether the client has something to hear of when nobody waits any more.
+    fn is_wanted(&mut self, is_sent: bool) {
+        self.is_sent = is_sent;
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.pending.lock().by_id.remove(&self.id);
+        if self.is_sent {
+            let mut cancelled = Cancelled::new();
+            cancelled.request_id = Some(self.id.clone());
+            self.outbound.mention(self.version, &Notification::Cancelled(cancelled));
+        }
+    }
+}

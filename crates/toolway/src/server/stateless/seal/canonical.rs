@@ -1,0 +1,393 @@
+//! How are all spellings of the same arguments made the same text?
+//!
+//! A client may write its arguments anew in each round: members in another order, other white space, other escapes, a one with
+//! a fraction of zero. Here each value has one spelling. Numbers are compared as the decimals they are, never through an
+//! `f64`: an id of twenty digits is that id.
+
+use std::borrow::Cow;
+
+use toolway_protocol::RawJson;
+use toolway_protocol::json::Limits;
+
+/// The one spelling of arguments; none are the same as empty ones.
+pub(super) fn arguments(arguments: Option<&RawJson>) -> Cow<'_, [u8]> {
+    let Some(arguments) = arguments else { return Cow::Borrowed(b"{}") };
+    let text = arguments.as_str();
+    let mut reader = Reader { text, at: 0 };
+    match reader.value(Limits::default().depth) {
+        Some(value) => {
+            let mut out = Vec::with_capacity(text.len());
+            value.write(&mut out);
+            Cow::Owned(out)
+        }
+        // Half a surrogate pair, or deeper than any message: it has to come back as it was. The space keeps it apart from
+        // every spelling above.
+        None => Cow::Owned([b" ", text.as_bytes()].concat()),
+    }
+}
+
+enum Value<'t> {
+    /// `true`, `false` or `null`.
+    Word(&'t str),
+    Number(&'t str),
+    Text(Cow<'t, str>),
+    List(Vec<Self>),
+    Object(Vec<(Cow<'t, str>, Self)>),
+}
+
+/// Reads text that is known to be JSON, so it checks only what it needs to go on.
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn value(&mut self, depth: u32) -> Option<Value<'t>> {
+        let deeper = depth.checked_sub(1)?;
+        match self.glance()? {
+            b'{' => {
+                let mut members = Vec::new();
+                self.at += 1;
+                loop {
+                    match self.glance()? {
+                        b'}' => break,
+                        b'"' => {
+                            let name = self.string()?;
+                            if self.glance()? != b':' {
+                                return None;
+                            }
+                            self.at += 1;
+                            members.push((name, self.value(deeper)?));
+                        }
+                        _ => self.at += 1,
+                    }
+                }
+                self.at += 1;
+                // A stable sort: whoever says a name twice has to do so in the same order.
+                members.sort_by(|(one, _), (other, _)| one.cmp(other));
+                Some(Value::Object(members))
+            }
+            b'[' => {
+                let mut items = Vec::new();
+                self.at += 1;
+                loop {
+                    match self.glance()? {
+                        b']' => break,
+                        b',' => self.at += 1,
+                        _ => items.push(self.value(deeper)?),
+                    }
+                }
+                self.at += 1;
+                Some(Value::List(items))
+            }
+            b'"' => self.string().map(Value::Text),
+            first => {
+                let rest = &self.text[self.at..];
+                let end = rest.find([',', ']', '}', ' ', '\t', '\r', '\n']).unwrap_or(rest.len());
+                self.at += end;
+                let word = &rest[..end];
+                Some(if first.is_ascii_alphabetic() { Value::Word(word) } else { Value::Number(word) })
+            }
+        }
+    }
+
+    /// The text between quotes that begins here, without its escapes.
+    fn string(&mut self) -> Option<Cow<'t, str>> {
+        let from = self.at;
+        let bytes = self.text.as_bytes();
+        let mut has_escapes = false;
+        loop {
+            self.at += 1;
+            match bytes.get(self.at)? {
+                b'"' => break,
+                b'\\' => {
+                    has_escapes = true;
+                    self.at += 1;
+                }
+                _ => {}
+            }
+        }
+        self.at += 1;
+        let quoted = &self.text[from..self.at];
+        if has_escapes {
+            return serde_json::from_str(quoted).ok().map(Cow::Owned);
+        }
+        Some(Cow::Borrowed(&quoted[1..quoted.len() - 1]))
+    }
+
+    /// The next byte that is not white space.
+    fn glance(&mut self) -> Option<u8> {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        self.text.as_bytes().get(self.at).copied()
+    }
+}
+
+impl Value<'_> {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Word(word) => out.extend_from_slice(word.as_bytes()),
+            Self::Number(number) => out.extend_from_slice(decimal(number).as_bytes()),
+            Self::Text(text) => write_text(text, out),
+            Self::List(items) => {
+                out.push(b'[');
+                for (index, item) in items.iter().enumerate() {
+                    out.extend_from_slice(if index > 0 { b"," } else { b"" });
+                    item.write(out);
+                }
+                out.push(b']');
+            }
+            Self::Object(members) => {
+                out.push(b'{');
+                for (index, (name, value)) in members.iter().enumerate() {
+                    out.extend_from_slice(if index > 0 { b"," } else { b"" });
+                    write_text(name, out);
+                    out.push(b':');
+                    value.write(out);
+                }
+                out.push(b'}');
+            }
+        }
+    }
+}
+
+fn write_text(text: &str, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, text).expect("text can be written into memory");
+}
+
+/// A number as its digits without zeros at either end, and a power of ten. A power that nobody can mean, of twenty digits or
+/// more, stays as it was written.
+fn decimal(number: &str) -> Cow<'_, str> {
+    let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (mantissa, power) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = [before, after].concat();
+    let digits = digits.trim_start_matches('0');
+    let short = digits.trim_end_matches('0');
+    if short.is_empty() {
+        return Cow::Borrowed("0");
+    }
+    match power.parse::<i64>() {
+        Ok(power) => {
+            // Both lengths are those of a message: what fits in memory is far from the ends of an `i128`.
+            let power = i128::from(power) - after.len() as i128 + (digits.len() - short.len()) as i128;
+            Cow::Owned(format!("{sign}{short}e{power}"))
+        }
+        Err(_) => Cow::Borrowed(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+
+    fn canonical(text: &str) -> String {
+        let text = RawJson::parse(text).unwrap();
+        String::from_utf8(arguments(Some(&text)).into_owned()).unwrap()
+    }
+
+    #[test]
+    fn each_value_has_one_spelling() {
+        let groups: &[&[&str]] = &[
+            &["1", "1.0", "1e0", "1E+0", "10e-1", "0.1e1", "100.00e-2"],
+            &["-1", "-1.0", "-10e-1"],
+            &["0", "-0", "0.0", "0e99999999999999999999999", "-0e-7"],
+            &["1e1", "10", "10.0", "1E01"],
+            &["9007199254740992"],
+            &["9007199254740993", "9007199254740993.0", "9.007199254740993e15"],
+            &["18446744073709551616"],
+            &["18446744073709551617", "18446744073709551617.00"],
+            &["1e400", "10e399"],
+            &["1e401"],
+            &["1e99999999999999999999999"],
+            &[r#""1""#, r#""\u0031""#],
+            &[r#""/é\n😀""#, r#""\/\u00e9\u000A\uD83D\ude00""#],
+            &["true"],
+            &["false"],
+            &["null"],
+            &[r#""true""#],
+            &["{}", " { } "],
+            &["[]", "[ ]"],
+            &["[1,2]", "[ 1e0 ,\t2.0\n]"],
+            &["[2,1]"],
+            &["[[1],2]"],
+            &[r#"{"a":1,"b":{"c":[],"d":null}}"#, r#"{ "b" : {"d":null,"c":[]}, "\u0061":1.0 }"#],
+            &[r#"{"a":1,"b":{"c":[]},"d":null}"#],
+            &[r#"{"a":"1","b":{"c":[],"d":null}}"#],
+            &[r#"{"a,\"b":1}"#],
+            &[r#"{"a":1,"b":1}"#],
+            // Twice the same name is told neither of.
+            &[r#"{"a":1,"a":2}"#],
+            &[r#"{"a":2,"a":1}"#],
+            &[r#"{"a":2}"#],
+            // Half a pair of surrogates is no text; it has to come back as it was.
+            &[r#""\ud83d""#],
+            &[r#""\uD83D""#],
+        ];
+        let mut seen: Vec<(&str, String)> = Vec::new();
+        for group in groups {
+            let first = canonical(group[0]);
+            for spelling in *group {
+                assert_eq!(canonical(spelling), first, "{spelling} and {}", group[0]);
+            }
+            for (other, text) in &seen {
+                assert_ne!(*text, first, "{other} and {}", group[0]);
+            }
+            seen.push((group[0], first));
+        }
+    }
+
+    #[test]
+    fn no_arguments_are_empty_arguments() {
+        assert_eq!(arguments(None), arguments(Some(&json!({}).into())));
+        assert_ne!(arguments(None), arguments(Some(&json!(null).into())));
+        assert_ne!(arguments(None), arguments(Some(&json!([]).into())));
+    }
+
+    #[test]
+    fn what_is_deeper_than_any_message_is_taken_as_it_is() {
+        let deep = |depth: usize, space: &str| {
+            let text = format!("{}{space}{}", "[".repeat(depth), "]".repeat(depth));
+            arguments(Some(&RawJson::parse(&text).unwrap())).into_owned()
+        };
+        assert_eq!(deep(100, ""), deep(100, " "));
+        assert_ne!(deep(1_000_000, ""), deep(1_000_000, " "));
+    }
+
+    #[test]
+    fn spellings_by_chance_are_the_same_and_changes_by_chance_are_not() {
+        let mut dice = Dice(20_260_728);
+        for round in 0..2000 {
+            let value = dice.value(3);
+            let (mut one, mut other) = (String::new(), String::new());
+            dice.spell(&value, &mut one);
+            dice.spell(&value, &mut other);
+            assert_eq!(canonical(&one), canonical(&other), "round {round}:\n{one}\n{other}");
+            let mut changed = value.clone();
+            dice.change(&mut changed);
+            let mut third = String::new();
+            dice.spell(&changed, &mut third);
+            assert_ne!(canonical(&one), canonical(&third), "round {round}:\n{one}\n{third}");
+        }
+    }
+
+    /// Numbers that look random and are the same in every run.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, end: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(self.0 >> 33).unwrap() % end
+        }
+
+        fn text(&mut self) -> String {
+            let letters = ['a', 'b', '"', '\\', '/', '\n', 'é', '😀', '{', ',', ' ', '\u{7f}'];
+            (0..self.below(4)).map(|_| letters[self.below(letters.len())]).collect()
+        }
+
+        fn value(&mut self, depth: u32) -> Value {
+            match self.below(if depth == 0 { 4 } else { 6 }) {
+                0 => json!(self.below(2) == 0),
+                1 => Value::Null,
+                2 => json!(self.text()),
+                3 => json!(i64::try_from(self.below(20_000)).unwrap() - 10_000),
+                4 => (0..self.below(4)).map(|_| self.value(depth - 1)).collect(),
+                _ => {
+                    let members: Map<_, _> =
+                        (0..self.below(5)).map(|_| (self.text(), self.value(depth - 1))).collect();
+                    Value::Object(members)
+                }
+            }
+        }
+
+        fn space(&mut self, out: &mut String) {
+            out.push_str(["", " ", "\n\t", "\r"][self.below(4)]);
+        }
+
+        fn spell(&mut self, value: &Value, out: &mut String) {
+            self.space(out);
+            match value {
+                Value::Number(number) => {
+                    let number = number.as_i64().unwrap();
+                    let _ = match self.below(4) {
+                        0 => write!(out, "{number}"),
+                        1 => write!(out, "{number}.00"),
+                        2 => write!(out, "{number}000E-3"),
+                        _ => write!(out, "{number}.0e+00"),
+                    };
+                }
+                Value::String(text) => self.spell_text(text, out),
+                Value::Array(items) => {
+                    out.push('[');
+                    for (index, item) in items.iter().enumerate() {
+                        out.push_str(if index > 0 { "," } else { "" });
+                        self.spell(item, out);
+                    }
+                    self.space(out);
+                    out.push(']');
+                }
+                Value::Object(members) => {
+                    let mut members: Vec<_> = members.iter().collect();
+                    for place in (1..members.len()).rev() {
+                        members.swap(place, self.below(place + 1));
+                    }
+                    out.push('{');
+                    for (index, (name, value)) in members.into_iter().enumerate() {
+                        out.push_str(if index > 0 { "," } else { "" });
+                        self.space(out);
+                        self.spell_text(name, out);
+                        self.space(out);
+                        out.push(':');
+                        self.spell(value, out);
+                    }
+                    self.space(out);
+                    out.push('}');
+                }
+                word => out.push_str(&word.to_string()),
+            }
+            self.space(out);
+        }
+
+        fn spell_text(&mut self, text: &str, out: &mut String) {
+            out.push('"');
+            for letter in text.chars() {
+                match self.below(2) {
+                    0 => {
+                        let quoted = serde_json::to_string(&letter).unwrap();
+                        out.push_str(&quoted[1..quoted.len() - 1]);
+                    }
+                    _ => {
+                        for unit in letter.encode_utf16(&mut [0; 2]) {
+                            let _ = write!(out, "\\u{unit:04X}");
+                        }
+                    }
+                }
+            }
+            out.push('"');
+        }
+
+        /// Changes something, somewhere.
+        fn change(&mut self, value: &mut Value) {
+            match value {
+                Value::Array(items) if !items.is_empty() && self.below(4) > 0 => {
+                    let place = self.below(items.len());
+                    self.change(&mut items[place]);
+                }
+                Value::Array(items) => items.push(Value::Null),
+                Value::Object(members) if !members.is_empty() && self.below(4) > 0 => {
+                    let place = self.below(members.len());
+                    self.change(members.values_mut().nth(place).unwrap());
+                }
+                Value::Object(members) => drop(members.insert("another".to_owned(), Value::Null)),
+                Value::String(text) => text.push('x'),
+                Value::Number(number) => *number = (number.as_i64().unwrap() + 1).into(),
+                Value::Bool(bool) => *bool = !*bool,
+                Value::Null => *value = json!(false),
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What if a store panics? Then it has failed, as if it had said so.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::{Entry, Room, Store, Storing, Subscription};
+use crate::error::{Error, ErrorKind};
+use crate::panic::{Panic, catch};
+
+/// A store that somebody else has written.
+pub(crate) struct Careful<S>(pub(crate) S);
+
+/// Does something that may panic.
+fn storing<'s, T: 's>(start: impl FnOnce() -> Storing<'s, T> + Send + 's) -> Storing<'s, T> {
+    Box::pin(async move { catch(start).await.unwrap_or_else(|panic| Err(failed(panic))) })
+}
+
+fn failed(panic: Panic) -> Error {
+    Error::new(ErrorKind::Application, "the store panicked").caused_by(panic)
+}
+
+impl<S: Store> Store for Careful<S> {
+    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+        storing(move || self.0.get(key))
+    }
+
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+        storing(move || self.0.renew(key, ttl))
+    }
+
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+        storing(move || self.0.put(key, value, ttl))
+    }
+
+    fn swap<'s>(
+        &'s self,
+        key: &'s str,
+        expected: Option<Bytes>,
+        value: Bytes,
+        ttl: Duration,
+    ) -> Storing<'s, bool> {
+        storing(move || self.0.swap(key, expected, value, ttl))
+    }
+
+    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+        storing(move || self.0.delete(key))
+    }
+
+    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+        storing(move || self.0.append(log, entry, room, ttl))
+    }
+
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+        storing(move || self.0.read(log, after, max))
+    }
+
+    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+        storing(move || self.0.last(log))
+    }
+
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+        storing(move || self.0.prolong(log, ttl))
+    }
+
+    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+        storing(move || self.0.forget(log))
+    }
+
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+        storing(move || self.0.publish(channel, message))
+    }
+
+    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+        storing(move || {
+            let subscribing = self.0.subscribe(channel);
+            Box::pin(async move {
+                let subscription = subscribing.await?;
+                Ok(Box::new(Heard(Some(subscription))) as Box<dyn Subscription>)
+            })
+        })
+    }
+}
+
+/// A subscription, until it panics.
+struct Heard(Option<Box<dyn Subscription>>);
+
+impl Subscription for Heard {
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>> {
+        Box::pin(async move {
+            // Whoever hears nothing any more still looks now and then.
+            let Some(subscription) = &mut self.0 else { return std::future::pending().await };
+            match catch(|| subscription.next()).await {
+                Ok(message) => message,
+                Err(panic) => {
+                    tracing::error!(error = %panic, "a subscription panicked: what is published is not heard any more");
+                    self.0 = None;
+                    None
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,267 @@
+//! What should a program do? What it does when it runs straight through, with the answers at hand and no rounds at all.
+//!
+//! The only thing it knows of rounds is how many there may be.
+
+use std::collections::BTreeMap;
+use std::future::ready;
+
+use serde_json::{Value, json};
+
+use crate::program::{Asked, Effect, Ending, Failing, Kind, Level, Program, Together, Words};
+use crate::run::{BROKEN, CANCELLED, DECLINED, Doing, Ended, Failure, Host, MISFIT, run};
+use crate::user::Mind;
+use crate::world::{Seen, World, said_log, said_progress};
+
+const MAX_ROUNDS: u32 = 10;
+
+/// What should be seen of a program.
+pub(crate) struct Expected {
+    pub(crate) seen: Seen,
+    /// Whether that can be told from here. An effect that fails is tried again when the function runs again, so what comes after
+    /// it depends on the rounds; such a program must only be the same on every wire.
+    pub(crate) is_certain: bool,
+}
+
+/// Runs a program straight through.
+pub(crate) async fn expect(program: &Program) -> Expected {
+    let mut reference = Reference {
+        seed: program.seed,
+        world: World::default(),
+        news: Vec::new(),
+        told: f64::NEG_INFINITY,
+        answers: BTreeMap::new(),
+        open: Vec::new(),
+        rounds: 0,
+        done: BTreeMap::new(),
+        has_failed: false,
+        is_certain: true,
+    };
+    let outcome = match run(&mut reference, program).await {
+        Ok(Ended { ending: Ending::Text, notes }) => result(false, &format!("{notes:?}"), None),
+        Ok(Ended { ending: Ending::Structured, notes }) => {
+            let notes = json!({"notes": notes});
+            result(false, &notes.to_string(), Some(notes))
+        }
+        Ok(Ended { ending: Ending::Error, notes }) => result(true, &format!("enough of {notes:?}"), None),
+        Err(Why { kind: Reason::Misfit | Reason::MisfitInside, text }) => {
+            json!({"code": -32602, "message": text})
+        }
+        Err(Why { text, .. }) => result(true, &text, None),
+    };
+    let Reference { world, news, is_certain, .. } = reference;
+    Expected { seen: world.close(outcome, news), is_certain }
+}
+
+fn result(is_error: bool, text: &str, structured: Option<Value>) -> Value {
+    json!({"is_error": is_error, "text": text, "structured": structured})
+}
+
+struct Reference {
+    seed: u64,
+    world: World,
+    news: Vec<String>,
+    told: f64,
+    /// What was answered, by key, and to which question.
+    answers: BTreeMap<String, (Asked, Mind)>,
+    /// The questions that go out in one round with the next one.
+    open: Vec<String>,
+    rounds: u32,
+    done: BTreeMap<String, u64>,
+    /// Whether an effect failed that may be tried again.
+    has_failed: bool,
+    is_certain: bool,
+}
+
+/// Why a program does not go on.
+struct Why {
+    kind: Reason,
+    text: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    Declined,
+    Cancelled,
+    Misfit,
+    Broken,
+    /// A misfit of which the function knows no more than that it is a failure.
+    MisfitInside,
+    Other,
+}
+
+impl Failure for Why {
+    fn note(&self) -> Option<u64> {
+        match self.kind {
+            Reason::Declined => Some(DECLINED),
+            Reason::Cancelled => Some(CANCELLED),
+            Reason::Misfit => Some(MISFIT),
+            Reason::Broken => Some(BROKEN),
+            Reason::MisfitInside | Reason::Other => None,
+        }
+    }
+}
+
+fn why<T>(kind: Reason, text: impl Into<String>) -> Result<T, Why> {
+    Err(Why { kind, text: text.into() })
+}
+
+impl Reference {
+    fn find(&mut self, asked: &Asked) -> Result<u64, Why> {
+        let key = &asked.key;
+        let mind = match self.answers.get(key) {
+            Some((known, mind)) if is_same(known, asked) => *mind,
+            Some(_) => {
+                let text = format!(
+                    "the tool `execute` failed: two different questions have the key `{key}`: give one of them another"
+                );
+                return why(Reason::Other, text);
+            }
+            None => self.put(asked)?,
+        };
+        match mind {
+            Mind::Amount(amount) => Ok(amount),
+            Mind::Decline if asked.kind == Kind::Answer => Ok(DECLINED),
+            Mind::Cancel if asked.kind == Kind::Answer => Ok(CANCELLED),
+            Mind::Decline => why(Reason::Declined, format!("the user declined to answer `{key}`")),
+            Mind::Cancel => {
+                why(Reason::Cancelled, format!("the user closed the question `{key}` without an answer"))
+            }
+            Mind::Nonsense => why(Reason::Misfit, format!("the answer to `{key}` does not fit")),
+        }
+    }
+
+    /// Puts a new question to the user.
+    fn put(&mut self, asked: &Asked) -> Result<Mind, Why> {
+        if self.open.is_empty() {
+            if self.rounds == MAX_ROUNDS {
+                let text = format!("this call has asked in {MAX_ROUNDS} rounds, which is as often as it may");
+                return why(Reason::Other, text);
+            }
+            self.rounds += 1;
+        }
+        self.is_certain &= !self.has_failed;
+        self.open.push(asked.key.clone());
+        let text = asked.text(self.seed);
+        self.world.asked(if asked.kind == Kind::Roots { "roots" } else { &text });
+        let mind = Mind::about(&text, asked.kind);
+        self.answers.insert(asked.key.clone(), (asked.clone(), mind));
+        Ok(mind)
+    }
+
+    /// Whoever does not go on without an answer ends the round, if there is none yet.
+    fn wait(&mut self, all: &[Asked], failing: Failing) {
+        if failing != Failing::Ignore && all.iter().any(|asked| self.open.contains(&asked.key)) {
+            self.open.clear();
+        }
+    }
+
+    fn one(&mut self, asked: &Asked, failing: Failing) -> Result<u64, Why> {
+        let found = self.find(asked);
+        self.wait(std::slice::from_ref(asked), failing);
+        found
+    }
+
+    fn say(&mut self, level: &str, text: &str) {
+        self.news.push(said_log(level, &json!({"message": text})));
+    }
+
+    fn work(&mut self, effect: &Effect, note: u64) -> Result<u64, Why> {
+        if let Some(result) = self.done.get(&effect.key) {
+            return Ok(*result);
+        }
+        if let Some(words) = effect.says {
+            self.say("warning", &words.say(note));
+        }
+        let mut note = note;
+        if let Some(asked) = &effect.asks {
+            let answer = self.one(asked, effect.failing);
+            note += answer.map_err(|why| Why { kind: why.kind.inside(), ..why })?;
+        }
+        match self.world.attempt(&effect.key, note, effect.fails_first) {
+            Ok(result) => {
+                self.done.insert(effect.key.clone(), result);
+                Ok(result)
+            }
+            Err(text) => {
+                if effect.failing != Failing::Retry {
+                    self.has_failed = true;
+                    self.is_certain &= self.open.is_empty();
+                }
+                why(Reason::Broken, text)
+            }
+        }
+    }
+}
+
+impl Reason {
+    /// What a resource or an effect says about a question: to the caller the same, to the function nothing.
+    fn inside(self) -> Self {
+        if self == Self::Misfit { Self::MisfitInside } else { Self::Other }
+    }
+}
+
+/// The way in which *no* is told does not make a question another one, and one for roots has no text.
+fn is_same(known: &Asked, asked: &Asked) -> bool {
+    let kind = |kind| if kind == Kind::Answer { Kind::Form } else { kind };
+    kind(known.kind) == kind(asked.kind) && (known.wording == asked.wording || asked.kind == Kind::Roots)
+}
+
+impl Host for Reference {
+    type Failure = Why;
+
+    fn ask<'a>(&'a mut self, asked: &'a Asked, failing: Failing) -> Doing<'a, Result<u64, Why>> {
+        Box::pin(ready(self.one(asked, failing)))
+    }
+
+    fn ask_all<'a>(
+        &'a mut self,
+        _: Together,
+        all: &'a [Asked],
+        failing: Failing,
+    ) -> Doing<'a, Result<Vec<u64>, Why>> {
+        // Each is asked, whatever becomes of the others.
+        let found: Vec<_> = all.iter().map(|asked| self.find(asked)).collect();
+        self.wait(all, failing);
+        Box::pin(ready(found.into_iter().collect()))
+    }
+
+    fn read<'a>(&'a mut self, asked: &'a Asked, failing: Failing) -> Doing<'a, Result<u64, Why>> {
+        self.news.push(said_log("warning", &json!({"message": "reading", "key": asked.key})));
+        let found = self.one(asked, failing).map_err(|why| Why { kind: why.kind.inside(), ..why });
+        Box::pin(ready(found))
+    }
+
+    fn once<'a>(&'a mut self, effect: &'a Effect, note: u64) -> Doing<'a, Result<u64, Why>> {
+        Box::pin(ready(self.work(effect, note)))
+    }
+
+    fn remember<'a>(&'a mut self, key: &'a str) -> Doing<'a, Result<u64, Why>> {
+        let made = match self.done.get(key) {
+            Some(made) => *made,
+            None => {
+                let ticket = self.world.ticket(key);
+                self.done.insert(key.to_owned(), ticket);
+                ticket
+            }
+        };
+        Box::pin(ready(Ok(made)))
+    }
+
+    fn progress(&mut self, done: f64, total: Option<u32>) -> Doing<'_, ()> {
+        if done > self.told {
+            self.told = done;
+            self.news.push(said_progress(done, total.map(|total| total.to_string()), None));
+        }
+        Box::pin(ready(()))
+    }
+
+    fn log(&mut self, level: Level, words: Words, note: u64) -> Doing<'_, ()> {
+        let level = match level {
+            Level::Debug => "debug",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        };
+        self.say(level, &words.say(note));
+        Box::pin(ready(()))
+    }
+}

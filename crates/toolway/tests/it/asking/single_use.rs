@@ -1,0 +1,107 @@
+//! How often does an answer count?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use toolway::prelude::*;
+use toolway::store::Memory;
+
+use super::{Door, Name, accept, again, call, text};
+
+struct Transfers(Arc<AtomicUsize>);
+
+/// Moves money.
+#[tool(single_use)]
+async fn transfer(ctx: Ctx, made: State<Transfers>) -> Result<String, ToolError> {
+    let Name { name } = ctx.ask("To whom?").await?;
+    Ok(format!("{} to {name}", made.0.fetch_add(1, Ordering::Relaxed) + 1))
+}
+
+/// The same without a word about it.
+#[tool]
+async fn repeat(ctx: Ctx, made: State<Transfers>) -> Result<String, ToolError> {
+    let Name { name } = ctx.ask("To whom?").await?;
+    Ok(format!("{} to {name}", made.0.fetch_add(1, Ordering::Relaxed) + 1))
+}
+
+const KEY: &str = "bWFrZSBtZSB3aXRoIG9wZW5zc2wsIG5vdCBzbyAhISE=";
+
+fn server(store: &Arc<Memory>, made: &Arc<AtomicUsize>) -> Server {
+    Server::new("bank", "1.0.0")
+        .seal_keys([KEY])
+        .store(store.clone())
+        .state(Transfers(made.clone()))
+        .tools(tools![transfer, repeat])
+        .build()
+        .unwrap()
+}
+
+fn to_ada() -> Value {
+    json!({"Name": accept(json!({"name": "Ada"}))})
+}
+
+fn was_used(reply: &Value) -> bool {
+    reply["error"]["code"] == -32602
+        && reply["error"]["message"].as_str().unwrap().contains("was used before")
+}
+
+#[tokio::test]
+async fn what_is_used_once_is_refused_the_second_time() {
+    let made = Arc::default();
+    for door in Door::both(&server(&Arc::new(Memory::new()), &made)) {
+        made.store(0, Ordering::Relaxed);
+        let state = door.ask(&call("transfer")).await;
+        let next = again(&call("transfer"), &state, to_ada());
+        assert_eq!(text(&door.say(&next).await), "1 to Ada");
+        let replayed = door.say(&next).await;
+        assert!(was_used(&replayed), "{replayed}");
+        // Another call of the same has a state of its own.
+        let state = door.ask(&call("transfer")).await;
+        assert_eq!(text(&door.say(&again(&call("transfer"), &state, to_ada())).await), "2 to Ada");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_ten_at_once_exactly_one_counts() {
+    let made = Arc::default();
+    let [door, _] = Door::both(&server(&Arc::new(Memory::new()), &made));
+    let state = door.ask(&call("transfer")).await;
+    let next = again(&call("transfer"), &state, to_ada());
+    let mut calls = JoinSet::new();
+    for _ in 0..10 {
+        let (door, next) = (door.clone(), next.clone());
+        calls.spawn(async move { door.say(&next).await });
+    }
+    let replies = calls.join_all().await;
+    assert_eq!(replies.iter().filter(|reply| was_used(reply)).count(), 9, "{replies:?}");
+    assert_eq!(made.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn servers_that_share_a_store_count_together() {
+    let (store, made) = (Arc::new(Memory::new()), Arc::default());
+    let [here, _] = Door::both(&server(&store, &made));
+    let [there, _] = Door::both(&server(&store, &made));
+    let state = here.ask(&call("transfer")).await;
+    let next = again(&call("transfer"), &state, to_ada());
+    assert_eq!(text(&there.say(&next).await), "1 to Ada");
+    assert!(was_used(&here.say(&next).await));
+    assert!(was_used(&there.say(&next).await));
+}
+
+/// An effect that must not happen twice has to be known again, by a key that is remembered: without a word the same state counts
+/// as often as it comes.
+#[tokio::test]
+async fn without_a_word_a_state_may_come_back_as_often_as_it_likes() {
+    let made = Arc::default();
+    for door in Door::both(&server(&Arc::new(Memory::new()), &made)) {
+        made.store(0, Ordering::Relaxed);
+        let state = door.ask(&call("repeat")).await;
+        let next = again(&call("repeat"), &state, to_ada());
+        for number in 1..=3 {
+            assert_eq!(text(&door.say(&next).await), format!("{number} to Ada"));
+        }
+    }
+}

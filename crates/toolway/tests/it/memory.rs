@@ -1,0 +1,310 @@
+//! What handlers remember of their callers: whose it is, how long it is kept, and that nothing of it is lost.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use serde_json::{Value, json};
+use toolway::prelude::*;
+use toolway::server::{MemoryError, ServerBuilder};
+use toolway::store::{Entry, Memory, Room, Store, Storing, Subscription};
+use toolway::testing::{ctx, each_wire};
+
+use crate::raw_http::{Raw, whole};
+use crate::sessions::{NEWEST, REVISIONS};
+
+#[derive(Default, serde::Serialize, serde::Deserialize)]
+struct Calls(u32);
+
+/// Count your calls.
+#[tool]
+async fn count(ctx: Ctx) -> Result<u32, ToolError> {
+    let count = ctx.memory_update(|calls: &mut Calls| {
+        calls.0 += 1;
+        calls.0
+    });
+    Ok(count.await?)
+}
+
+/// Say why nothing is remembered.
+#[tool]
+async fn complain(ctx: Ctx) -> String {
+    ctx.memory::<Calls>().await.map_or_else(|error| error.to_string(), |calls| calls.0.to_string())
+}
+
+fn server() -> ServerBuilder {
+    Server::new("memory", "1.0.0").tools(tools![count, complain])
+}
+
+async fn counted(client: &Client) -> u32 {
+    client.call("count", json!({})).await.unwrap().first_text().unwrap().parse().unwrap()
+}
+
+/// Who sends HTTP requests now; everybody else is somebody of their own.
+#[derive(Clone, Default)]
+struct Now(Arc<Mutex<&'static str>>);
+
+impl Now {
+    fn is(&self, name: &'static str) {
+        *self.0.lock().unwrap() = name;
+    }
+}
+
+#[tokio::test]
+async fn row_162_what_a_handler_remembers_carries_over_to_the_next_call_of_the_same_client() {
+    async fn admit(connecting: Connecting, now: State<Now>, pipes: State<AtomicU32>) -> Admit {
+        if connecting.is_pipe() {
+            return Admit::as_principal(format!("pipe {}", pipes.fetch_add(1, Ordering::Relaxed)));
+        }
+        Admit::as_principal(*now.0.lock().unwrap())
+    }
+    let now = Now::default();
+    let server = server().state(now.clone()).state(AtomicU32::new(0)).on_connect(admit).build().unwrap();
+    now.is("ann");
+    each_wire(&server, async |ann| {
+        let first = counted(&ann).await;
+        now.is("bob");
+        each_wire(&server, async |bob| {
+            let other = counted(&bob).await;
+            now.is("ann");
+            let second = counted(&ann).await;
+            assert_eq!(counted(&ann).await, second + 1);
+            now.is("bob");
+            assert_eq!(counted(&bob).await, other + 1, "what ann did is not bob's");
+        })
+        .await;
+        now.is("ann");
+        assert_eq!(counted(&ann).await, first + 19, "nine times two calls, and this one");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_a_principal_sessions_and_pipes_remember_and_single_requests_say_what_to_do() {
+    each_wire(&server().build().unwrap(), async |client| {
+        let result = client.call("complain", json!({})).await.unwrap();
+        match result.first_text() {
+            Some("0") => assert_eq!((counted(&client).await, counted(&client).await), (1, 2)),
+            Some(text) => assert!(text.contains("on_connect"), "{text}"),
+            None => panic!("{result:?}"),
+        }
+    })
+    .await;
+    // On the one wire where nobody is known.
+    let service = server().build().unwrap().http();
+    let raw = Raw { service, session: String::new(), version: "", headers: stateless_headers("complain") };
+    let (status, reply) = whole(raw.post(&stateless("complain")).await).await;
+    assert_eq!(status, StatusCode::OK);
+    let text = reply["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("`on_connect`"), "{text}");
+}
+
+fn stateless(tool: &str) -> Value {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "_meta": meta}})
+}
+
+fn stateless_headers(tool: &str) -> Vec<(&'static str, String)> {
+    [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", tool)]
+        .map(|(name, value)| (name, value.to_owned()))
+        .to_vec()
+}
+
+async fn counted_by(raw: &Raw) -> u64 {
+    let (_, reply) = whole(raw.call(1, "count", json!({})).await).await;
+    reply["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{reply}")).parse().unwrap()
+}
+
+#[tokio::test]
+async fn servers_that_share_a_store_remember_the_same_of_a_session_until_it_is_deleted() {
+    let store = Arc::new(Memory::new());
+    let [one, two] = [(); 2].map(|()| server().store(store.clone()).build().unwrap().http());
+    for version in REVISIONS {
+        let here = Raw::open(&one, version).await;
+        let there = Raw { service: two.clone(), ..here.clone() };
+        let other = Raw::open(&two, version).await;
+        assert_eq!((counted_by(&here).await, counted_by(&there).await, counted_by(&here).await), (1, 2, 3));
+        assert_eq!(counted_by(&other).await, 1);
+        assert!(there.delete().await.status().is_success());
+        assert!(other.delete().await.status().is_success());
+        // Neither a session nor what was remembered in it is left.
+        assert!(format!("{store:?}").starts_with("Memory { values: 0,"), "{store:?}");
+    }
+}
+
+#[tokio::test]
+async fn two_sessions_of_one_principal_do_not_share_and_nobody_gets_in_by_a_name() {
+    async fn admit(connecting: Connecting) -> Admit {
+        connecting.bearer().map_or_else(Admit::anyone, Admit::as_principal)
+    }
+    let server = server().on_connect(admit).build().unwrap();
+    let as_ann = || vec![("authorization", "Bearer ann".to_owned())];
+    let service = server.http();
+    let [one, two] =
+        [Raw::open_with(&service, NEWEST, as_ann()).await, Raw::open_with(&service, NEWEST, as_ann()).await];
+    assert_eq!((counted_by(&one).await, counted_by(&one).await, counted_by(&two).await), (1, 2, 1));
+    // Names that look like keys of the store are names.
+    let mut seen = Vec::new();
+    for name in ["ann", "6/memory/ann", "../ann", &format!("session/{}/ann", one.session), ""] {
+        let call = stateless("count").to_string();
+        let answer = server.handle_json(call, Extensions::new().with(Principal::new(name))).await.unwrap();
+        seen.push(serde_json::from_str::<Value>(&answer).unwrap()["result"]["content"][0]["text"].clone());
+    }
+    assert_eq!(seen, ["1"; 5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_lives_as_long_as_its_session_and_a_principals_as_long_as_was_said() {
+    let server = server().memory_for(Duration::from_mins(1)).build().unwrap();
+    let service = server.http().session_idle(Duration::from_secs(30));
+    let raw = Raw::open(&service, NEWEST).await;
+    assert_eq!(counted_by(&raw).await, 1);
+    // The session is used all the time, but not what it remembers.
+    for _ in 0..10 {
+        tokio::time::advance(Duration::from_secs(20)).await;
+        raw.ask("ping", json!({})).await;
+    }
+    assert_eq!(counted_by(&raw).await, 2);
+
+    let ask = async || {
+        let extensions = Extensions::new().with(Principal::new("ann"));
+        let answer = server.handle_json(stateless("count").to_string(), extensions).await.unwrap();
+        serde_json::from_str::<Value>(&answer).unwrap()["result"]["content"][0]["text"].clone()
+    };
+    assert_eq!(ask().await, "1");
+    tokio::time::advance(Duration::from_secs(59)).await;
+    assert_eq!(ask().await, "2");
+    tokio::time::advance(Duration::from_secs(61)).await;
+    assert_eq!(ask().await, "1");
+}
+
+#[tokio::test]
+async fn a_value_that_was_changed_meanwhile_is_not_overwritten() {
+    let ctx = ctx(&server().build().unwrap());
+    let mut mine = ctx.memory_named::<String>("draft").await.unwrap();
+    let mut theirs = ctx.memory_named::<String>("draft").await.unwrap();
+    theirs.push_str("theirs");
+    theirs.save().await.unwrap();
+    // Values beside it do not matter.
+    ctx.memory_update(|calls: &mut Calls| calls.0 = 7).await.unwrap();
+    theirs.push('!');
+    theirs.save().await.unwrap();
+    mine.push_str("mine");
+    assert!(matches!(mine.save().await, Err(MemoryError::Conflict)));
+    assert_eq!(mine.update(|text| text.push_str(" and mine")).await.ok(), Some(()));
+    assert_eq!(*mine, "theirs! and mine");
+    assert_eq!(*ctx.memory_named::<String>("draft").await.unwrap(), "theirs! and mine");
+    // One that is no number stays what it is.
+    assert!(matches!(ctx.memory_named::<u32>("draft").await, Err(MemoryError::Unreadable(_))));
+    assert_eq!(ctx.memory::<Calls>().await.unwrap().0, 7);
+}
+
+#[tokio::test]
+async fn there_is_room_for_so_much_together() {
+    let ctx = ctx(&server().build().unwrap());
+    for name in ["one", "two"] {
+        let mut text = ctx.memory_named::<String>(name).await.unwrap();
+        *text = "x".repeat(120 << 10);
+        text.save().await.unwrap();
+    }
+    let mut third = ctx.memory_named::<String>("three").await.unwrap();
+    *third = "x".repeat(20 << 10);
+    let error = third.save().await.unwrap_err();
+    assert!(matches!(error, MemoryError::TooLarge(bytes) if bytes > 256 << 10), "{error:?}");
+    assert!(error.to_string().contains("262144"), "{error}");
+    // What was there is still there.
+    assert_eq!(ctx.memory_named::<String>("two").await.unwrap().len(), 120 << 10);
+}
+
+/// A store that others use as well between any two steps.
+#[derive(Default)]
+struct Busy {
+    store: Memory,
+    swaps: AtomicU32,
+}
+
+impl Store for Busy {
+    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+        self.store.get(key)
+    }
+
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+        Box::pin(async move {
+            let value = self.store.renew(key, ttl).await;
+            for _ in 0..3 {
+                tokio::task::yield_now().await;
+            }
+            value
+        })
+    }
+
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+        self.store.put(key, value, ttl)
+    }
+
+    fn swap<'s>(&'s self, key: &'s str, old: Option<Bytes>, new: Bytes, ttl: Duration) -> Storing<'s, bool> {
+        self.swaps.fetch_add(1, Ordering::Relaxed);
+        self.store.swap(key, old, new, ttl)
+    }
+
+    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+        self.store.delete(key)
+    }
+
+    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+        self.store.append(log, entry, room, ttl)
+    }
+
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+        self.store.read(log, after, max)
+    }
+
+    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+        self.store.last(log)
+    }
+
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+        self.store.prolong(log, ttl)
+    }
+
+    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+        self.store.forget(log)
+    }
+
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+        self.store.publish(channel, message)
+    }
+
+    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+        self.store.subscribe(channel)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_hundred_updates_at_once_lose_nothing() {
+    let store = Arc::new(Busy::default());
+    let servers = [(); 3].map(|()| server().store(store.clone()).build().unwrap());
+    let mut updates = tokio::task::JoinSet::new();
+    for server in servers.iter().cycle().take(100) {
+        let server = server.clone();
+        updates.spawn(async move {
+            let extensions = Extensions::new().with(Principal::new("ann"));
+            server.handle_json(stateless("count").to_string(), extensions).await.unwrap()
+        });
+    }
+    let mut counts: Vec<u32> = Vec::new();
+    while let Some(answer) = updates.join_next().await {
+        let answer: Value = serde_json::from_str(&answer.unwrap()).unwrap();
+        counts.push(answer["result"]["content"][0]["text"].as_str().unwrap().parse().unwrap());
+    }
+    counts.sort_unstable();
+    assert_eq!(counts, (1..=100).collect::<Vec<_>>());
+    // Those of one server wait for each other; what one server does can only be in the way of one call on each of the others.
+    let swaps = store.swaps.load(Ordering::Relaxed);
+    assert!(swaps <= 300, "{swaps}");
+}

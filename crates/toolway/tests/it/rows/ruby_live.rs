@@ -1,0 +1,167 @@
+//! Rows 213–215, 217 and 218: methods of one's own, and what a running server tells unasked.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use toolway::prelude::*;
+use toolway::testing::each_wire;
+use toolway::{Code, ErrorKind, Notification};
+
+use super::listening::{TOLD, listen};
+use crate::pipe::Talk;
+use crate::raw_http::{Raw, initialize};
+use crate::sessions::REVISIONS;
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Addends {
+    a: i64,
+    b: i64,
+}
+
+#[tokio::test]
+async fn row_213_a_method_of_ones_own_takes_params_and_gives_back_any_json() {
+    let server = Server::new("ruby", "1.0.0")
+        .method("add", |sum: Addends| async move { sum.a + sum.b })
+        .method("acme/describe", |sum: Addends, ctx: Ctx| async move {
+            Json(json!({"sum": sum.a + sum.b, "for": ctx.peer().version.as_str()}))
+        })
+        .method("acme/nothing", async || ())
+        .build()
+        .unwrap();
+    each_wire(&server, async |client| {
+        let ask = async |method: &str, params| client.request(method, params).await;
+        let sum: Value = ask("add", json!({"a": 3, "b": 5})).await.unwrap().decode().unwrap();
+        assert_eq!(sum, json!(8));
+        let described: Value = ask("acme/describe", json!({"a": 3, "b": 5})).await.unwrap().decode().unwrap();
+        assert_eq!(
+            (&described["sum"], &described["for"]),
+            (&json!(8), &json!(client.protocol_version().as_str()))
+        );
+        assert!(ask("acme/nothing", json!({})).await.unwrap().is_object());
+        let wrong = ask("add", json!({"a": 3})).await.unwrap_err();
+        assert_eq!(wrong.code(), Some(Code::INVALID_PARAMS));
+        let unknown = ask("subtract", json!({"a": 3, "b": 5})).await.unwrap_err();
+        assert_eq!(unknown.code(), Some(Code::METHOD_NOT_FOUND));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn row_214_a_notification_of_ones_own_is_heard_and_not_answered() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Seen {
+        page: u32,
+    }
+    type Pages = mpsc::UnboundedSender<u32>;
+    async fn seen(seen: Seen, pages: State<Pages>) {
+        pages.send(seen.page).unwrap();
+    }
+    let (pages, heard) = mpsc::unbounded_channel();
+    let heard = tokio::sync::Mutex::new(heard);
+    let server = Server::new("ruby", "1.0.0")
+        .state::<Pages>(pages)
+        .notification("acme/seen", seen)
+        .notification("acme/trouble", async || panic!("heard and not answered"))
+        .build()
+        .unwrap();
+    each_wire(&server, async |client| {
+        client.notify("acme/trouble", json!({})).await.unwrap();
+        client.notify("acme/unheard", json!({})).await.unwrap();
+        client.notify("acme/seen", json!({"page": 7})).await.unwrap();
+        let page = tokio::time::timeout(Duration::from_secs(10), heard.lock().await.recv()).await.unwrap();
+        assert_eq!(page, Some(7));
+        client.ping().await.unwrap();
+    })
+    .await;
+    // On the wire: what comes back is the answer to what was asked after it.
+    let mut talk = Talk::start(&server);
+    talk.send_json(json!({"jsonrpc": "2.0", "method": "acme/seen", "params": {"page": 1}})).await;
+    talk.send_json(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await;
+    assert_eq!(talk.receive().await["id"], 1);
+    assert_eq!(talk.end().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn row_215_a_name_of_the_protocol_cannot_be_taken() {
+    for (name, reason) in [
+        ("tools/call", "`tools/call` is a method of the protocol"),
+        ("ping", "`ping` is a method of the protocol"),
+        ("initialize", "`initialize` is a method of the protocol"),
+        ("server/discover", "`server/discover` is a method of the protocol"),
+        ("subscriptions/listen", "`subscriptions/listen` is a method of the protocol"),
+        ("rpc.echo", "a method cannot be called \"rpc.echo\""),
+        ("", "a method cannot be called \"\""),
+    ] {
+        let error = Server::new("ruby", "1.0.0").method(name, async || 1).build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Misuse);
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+    for name in ["notifications/initialized", "notifications/cancelled", "notifications/tools/list_changed"] {
+        let error = Server::new("ruby", "1.0.0").notification(name, async || ()).build().unwrap_err();
+        assert!(error.to_string().contains("is a method of the protocol"), "{error}");
+    }
+    let twice = Server::new("ruby", "1.0.0").method("add", async || 1).method("add", async || 2).build();
+    assert!(twice.unwrap_err().to_string().contains("two methods have the name `add`"));
+}
+
+#[tool]
+fn hammer() {}
+
+#[prompt]
+fn ask() -> &'static str {
+    "Ask."
+}
+
+#[resource("ruby://gem")]
+fn gem() -> &'static str {
+    "a gem"
+}
+
+fn server() -> Server {
+    let server = Server::new("ruby", "1.0.0").tools(tools![hammer]).prompts(prompts![ask]);
+    server.resources(resources![gem]).build().unwrap()
+}
+
+#[tokio::test]
+async fn row_217_a_server_tells_by_hand_that_its_lists_have_changed() {
+    let server = server();
+    let told = AtomicUsize::new(0);
+    each_wire(&server, async |client| {
+        let Some(mut listening) = listen(&client, &[]).await else { return };
+        told.fetch_add(1, Ordering::SeqCst);
+        server.prompts_changed();
+        assert!(matches!(listening.heard().await, Notification::PromptsChanged(_)));
+        server.resources_changed();
+        assert!(matches!(listening.heard().await, Notification::ResourcesChanged(_)));
+        server.tools_changed();
+        assert!(matches!(listening.heard().await, Notification::ToolsChanged(_)));
+    })
+    .await;
+    assert!(told.into_inner() >= TOLD);
+}
+
+#[tokio::test]
+async fn row_218_news_are_lines_on_a_pipe_and_events_over_http() {
+    let server = server();
+    let tell = [
+        (Server::tools_changed as fn(&Server), "notifications/tools/list_changed"),
+        (Server::prompts_changed, "notifications/prompts/list_changed"),
+        (Server::resources_changed, "notifications/resources/list_changed"),
+    ];
+    for version in REVISIONS {
+        let mut talk = Talk::start(&server);
+        talk.send_json(initialize(version)).await;
+        talk.receive().await;
+        talk.send_json(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        let mut stream = Raw::open(&server.http(), version).await.stream(None).await;
+        for (tell, method) in tell {
+            tell(&server);
+            let expected = json!({"jsonrpc": "2.0", "method": method, "params": {}});
+            assert_eq!(talk.receive().await, expected);
+            assert_eq!(stream.message().await, Some(expected));
+        }
+        assert!(stream.last.is_some(), "events can be come back to");
+    }
+}

@@ -1,0 +1,217 @@
+//! Panics that belong to no single call: hooks of connections, and the store.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::json;
+use toolway::prelude::*;
+use toolway::server::{Disconnected, Terminated};
+use toolway::store::{Entry, Memory, Room, Store, Storing, Subscription};
+
+use crate::peer::{Era, Peer, Way};
+use crate::sites::WORDS;
+use crate::{be_loud, wires};
+
+#[tokio::test(start_paused = true)]
+async fn whoever_cannot_be_checked_is_refused_and_the_next_one_comes_in() {
+    be_loud();
+    for is_at_once in [false, true] {
+        let is_panicking = Arc::new(AtomicBool::new(true));
+        let panics = is_panicking.clone();
+        let server = Server::new("door", "1.0.0")
+            .tool(ToolEntry::from_fn("right", || async { "right" }))
+            .on_connect(move |_: Connecting| {
+                let panics = panics.load(Ordering::SeqCst);
+                assert!(!(panics && is_at_once), "{WORDS}");
+                async move {
+                    tokio::task::yield_now().await;
+                    assert!(!panics, "{WORDS}");
+                    Admit::as_principal("ann")
+                }
+            })
+            .build()
+            .unwrap();
+        for era in [Era::Handshake, Era::Stateless] {
+            for way in [Way::Pipe, Way::Http] {
+                is_panicking.store(true, Ordering::SeqCst);
+                let refused = Peer::refused(&server, way, era).await;
+                assert_eq!(refused["error"]["code"], -32603, "{way:?} {era:?}: {refused}");
+                assert!(!refused.to_string().contains(WORDS), "{refused}");
+                is_panicking.store(false, Ordering::SeqCst);
+                let mut peer = Peer::start(&server, way, era).await;
+                let (_, answer) = peer.call("right", json!({})).await;
+                assert_eq!(answer["result"]["content"][0]["text"], "right", "{way:?} {era:?}: {answer}");
+                peer.end().await;
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hooks_for_those_who_go_panic_for_themselves() {
+    be_loud();
+    for is_at_once in [false, true] {
+        let told = Arc::new(AtomicUsize::new(0));
+        let (gone, over) = (told.clone(), told.clone());
+        let heard = told.clone();
+        let server = Server::new("hooks", "1.0.0")
+            .tool(ToolEntry::from_fn("right", || async { "right" }))
+            .on_disconnect(move |_: Disconnected| {
+                gone.fetch_add(1, Ordering::SeqCst);
+                assert!(!is_at_once, "{WORDS}");
+                async { panic!("{WORDS}") }
+            })
+            .on_terminate(move |_: Terminated| {
+                over.fetch_add(1, Ordering::SeqCst);
+                assert!(!is_at_once, "{WORDS}");
+                async { panic!("{WORDS}") }
+            })
+            // The ones that come after those that panic are not forgotten.
+            .on_disconnect(move |_: Disconnected| {
+                heard.fetch_add(100, Ordering::SeqCst);
+                async {}
+            })
+            .build()
+            .unwrap();
+        for (way, era) in wires() {
+            told.store(0, Ordering::SeqCst);
+            let mut peer = Peer::start(&server, way, era).await;
+            for _ in 0..20 {
+                let (_, answer) = peer.call("right", json!({})).await;
+                assert_eq!(answer["result"]["content"][0]["text"], "right", "{way:?} {era:?}: {answer}");
+            }
+            peer.end().await;
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            let sessions = usize::from(era == Era::Handshake);
+            let expected = match way {
+                Way::Direct => 0,
+                Way::Pipe => 101 + sessions,
+                // The opening of a session takes two requests. Nobody has ended it.
+                Way::Http => (20 + 2 * sessions) * 101,
+            };
+            assert_eq!(told.load(Ordering::SeqCst), expected, "{way:?} {era:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_has_failed() {
+    be_loud();
+    for part in 0..PARTS {
+        for is_at_once in [false, true] {
+            let store =
+                Arc::new(Panicking { store: Memory::new(), part, is_at_once, is_on: AtomicBool::new(false) });
+            let server = Server::new("store", "1.0.0")
+                .max_in_flight(4, 2)
+                .store(store.clone())
+                .tool(ToolEntry::from_fn("talks", |ctx: Ctx| async move {
+                    ctx.progress(1, 2, "one").await;
+                    tokio::time::sleep(Duration::from_mins(1)).await;
+                    ctx.progress(2, 2, "two").await;
+                    "right"
+                }))
+                .tool(ToolEntry::from_fn("counts", |ctx: Ctx| async move {
+                    ctx.memory_update(|count: &mut u32| *count += 1).await.map_err(ToolError::from)
+                }))
+                .build()
+                .unwrap();
+            let mut peer = Peer::start(&server, Way::Http, Era::Handshake).await;
+            for tool in ["talks", "counts"] {
+                for _ in 0..6 {
+                    store.is_on.store(true, Ordering::SeqCst);
+                    // Whether it is answered depends on what the store is needed for; it comes to an end, and once.
+                    let answers = peer.try_call(tool).await;
+                    assert!(answers.len() <= 1, "part {part}: {answers:?}");
+                    assert!(!format!("{answers:?}").contains(WORDS), "part {part}: {answers:?}");
+                    store.is_on.store(false, Ordering::SeqCst);
+                    let (_, answer) = peer.call(tool, json!({})).await;
+                    assert_ne!(answer["result"]["isError"], true, "part {part}: {answer}");
+                    assert!(answer["result"].is_object(), "part {part}: {answer}");
+                }
+            }
+        }
+    }
+}
+
+/// A store that panics in one of its parts, as long as it is told to.
+struct Panicking {
+    store: Memory,
+    part: usize,
+    is_at_once: bool,
+    is_on: AtomicBool,
+}
+
+const PARTS: usize = 12;
+
+impl Panicking {
+    fn part<'s, T: Send + 's>(&'s self, part: usize, storing: Storing<'s, T>) -> Storing<'s, T> {
+        if !self.is_on.load(Ordering::SeqCst) || self.part != part {
+            return storing;
+        }
+        assert!(!self.is_at_once, "{WORDS}");
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            panic!("{WORDS}")
+        })
+    }
+}
+
+impl Store for Panicking {
+    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+        self.part(0, self.store.get(key))
+    }
+
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+        self.part(1, self.store.renew(key, ttl))
+    }
+
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+        self.part(2, self.store.put(key, value, ttl))
+    }
+
+    fn swap<'s>(
+        &'s self,
+        key: &'s str,
+        expected: Option<Bytes>,
+        value: Bytes,
+        ttl: Duration,
+    ) -> Storing<'s, bool> {
+        self.part(3, self.store.swap(key, expected, value, ttl))
+    }
+
+    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+        self.part(4, self.store.delete(key))
+    }
+
+    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+        self.part(5, self.store.append(log, entry, room, ttl))
+    }
+
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+        self.part(6, self.store.read(log, after, max))
+    }
+
+    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+        self.part(7, self.store.last(log))
+    }
+
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+        self.part(8, self.store.prolong(log, ttl))
+    }
+
+    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+        self.part(9, self.store.forget(log))
+    }
+
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+        self.part(10, self.store.publish(channel, message))
+    }
+
+    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+        self.part(11, self.store.subscribe(channel))
+    }
+}

@@ -1,0 +1,167 @@
+//! A server that changes while clients are connected: sensors are plugged in and out, each with a tool and a resource of its
+//! own, and what they measure changes all the time. `cargo run -p toolway-examples --example live` serves it on stdin and
+//! stdout; with `-- watch` a client of the same process shows what it hears.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::json;
+use toolway::Notification;
+use toolway::prelude::*;
+use toolway::types::Resource;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let station = Arc::new(Station::default());
+    let server = Server::new("live", "1.0.0")
+        .state(station.clone())
+        .tools(tools![plug, unplug, mine])
+        .resources(resources![index])
+        .build()?;
+    tokio::spawn(measure(station, server.clone()));
+    match std::env::args().nth(1).as_deref() {
+        Some("watch") => watch(&server).await?,
+        _ => server.serve_stdio().await?,
+    }
+    Ok(())
+}
+
+/// The sensors that are plugged in, and what each measures.
+#[derive(Default)]
+struct Station(Mutex<BTreeMap<String, u64>>);
+
+impl Station {
+    fn with<T>(&self, work: impl FnOnce(&mut BTreeMap<String, u64>) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn value(&self, sensor: &str) -> Option<String> {
+        self.with(|sensors| sensors.get(sensor).map(|value| format!("{sensor}: {value}")))
+    }
+}
+
+/// Measures, and tells those who have subscribed. Those who do not read are told once, however often this happens.
+async fn measure(station: Arc<Station>, server: Server) {
+    loop {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let sensors: Vec<String> = station.with(|sensors| {
+            for value in sensors.values_mut() {
+                *value += 1;
+            }
+            sensors.keys().cloned().collect()
+        });
+        for sensor in sensors {
+            server.resource_updated(&uri(&sensor));
+        }
+    }
+}
+
+fn uri(sensor: &str) -> String {
+    format!("station://{sensor}")
+}
+
+/// The sensors that are plugged in. A server that has a resource from the beginning promises to tell of those that come later.
+#[resource("station://index")]
+fn index(station: State<Arc<Station>>) -> String {
+    station.with(|sensors| sensors.keys().cloned().collect::<Vec<_>>().join("\n"))
+}
+
+/// What each client has plugged in itself.
+#[derive(Default, serde::Serialize, serde::Deserialize)]
+struct Mine(Vec<String>);
+
+/// Plug in a sensor. It brings a tool and a resource.
+#[tool]
+async fn plug(
+    /// Letters only.
+    sensor: String,
+    station: State<Arc<Station>>,
+    ctx: Ctx,
+) -> Result<String, ToolError> {
+    if sensor.is_empty() || !sensor.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return Err(ToolError::new("the name of a sensor is made of small letters"));
+    }
+    let new = station.with(|sensors| sensors.insert(sensor.clone(), 0).is_none());
+    if !new {
+        return Err(ToolError::new(format!("{sensor} is plugged in already")));
+    }
+    // Whoever listens is told of both by themselves.
+    let [by_tool, by_uri] = [station.clone(), station.clone()];
+    let name = sensor.clone();
+    ctx.server().add_tool(ToolEntry::from_fn(format!("read_{sensor}"), move || {
+        let value = by_tool.value(&name);
+        async move { value }
+    }))?;
+    let name = sensor.clone();
+    ctx.server().add_resource(ResourceEntry::define(Resource::new(uri(&sensor), &sensor), move || {
+        let value = by_uri.value(&name);
+        async move { value }
+    }))?;
+    ctx.memory_update(|mine: &mut Mine| mine.0.push(sensor.clone())).await?;
+    Ok(format!("{sensor} is plugged in"))
+}
+
+/// Unplug a sensor.
+#[tool]
+fn unplug(sensor: &str, station: State<Arc<Station>>, ctx: &Ctx) -> String {
+    if station.with(|sensors| sensors.remove(sensor)).is_none() {
+        return format!("{sensor} is not plugged in");
+    }
+    ctx.server().remove_tool(&format!("read_{sensor}"));
+    ctx.server().remove_resource(&uri(sensor));
+    format!("{sensor} is unplugged")
+}
+
+/// Say which sensors you have plugged in, since you are here.
+#[tool]
+async fn mine(ctx: Ctx) -> Result<String, ToolError> {
+    Ok(ctx.memory::<Mine>().await?.0.join(", "))
+}
+
+/// A client that shakes hands, so that it is told of changes unasked, and says what it hears.
+#[expect(clippy::print_stdout, reason = "it is what this is for")]
+async fn watch(server: &Server) -> Result<(), Box<dyn std::error::Error>> {
+    let (near, far) = tokio::io::duplex(64 << 10);
+    let server = server.clone();
+    tokio::spawn(async move {
+        let (reader, writer) = tokio::io::split(far);
+        server.serve_io(reader, writer).await
+    });
+    let (reader, writer) = tokio::io::split(near);
+    let builder = Client::builder().protocol(ProtocolVersion::LATEST_HANDSHAKE);
+    let client = builder.connect_io(reader, writer).await?;
+    let mut news = client.news();
+    let sensor = json!({"sensor": "rain"});
+    for step in ["plug", "subscribe", "unplug"] {
+        match step {
+            "subscribe" => client.subscribe(uri("rain")).await?,
+            tool => println!("{}", client.call(tool, sensor.clone()).await?.first_text().unwrap_or_default()),
+        }
+        // Both lists change when a sensor comes or goes.
+        let (mut tools, mut resources) = (step == "subscribe", step == "subscribe");
+        while let Some(told) = news.next().await {
+            match told {
+                Notification::ToolsChanged(_) if !tools => {
+                    let names: Vec<_> = client.tools().await?.into_iter().map(|tool| tool.name).collect();
+                    println!("tools: {}", names.join(", "));
+                    tools = true;
+                }
+                Notification::ResourcesChanged(_) if !resources => {
+                    println!("{} resources", client.resources().await?.len());
+                    resources = true;
+                }
+                Notification::ResourceUpdated(updated) if step == "subscribe" => {
+                    println!("{} has changed", updated.uri);
+                    break;
+                }
+                _ => {}
+            }
+            if step != "subscribe" && tools && resources {
+                break;
+            }
+        }
+    }
+    println!("mine: {}", client.call("mine", json!({})).await?.first_text().unwrap_or_default());
+    Ok(())
+}

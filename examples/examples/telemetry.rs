@@ -1,0 +1,66 @@
+//! A server that can be watched: spans as JSON on stderr, a layer that limits, a hook for errors and one that counts.
+//! `cargo run -p toolway-examples --example telemetry`.
+//!
+//! For OpenTelemetry, put `tracing_opentelemetry::layer()` beside the layer that prints, and switch on toolway's feature
+//! `otel`: the spans are the same.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use toolway::prelude::*;
+use toolway::server::{ErrorReport, Kind, RequestStats, layer_fn};
+use tracing_subscriber::fmt::format::FmtSpan;
+
+#[tokio::main]
+async fn main() -> toolway::Result<()> {
+    // Stdout belongs to the protocol. A line a call, when it is over.
+    tracing_subscriber::fmt()
+        .json()
+        .with_writer(std::io::stderr)
+        .with_span_events(FmtSpan::CLOSE)
+        .with_max_level(tracing::Level::INFO)
+        .init();
+    let patience = layer_fn(|call, next| async move {
+        match tokio::time::timeout(Duration::from_secs(10), next.run(call)).await {
+            Ok(answer) => answer,
+            Err(elapsed) => Err(elapsed.into()),
+        }
+    });
+    Server::new("telemetry", "1.0.0")
+        .state(Counts::default())
+        .tools(tools![divide, counts])
+        .layer_for(Kind::Tool, patience)
+        .on_error(report)
+        .on_request_end(count)
+        .serve_stdio()
+        .await
+}
+
+/// How often which tool ended how.
+#[derive(Default)]
+struct Counts(Mutex<BTreeMap<String, u64>>);
+
+/// Names that are in here come from the server only, so that nobody can fill the table with names of their own.
+async fn count(stats: RequestStats, counts: State<Counts>) {
+    let tool = stats.tool.as_deref().unwrap_or("-");
+    let label = format!("{} {tool} {}", stats.method, stats.error.unwrap_or("ok"));
+    *counts.0.lock().expect("nobody panics here").entry(label).or_default() += 1;
+}
+
+/// Where a service that collects errors would be told.
+async fn report(report: ErrorReport) {
+    tracing::warn!(reference = report.reference(), panic = report.is_panic(), "an error was reported");
+}
+
+/// Divide two whole numbers.
+#[tool(read_only)]
+fn divide(a: i64, b: i64) -> i64 {
+    a / b // a panic is one failed call
+}
+
+/// How often which tool ended how.
+#[tool(read_only)]
+fn counts(counts: State<Counts>) -> Json<BTreeMap<String, u64>> {
+    Json(counts.0.lock().expect("nobody panics here").clone())
+}

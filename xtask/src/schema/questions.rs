@@ -1,0 +1,207 @@
+//! Is a question valid in every revision that it may be asked in, whichever it was thought of in?
+//!
+//! Questions are made from the newest schema, which knows every kind of them. Each is written for all revisions whose clients
+//! may be asked it (`era::questions::lacking`), and must be valid there and hold nothing that the revision does not know. The
+//! newest revision has them in a result, the others as requests of the server.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use toolway_protocol::capability::ClientCapabilities;
+use toolway_protocol::era::questions::{lacking, write_question};
+use toolway_protocol::era::stateless::{Stamp, write_input_required};
+use toolway_protocol::types::{Elicit, Field, FieldKind, Implementation, InputRequest, InputRequired, Keyed};
+use toolway_protocol::{Era, Id, ProtocolVersion, RawJson};
+
+use super::generate::{Generator, Measure};
+use super::report::{Report, line};
+use super::table::member;
+use super::validate::Document;
+use crate::run::Result;
+
+/// Asks every kind of question in every revision, and notes in the revision's report what is wrong; how many were asked.
+pub(super) fn run(documents: &[Document], seed: u64, reports: &mut [Report]) -> Result<usize> {
+    let newest = documents.last().ok_or("there are no revisions")?;
+    let questions = make(newest, seed)?;
+    let mut asked = 0;
+    for (document, report) in documents.iter().zip(reports) {
+        asked += Asking { document, closed: &document.closed()?, report }.all(&questions)?;
+    }
+    Ok(asked)
+}
+
+/// Questions of each definition, as the newest schema has them.
+fn make(newest: &Document, seed: u64) -> Result<Vec<InputRequest>> {
+    let mut questions = Vec::new();
+    for definition in ["ElicitRequest", "CreateMessageRequest", "ListRootsRequest"] {
+        let mut generator = Generator::new(newest, definition, seed);
+        for number in 0..VALUES {
+            let measure = if number == 0 { Measure::Least } else { Measure::Any };
+            let mut value = generator.value(definition, measure)?;
+            // What nobody declared goes through as it came, and would be unknown everywhere.
+            forget(&mut value, "x-undeclared");
+            questions.push(RawJson::from(value).decode().map_err(|error| error.to_string())?);
+        }
+    }
+    Ok(questions)
+}
+
+fn forget(value: &mut Value, name: &str) {
+    match value {
+        Value::Object(members) => {
+            members.remove(name);
+            members.values_mut().for_each(|member| forget(member, name));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| forget(item, name)),
+        _ => {}
+    }
+}
+
+struct Asking<'d> {
+    document: &'d Document,
+    /// The same without room for what it does not know.
+    closed: &'d Document,
+    report: &'d mut Report,
+}
+
+impl Asking<'_> {
+    fn all(mut self, questions: &[InputRequest]) -> Result<usize> {
+        let version: ProtocolVersion =
+            self.document.revision.parse().map_err(|_| "the revision is not known".to_owned())?;
+        let able = RawJson::parse(ABLE).and_then(|able| able.decode::<ClientCapabilities>());
+        let able = able.map_err(|error| error.to_string())?;
+        let mut kinds_asked = BTreeSet::new();
+        let mut asked = 0;
+        for question in questions.iter().filter(|question| lacking(version, &able, question).is_none()) {
+            kinds_asked.extend(kinds(question));
+            asked += 1;
+            match version.era() {
+                Era::Handshake => self.request(version, question)?,
+                Era::Stateless => self.result(question)?,
+            }
+        }
+        for (kind, first) in KINDS {
+            match (version >= first, kinds_asked.contains(kind)) {
+                (true, false) => self.report.fail(kind, "the question was never asked", ""),
+                (false, true) => self.report.fail(kind, "the question was asked before it was known", ""),
+                _ => {}
+            }
+        }
+        Ok(asked)
+    }
+
+    fn request(&mut self, version: ProtocolVersion, question: &InputRequest) -> Result {
+        let mut frame = Vec::new();
+        write_question(&mut frame, version, &Id::from(1), question);
+        let mut frame = serde_json::from_slice(&frame).map_err(|error| error.to_string())?;
+        self.look("JSONRPCRequest", &frame)?;
+        let definition = match question {
+            InputRequest::Elicit(_) => "ElicitRequest",
+            InputRequest::CreateMessage(_) => "CreateMessageRequest",
+            _ => "ListRootsRequest",
+        };
+        self.look(definition, &frame)?;
+        self.look("ServerRequest", &frame)?;
+        // The older schemas describe requests without the frame around them.
+        if self.document.schema(definition)?["properties"].get("jsonrpc").is_none() {
+            forget_frame(&mut frame);
+        }
+        for mistake in self.closed.mistakes(definition, &frame)? {
+            let details = format!("{mistake}\n{}", line("written", &frame));
+            self.report.fail(definition, "a question says what this revision does not know", details);
+        }
+        Ok(())
+    }
+
+    fn result(&mut self, question: &InputRequest) -> Result {
+        let questions = Keyed::from(vec![("question".to_owned(), question.clone())]);
+        let required = InputRequired::new().with_input_requests(questions).with_request_state("sealed");
+        let mut frame = Vec::new();
+        write_input_required(
+            &mut frame,
+            &Id::from(1),
+            &required,
+            &Stamp::new(&Implementation::new("xtask", "0")),
+        );
+        let result = serde_json::from_slice(&member(&frame, "result")?).map_err(|error| error.to_string())?;
+        self.look("InputRequiredResult", &result)
+    }
+
+    fn look(&mut self, definition: &str, written: &Value) -> Result {
+        for mistake in self.document.mistakes(definition, written)? {
+            let details = format!("{mistake}\n{}", line("written", written));
+            self.report.fail(definition, "a question is not valid", details);
+        }
+        Ok(())
+    }
+}
+
+fn forget_frame(frame: &mut Value) {
+    if let Value::Object(members) = frame {
+        members.remove("jsonrpc");
+        members.remove("id");
+    }
+}
+
+/// What there is in a question, by the names of [`KINDS`].
+fn kinds(question: &InputRequest) -> Vec<&'static str> {
+    match question {
+        InputRequest::Elicit(Elicit::Form(form)) => {
+            let fields = form.requested_schema.properties.0.iter().map(|(_, field)| kind(field));
+            fields.chain(["a form"]).collect()
+        }
+        InputRequest::Elicit(_) => vec!["a page"],
+        InputRequest::CreateMessage(create) => {
+            let several = create.messages.iter().any(|message| message.content.as_slice().len() > 1);
+            let mut kinds = vec!["sampling"];
+            kinds.extend(several.then_some("sampling with several blocks"));
+            kinds.extend(create.tools.is_some().then_some("sampling with tools"));
+            kinds
+        }
+        _ => vec!["roots"],
+    }
+}
+
+fn kind(field: &Field) -> &'static str {
+    match &field.kind {
+        FieldKind::Boolean => "a field for yes or no",
+        FieldKind::Integer => "a field for an integer",
+        FieldKind::Number => "a field for a number",
+        FieldKind::Array if field.items.as_ref().is_some_and(|items| items.any_of.is_some()) => {
+            "a field of several named choices"
+        }
+        FieldKind::Array => "a field of several choices",
+        _ if field.one_of.is_some() => "a field of named choices",
+        _ if field.choice_names.is_some() => "a field of choices with names beside them",
+        _ if field.choices.is_some() => "a field of choices",
+        _ => "a field for text",
+    }
+}
+
+/// Every kind of question, and since when it can be asked.
+const KINDS: [(&str, ProtocolVersion); 15] = {
+    use ProtocolVersion::{V2024_11_05, V2025_06_18, V2025_11_25};
+    [
+        ("roots", V2024_11_05),
+        ("sampling", V2024_11_05),
+        ("sampling with several blocks", V2024_11_05),
+        ("sampling with tools", V2025_11_25),
+        ("a page", V2025_11_25),
+        ("a form", V2025_06_18),
+        ("a field for text", V2025_06_18),
+        ("a field for a number", V2025_06_18),
+        ("a field for an integer", V2025_06_18),
+        ("a field for yes or no", V2025_06_18),
+        ("a field of choices", V2025_06_18),
+        ("a field of choices with names beside them", V2025_06_18),
+        ("a field of named choices", V2025_06_18),
+        ("a field of several choices", V2025_11_25),
+        ("a field of several named choices", V2025_11_25),
+    ]
+};
+
+/// A client that can do everything.
+const ABLE: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}"#;
+
+/// Questions made of each definition.
+const VALUES: usize = 512;
