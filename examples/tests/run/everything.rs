@@ -240,11 +240,11 @@ async fn the_user_the_model_and_the_roots_are_asked() {
         for (tool, arguments, expected) in [
             ("sign_up", json!({}), "ada@example.com, 36, 0.5, letters, free, tools, nobody"),
             ("wizard", json!({}), "Ada likes red; drafts: 1"),
-            ("survey", json!({}), "Because. Ada, who works in file:///work"),
+            ("survey", json!({}), "Because. Ada, who works in file:///srv"),
             ("offer", json!({}), "thank you"),
             ("pay", json!({}), "you went to pay"),
             ("think", json!({"question": "Why?"}), "Because."),
-            ("folders", json!({}), "file:///work"),
+            ("folders", json!({}), "file:///srv"),
         ] {
             assert_eq!(call(&client, tool, arguments).await, expected, "{version}: {tool}");
         }
@@ -270,7 +270,7 @@ fn answering() -> ClientBuilder {
         })
         .on_elicit_url(async |_| Answer::consent())
         .on_sample(async |_| Ok(CreateMessageResult::new(Role::Assistant, Content::text("Because."), "none")))
-        .roots([Root::new("file:///work")])
+        .roots([Root::new("file:///srv")])
 }
 
 /// Runs a test with the example over stdio and over HTTP.
