@@ -43,8 +43,9 @@ impl Station {
 
 /// Measures, and tells those who have subscribed. Those who do not read are told once, however often this happens.
 async fn measure(station: Arc<Station>, server: Server) {
+    let mut clock = tokio::time::interval(Duration::from_millis(20));
     loop {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        clock.tick().await;
         let sensors: Vec<String> = station.with(|sensors| {
             for value in sensors.values_mut() {
                 *value += 1;

@@ -77,6 +77,8 @@
 //! | `otel` | | calls are part of the traces of their callers, and are measured, by OpenTelemetry |
 //! | `testing` | | [`testing`], with server, client and HTTP |
 
+#[cfg(feature = "server")]
+mod at_once;
 #[cfg(feature = "client")]
 pub mod client;
 mod error;

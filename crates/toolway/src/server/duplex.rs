@@ -30,6 +30,7 @@ use super::failure::busy;
 use super::output::{Out, is_gone};
 use super::scope::Arrival;
 use super::{Server, ServerBuilder};
+use crate::at_once::at_once;
 use crate::error::{Error, ErrorKind, Result};
 use crate::extensions::Extensions;
 use crate::outbound::{Outbound, Said};
@@ -351,7 +352,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         };
         let mut work: Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>> =
             Box::pin(async move { conversation.serve(message, arrival).await });
-        let first = std::future::poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
+        let first = at_once(work.as_mut()).await;
         match first {
             Poll::Ready(frame) => self.answer(place, frame),
             Poll::Pending => {

@@ -3,7 +3,6 @@
 //! The doors know when something is over, often because a future or a body is dropped, where nothing can be waited for. So hooks
 //! run in tasks of the server, each for a bounded time; a door that ends on purpose waits for them.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,16 +14,15 @@ use tokio::time::Instant;
 use toolway_protocol::ProtocolVersion;
 
 use super::extract::Principal;
-use super::failure::BoxError;
 use super::handler::{Erased, Handler, hook};
 use super::parameter::{Missing, Parameter};
+use super::report::within_time;
 use super::scope::{Arrival, Facts, Scope};
 use super::state::States;
 use super::{Server, ServerBuilder};
-use crate::error::Chain;
-use crate::panic::catch;
+use crate::random::random;
 
-/// How long one hook may take.
+/// How long somebody who ends waits for the hooks that still run.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How many hooks may run at the same time.
 const MAX_RUNNING: usize = 16_384;
@@ -332,14 +330,7 @@ impl Server {
         for hook in hooks {
             let facts = Facts::unknown(ProtocolVersion::LATEST);
             let (scope, _ending) = Scope::begin(self.clone(), facts, arrival.clone());
-            let cause: BoxError =
-                match tokio::time::timeout(PATIENCE, catch(|| hook.call(over.clone(), scope))).await {
-                    Ok(Ok(Ok(()))) => continue,
-                    Ok(Ok(Err(error))) => error,
-                    Ok(Err(panic)) => panic.into(),
-                    Err(_) => format!("it took longer than {PATIENCE:?} and was stopped").into(),
-                };
-            tracing::error!(hook = name, error = %Chain(&*cause), "a hook failed");
+            within_time(name, || hook.call(over.clone(), scope)).await;
         }
     }
 }
@@ -392,10 +383,8 @@ impl Parting {
     /// A session ends with it.
     pub(super) fn terminate(&mut self) {
         if self.server.hears_terminate() {
-            let id = [(); 2].map(|()| RandomState::new().hash_one(()));
-            let id = format!("{:016x}{:016x}", id[0], id[1]);
             let principal = self.arrival.principal.clone();
-            self.terminated = Some(Terminated::new(id, principal, Termination::Disconnected));
+            self.terminated = Some(Terminated::new(random::<16>(), principal, Termination::Disconnected));
         }
     }
 

@@ -23,6 +23,7 @@ use super::context::Ctx;
 use super::extract::Principal;
 use super::{Server, ServerBuilder};
 use crate::error::Error;
+use crate::random::random;
 use crate::store::{self, Store};
 
 /// How long all values of one caller may be together, as JSON.
@@ -354,8 +355,7 @@ impl Place {
     /// A record of somebody who is only known here, such as the other end of a pipe. No other server could use it, so it
     /// is not in the server's store: there it would outlive a program that is killed.
     pub(crate) fn here() -> Arc<Self> {
-        let key = format!("{:016x}", RandomState::new().hash_one(()));
-        Arc::new(Self::new(Arc::new(store::Memory::new()), key, Duration::MAX))
+        Arc::new(Self::new(Arc::new(store::Memory::new()), random::<8>(), Duration::MAX))
     }
 
     /// The record of a principal. Servers of other names may share the store, and names may hold anything, so their length

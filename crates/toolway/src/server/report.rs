@@ -4,8 +4,6 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::future::poll_fn;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -21,8 +19,10 @@ use super::failure::{BoxError, ErrorPolicy, Face, Subject, Trouble};
 use super::handler::{Erased, Handler, Running, hook};
 use super::parameter::{Missing, Parameter};
 use super::scope::{Facts, Round, Scope};
+use crate::at_once::at_once;
 use crate::error::Chain;
 use crate::panic::{Panic, attempt, catch};
+use crate::random::random;
 
 /// An error that was not meant for the peer, as a parameter of the handler of [`on_error`](ServerBuilder::on_error).
 #[derive(Clone)]
@@ -213,7 +213,7 @@ impl Server {
         cause: BoxError,
     ) -> String {
         round.facts.noted.unexpected();
-        let reference = format!("{:016x}", RandomState::new().hash_one(subject.name));
+        let reference = random::<8>();
         let Subject { kind, name, .. } = subject.cut();
         // Errors are somebody else's code as well: one may panic when it is asked what it is, and when it is dropped.
         let (told, cause) = match attempt(|| Chain(&*cause).to_string()) {
@@ -259,7 +259,7 @@ pub(super) async fn within_time(hook: &'static str, start: impl FnOnce() -> Runn
 
 /// Most hooks are done at once, and need no clock; a host without a runtime has none.
 async fn in_time(mut running: Running<Result<(), BoxError>>) -> Result<(), BoxError> {
-    if let Poll::Ready(done) = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
+    if let Poll::Ready(done) = at_once(running.as_mut()).await {
         return done;
     }
     if Handle::try_current().is_err() {

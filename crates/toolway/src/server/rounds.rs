@@ -23,6 +23,7 @@ use super::handler::Running;
 use super::layer::{Path, through};
 use super::scope::{Arrival, Facts, Round, Scope};
 use super::watch::Watching;
+use crate::at_once::at_once;
 use crate::outbound::Outbound;
 
 impl Server {
@@ -130,7 +131,7 @@ async fn in_time(
     is_tool: bool,
     mut run: Pin<&mut impl Future<Output = Result<Answered, Trouble>>>,
 ) -> Result<Answered, Trouble> {
-    if let Poll::Ready(answered) = poll_fn(|cx| Poll::Ready(run.as_mut().poll(cx))).await {
+    if let Poll::Ready(answered) = at_once(run.as_mut()).await {
         return answered;
     }
     let limit = round.deadline.get().copied().or(round.server.inner.deadline);

@@ -12,7 +12,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
@@ -33,6 +32,7 @@ use super::report::within_time;
 use super::scope::{Arrival, Facts, Scope};
 use super::stats::RequestStats;
 use super::trace::Traced;
+use crate::at_once::at_once;
 use crate::peer::Peer;
 
 /// What is noted about a request for those who watch it.
@@ -166,7 +166,7 @@ impl Watching {
     async fn settle(mut self, error: Option<&'static str>, code: Option<Code>) {
         let Some(hook) = self.end(error, code) else { return };
         let mut hook = Box::pin(hook);
-        let first = std::future::poll_fn(|cx| Poll::Ready(hook.as_mut().poll(cx))).await;
+        let first = at_once(hook.as_mut()).await;
         if first.is_pending() {
             match Handle::try_current() {
                 Ok(_) => self.server.afterwards(hook),

@@ -32,7 +32,6 @@ mod socket;
 mod stateless;
 
 use std::borrow::Cow;
-use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -64,6 +63,7 @@ use super::ending::Parting;
 use super::extract::Principal;
 use super::failure::busy;
 use super::scope::Arrival;
+use crate::at_once::at_once;
 use crate::error::Result;
 use crate::extensions::Extensions;
 
@@ -182,7 +182,7 @@ impl<'s> Visit<'s> {
         let limits = &self.settings.limits;
         let mut reading = pin!(read(body, limits.body));
         // Most bodies are here already, and need no clock.
-        if let Poll::Ready(outcome) = poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
+        if let Poll::Ready(outcome) = at_once(reading.as_mut()).await {
             return outcome;
         }
         match tokio::time::timeout(limits.body_timeout, reading).await {
