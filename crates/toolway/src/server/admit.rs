@@ -125,9 +125,9 @@ impl Admit {
     /// headers, query, session and IP address. For hooks that ask a database or another server.
     ///
     /// A token that is revoked lives on for that long. What differs from message to message does not count: the headers
-    /// `Accept`, `Content-Length`, `Content-Type`, `Date`, `Last-Event-ID`, `traceparent`, `tracestate` and those that begin
-    /// with `Mcp-`, and the port of the address. A hook that decides by one of these must not say this. The values that
-    /// were [attached](Self::with) are the same for all of these requests.
+    /// `Accept`, `Content-Length`, `Content-Type`, `Date`, `Last-Event-ID`, `traceparent` and `tracestate`, and
+    /// the port of the address. A hook that decides by one of these must not say this. What is called does count where headers
+    /// tell it (`Mcp-Method`, `Mcp-Name`): each tool is judged once. The values that were [attached](Self::with) are the same for all of these requests.
     ///
     /// Refusals are never used again, nor are verdicts about requests into which the application has put
     /// [`Extensions`], nor those about pipes, which are asked about once anyway. Ten thousand verdicts are kept.

@@ -96,7 +96,7 @@ impl ServerBuilder {
             method.bind(&states);
             method.layers.put_inside(&layers);
         }
-        let is_dropped = layers.are_only_for(Kind::List)
+        let is_dropped = layers.any_only_for(Kind::List)
             || layers.concern(Kind::Resource) && !readers.is_empty()
             || layers.concern(Kind::List) && !listers.is_empty();
         if is_dropped {

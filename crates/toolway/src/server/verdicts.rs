@@ -94,11 +94,10 @@ impl Verdicts {
     }
 }
 
-/// Whether a header is about one message, and says nothing about who sends it. The session has been shown by itself.
+/// Whether a header is about one message, and says nothing about who sends it or what it wants.
 fn is_of_the_message(name: &HeaderName) -> bool {
     [ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, DATE].contains(name)
         || ["last-event-id", "traceparent", "tracestate"].contains(&name.as_str())
-        || name.as_str().starts_with("mcp-")
 }
 
 impl fmt::Debug for Verdicts {
@@ -132,7 +131,7 @@ mod tests {
         let key = verdicts.key(&somebody(&ann, Some("q=1"), 1));
         let same = [
             somebody(&ann, Some("q=1"), 2),
-            somebody(&[ann[0], ann[1], ("content-length", "7"), ("mcp-name", "x")], Some("q=1"), 1),
+            somebody(&[ann[0], ann[1], ("content-length", "7")], Some("q=1"), 1),
             somebody(&[ann[0], ann[1], ("accept", "*/*"), ("traceparent", "00-1")], Some("q=1"), 1),
         ];
         for same in same {
@@ -143,6 +142,8 @@ mod tests {
         let others = [
             somebody(&[("authorization", "Bearer bob"), ann[1]], Some("q=1"), 1),
             somebody(&[ann[0]], Some("q=1"), 1),
+            // A hook may decide by the tool that is called.
+            somebody(&[ann[0], ann[1], ("mcp-name", "x")], Some("q=1"), 1),
             somebody(&[ann[0], ("x-ab", "")], Some("q=1"), 1),
             somebody(&[ann[0], ann[1], ann[0]], Some("q=1"), 1),
             somebody(&[ann[0], ann[1], ("user-agent", "x")], Some("q=1"), 1),

@@ -439,10 +439,9 @@ async fn a_verdict_is_used_again_for_the_same_caller_only() {
     assert_eq!(tools(of("count")).await, (200, 1, 1));
     // The message may be another one.
     let mut other = of("count");
-    other.headers_mut().insert("mcp-protocol-version", "2025-06-18".parse().unwrap());
     other.headers_mut().insert("traceparent", "00-1-1-00".parse().unwrap());
     assert_eq!(tools(other).await, (200, 1, 1));
-    // The caller may not: another token, another query, a header more.
+    // The caller and what it wants may not: another token, another query, a header more.
     assert_eq!(tools(of("other")).await, (200, 0, 2));
     let mut other = of("count");
     *other.uri_mut() = "/mcp?a=b".parse().unwrap();
@@ -450,11 +449,15 @@ async fn a_verdict_is_used_again_for_the_same_caller_only() {
     let mut other = of("count");
     other.headers_mut().insert("x-forwarded-for", "10.0.0.1".parse().unwrap());
     assert_eq!(tools(other).await, (200, 1, 4));
-    assert_eq!(tools(of("count")).await, (200, 1, 4));
-    tokio::time::advance(Duration::from_secs(59)).await;
-    assert_eq!(tools(of("count")).await, (200, 1, 4));
-    tokio::time::advance(Duration::from_secs(1)).await;
+    // A hook may decide by what is called.
+    let mut other = of("count");
+    other.headers_mut().insert("mcp-name", "count".parse().unwrap());
+    assert_eq!(tools(other).await, (200, 1, 5));
     assert_eq!(tools(of("count")).await, (200, 1, 5));
+    tokio::time::advance(Duration::from_secs(59)).await;
+    assert_eq!(tools(of("count")).await, (200, 1, 5));
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!(tools(of("count")).await, (200, 1, 6));
 }
 
 #[tokio::test(start_paused = true)]

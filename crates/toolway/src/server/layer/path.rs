@@ -95,7 +95,7 @@ impl Stages {
     }
 
     /// Whether any of them is for calls of this kind and no others.
-    pub(in crate::server) fn are_only_for(&self, kind: Kind) -> bool {
+    pub(in crate::server) fn any_only_for(&self, kind: Kind) -> bool {
         self.iter().any(|stage| stage.kind == Some(kind))
     }
 
