@@ -1,5 +1,6 @@
 //! What the client does in each scenario of the suite.
 
+use serde::Deserialize;
 use serde_json::json;
 use toolway::client::Answer;
 use toolway::prelude::*;
@@ -10,7 +11,12 @@ use toolway::{Chain, RawJson};
 /// # Errors
 ///
 /// Whatever the client ran into, or that the scenario is not one this client knows.
-pub async fn play(scenario: &str, version: ProtocolVersion, url: &str) -> Result<(), String> {
+pub async fn play(
+    scenario: &str,
+    version: ProtocolVersion,
+    url: &str,
+    context: Option<&str>,
+) -> Result<(), String> {
     match scenario {
         "initialize" | "request-metadata" | "json-schema-ref-no-deref" => list(version, url).await,
         "tools_call" => add_numbers(version, url).await,
@@ -19,6 +25,8 @@ pub async fn play(scenario: &str, version: ProtocolVersion, url: &str) -> Result
         "sep-2322-client-request-state" => answer_rounds(version, url).await,
         "http-standard-headers" => name_everything(version, url).await,
         "json-schema-2020-12-preservation" => echo_schema(version, url).await,
+        "http-custom-headers" => call_as_told(version, url, &Context::read(context)?).await,
+        "http-invalid-tool-headers" => call_what_is_left(version, url).await,
         _ => return Err(format!("this client does not know the scenario {scenario:?} yet")),
     }
     .map_err(|error| format!("{scenario}: {}", Chain(&error)))
@@ -90,8 +98,46 @@ async fn name_everything(version: ProtocolVersion, url: &str) -> toolway::Result
         client.read_resource(&resource.uri).await?;
     }
     for prompt in client.prompts().await? {
-        let arguments: [(&str, &str); 0] = [];
-        client.get_prompt(&prompt.name, arguments).await?;
+        client.get_prompt(&prompt.name, ()).await?;
+    }
+    Ok(())
+}
+
+/// What the suite wants to be done.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Context {
+    tool_calls: Vec<ToCall>,
+}
+
+#[derive(Deserialize)]
+struct ToCall {
+    name: String,
+    arguments: RawJson,
+}
+
+impl Context {
+    fn read(text: Option<&str>) -> Result<Self, String> {
+        let text = text.ok_or("the scenario needs MCP_CONFORMANCE_CONTEXT")?;
+        serde_json::from_str(text).map_err(|error| format!("MCP_CONFORMANCE_CONTEXT: {error}"))
+    }
+}
+
+/// Makes the calls that the suite wants, some of whose arguments travel in headers.
+async fn call_as_told(version: ProtocolVersion, url: &str, context: &Context) -> toolway::Result<()> {
+    let client = connect(version, url).await?;
+    client.tools().await?;
+    for ToCall { name, arguments } in &context.tool_calls {
+        client.call(name, arguments.clone()).await?;
+    }
+    Ok(())
+}
+
+/// Calls every tool that the client did not leave out.
+async fn call_what_is_left(version: ProtocolVersion, url: &str) -> toolway::Result<()> {
+    let client = connect(version, url).await?;
+    for tool in client.tools().await? {
+        client.call(&tool.name, json!({"region": "us-west1"})).await?;
     }
     Ok(())
 }

@@ -14,6 +14,8 @@ mod everything;
 #[cfg(unix)]
 #[path = "run/files.rs"]
 mod files;
+#[path = "run/hub.rs"]
+mod hub;
 #[path = "run/live.rs"]
 mod live;
 #[path = "run/telemetry.rs"]
@@ -53,7 +55,7 @@ async fn notes_are_saved_found_read_reviewed_and_completed() {
     client.subscribe("notes://index").await.unwrap();
 
     let saved = client.call("save", json!({"title": "Milk", "body": "Two bottles."})).await.unwrap();
-    let saved: Value = saved.structured_content.unwrap().decode().unwrap();
+    let saved: Value = saved.structured().unwrap().decode().unwrap();
     assert_eq!(saved, json!({"id": 1, "uri": "notes://1/body"}));
     let told = next(&mut news).await;
     assert!(matches!(&told, Notification::ResourceUpdated(told) if told.uri == "notes://index"), "{told:?}");

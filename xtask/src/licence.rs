@@ -76,13 +76,15 @@ impl<'a> Parser<'a> {
 }
 
 /// Licences that ask no more of a program's author than to name whose work it is.
-const ALLOWED: [&str; 12] = [
+const ALLOWED: [&str; 13] = [
     "0BSD",
     "Apache-2.0",
     "BSD-2-Clause",
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
+    // A list of certificates, which is data and no program.
+    "CDLA-Permissive-2.0",
     "ISC",
     "MIT",
     "MIT-0",

@@ -8,9 +8,10 @@ use std::process::ExitCode;
 use bytes::Bytes;
 use http::Request as HttpRequest;
 use http_body_util::{BodyExt, Full};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::runtime::Runtime;
-use toolway::Extensions;
+use toolway::client::{Carried, Outgoing, Transport};
+use toolway::{Client, Extensions, ProtocolVersion};
 use toolway_protocol::era::{Door, classify};
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
@@ -22,7 +23,7 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":12345,"method":"tools/call","params"
 /// A case runs this often.
 type Run = fn(&Runtime, usize);
 
-const CASES: [(&str, Run); 14] = [
+const CASES: [(&str, Run); 17] = [
     ("parse-and-classify", parse_and_classify),
     ("parse-to-arguments", parse_to_arguments),
     ("nesting-32k", |_, times| hostile(times, &nesting(32 << 10))),
@@ -37,6 +38,11 @@ const CASES: [(&str, Run); 14] = [
     ("tools-list-100", tools_list),
     ("call-three-typed", |runtime, times| in_process(runtime, times, "typed")),
     ("call-three-ruled", |runtime, times| in_process(runtime, times, "ruled")),
+    ("client-call-stateless", |runtime, times| client_call(runtime, times, ProtocolVersion::LATEST)),
+    ("client-call-handshake", |runtime, times| {
+        client_call(runtime, times, ProtocolVersion::LATEST_HANDSHAKE);
+    }),
+    ("client-pipe-call", client_pipe_call),
 ];
 
 #[expect(clippy::print_stdout, reason = "the list is what was asked for")]
@@ -121,6 +127,71 @@ fn escapes(length: usize) -> String {
 
 fn framed(params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{params}}}}}"#)
+}
+
+/// A server that gives every call the same answer, at once.
+struct Canned;
+
+const OPENED: &str = r#""result":{"resultType":"complete","supportedVersions":["2026-07-28"],"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"canned","version":"1"}}"#;
+const ADDED: &str = r#""result":{"resultType":"complete","content":[{"type":"text","text":"42"}],"structuredContent":{"sum":42}}"#;
+
+fn canned(outgoing: &Outgoing) -> Option<Message> {
+    let id = outgoing.id.as_ref()?;
+    let result = if outgoing.method.name() == "tools/call" { ADDED } else { OPENED };
+    let frame = Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":{id},{result}}}"#));
+    match parse(&frame, Limits::default()) {
+        Ok(Incoming::One(message)) => Some(message),
+        _ => panic!("a good frame"),
+    }
+}
+
+impl Transport for Canned {
+    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+        Box::pin(std::future::ready(Ok(canned(&outgoing))))
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Sum {
+    sum: i64,
+}
+
+async fn add(client: &Client) {
+    let result = client.call("add", serde_json::json!({"a": 17, "b": 25})).await.expect("a result");
+    assert_eq!(result.decode::<Sum>().expect("a sum").sum, 42);
+}
+
+/// What a client does for a call, from its arguments to its result in its own type, without what carries it.
+fn client_call(runtime: &Runtime, times: usize, version: ProtocolVersion) {
+    runtime.block_on(async {
+        let client = Client::builder().protocol(version).connect(Canned).await.expect("a client");
+        for _ in 0..times {
+            add(&client).await;
+        }
+    });
+}
+
+/// The same over a pipe, whose other end answers by hand.
+fn client_pipe_call(runtime: &Runtime, times: usize) {
+    let (near, far) = tokio::io::duplex(64 << 10);
+    runtime.spawn(async move {
+        let (reader, mut writer) = tokio::io::split(far);
+        let mut lines = tokio::io::BufReader::new(reader).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            // Every frame of a client begins with its id.
+            let id = line.strip_prefix(r#"{"jsonrpc":"2.0","id":"#).and_then(|rest| rest.split(',').next());
+            let result = if line.contains("tools/call") { ADDED } else { OPENED };
+            let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{result}}}\n", id.expect("an id"));
+            writer.write_all(answer.as_bytes()).await.expect("somebody reads");
+        }
+    });
+    runtime.block_on(async {
+        let (reader, writer) = tokio::io::split(near);
+        let client = Client::connect_io(reader, writer).await.expect("a client");
+        for _ in 0..times {
+            add(&client).await;
+        }
+    });
 }
 
 /// From an HTTP request to an HTTP response: everything but the socket.

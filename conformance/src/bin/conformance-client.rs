@@ -14,6 +14,9 @@ struct Arguments {
     /// Which protocol revision.
     #[arg(long, env = "MCP_CONFORMANCE_PROTOCOL_VERSION")]
     protocol_version: toolway::ProtocolVersion,
+    /// What the scenario wants to be done, as JSON.
+    #[arg(long, env = "MCP_CONFORMANCE_CONTEXT")]
+    context: Option<String>,
     /// The URL of the suite's server.
     url: String,
 }
@@ -23,8 +26,8 @@ const LIMIT: Duration = Duration::from_secs(15);
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Arguments { scenario, protocol_version, url } = Arguments::parse();
-    let play = conformance::client::play(&scenario, protocol_version, &url);
+    let Arguments { scenario, protocol_version, context, url } = Arguments::parse();
+    let play = conformance::client::play(&scenario, protocol_version, &url, context.as_deref());
     match tokio::time::timeout(LIMIT, play).await {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(reason)) => fail(&reason),

@@ -1,29 +1,390 @@
 //! What may be written on the command line?
+//!
+//! The same commands serve `toolway`, which is told where a server is, and an author's own program, which is one. What differs
+//! between the two is a [`Kind`].
 
+use std::ffi::OsString;
+use std::fmt::Debug;
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use toolway::ProtocolVersion;
 
-/// Run and look at Model Context Protocol servers.
+/// A command line.
 #[derive(Debug, Parser)]
-#[command(name = "toolway", version)]
-pub(crate) struct Arguments {
+pub(crate) struct Line<K: Kind> {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Command<K>,
+}
+
+/// Which servers the commands are about.
+pub(crate) trait Kind: Debug + Send + Sync + 'static {
+    /// What says where the server is.
+    type Reach: Args + Debug + Send + Sync;
+    /// What says which server is run.
+    type Serve: Args + Debug + Send + Sync;
+    /// What is written after the name of each command.
+    const USAGE: [(&'static str, &'static [&'static str]); 7];
+}
+
+/// Any server that can be named.
+#[derive(Debug)]
+pub(crate) enum AnyServer {}
+
+impl Kind for AnyServer {
+    type Reach = Reach;
+    type Serve = ServeAny;
+    const USAGE: [(&'static str, &'static [&'static str]); 7] = [
+        ("list", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
+        (
+            "call",
+            &["[OPTIONS] TARGET TOOL [KEY=VALUE]...", "[OPTIONS] TOOL [KEY=VALUE]... -- COMMAND [ARG]..."],
+        ),
+        ("read", &["[OPTIONS] TARGET URI", "[OPTIONS] URI -- COMMAND [ARG]..."]),
+        (
+            "prompt",
+            &["[OPTIONS] TARGET NAME [KEY=VALUE]...", "[OPTIONS] NAME [KEY=VALUE]... -- COMMAND [ARG]..."],
+        ),
+        (
+            "complete",
+            &[
+                "[OPTIONS] TARGET prompt NAME ARGUMENT [TYPED] [KEY=VALUE]...",
+                "[OPTIONS] TARGET template URI_TEMPLATE VARIABLE [TYPED] [KEY=VALUE]...",
+            ],
+        ),
+        ("doctor", &["[OPTIONS] TARGET", "[OPTIONS] -- COMMAND [ARG]..."]),
+        ("serve", &["[OPTIONS] DIRECTORY", "[OPTIONS] --demo"]),
+    ];
+}
+
+/// The server that the program is.
+#[derive(Debug)]
+pub(crate) enum OwnServer {}
+
+impl Kind for OwnServer {
+    type Reach = Nowhere;
+    type Serve = ServeOwn;
+    const USAGE: [(&'static str, &'static [&'static str]); 7] = [
+        ("list", &["[OPTIONS]"]),
+        ("call", &["[OPTIONS] TOOL [KEY=VALUE]..."]),
+        ("read", &["[OPTIONS] URI"]),
+        ("prompt", &["[OPTIONS] NAME [KEY=VALUE]..."]),
+        (
+            "complete",
+            &[
+                "[OPTIONS] prompt NAME ARGUMENT [TYPED] [KEY=VALUE]...",
+                "[OPTIONS] template URI_TEMPLATE VARIABLE [TYPED] [KEY=VALUE]...",
+            ],
+        ),
+        ("doctor", &["[OPTIONS]"]),
+        ("serve", &["[OPTIONS]"]),
+    ];
+}
+
+/// Who the command line belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    /// What is typed to start it.
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) about: String,
+    pub(crate) after_help: String,
+}
+
+impl<K: Kind> Line<K> {
+    /// Reads the words of a command line; the first is the program.
+    pub(crate) fn read(
+        program: &Program,
+        words: impl IntoIterator<Item = OsString>,
+    ) -> Result<Self, clap::Error> {
+        let Program { name, version, about, after_help } = program;
+        let mut command = Self::command()
+            .name(name.clone())
+            .bin_name(name)
+            .version(version.clone())
+            .about(about)
+            .after_help(after_help);
+        for (word, lines) in K::USAGE {
+            let usage: Vec<_> = lines.iter().map(|line| format!("{name} {word} {line}")).collect();
+            command = command.mut_subcommand(word, |sub| sub.override_usage(usage.join("\n       ")));
+        }
+        let mut matches = command.try_get_matches_from_mut(words)?;
+        Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    }
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum Command<K: Kind> {
+    /// Show what a server offers.
+    List(List<K>),
+    /// Call a tool.
+    #[command(after_help = ARGUMENTS)]
+    Call(Call<K>),
+    /// Read a resource.
+    Read(Read<K>),
+    /// Fill in a prompt.
+    #[command(after_help = TEXTS)]
+    Prompt(Prompt<K>),
+    /// Ask how an argument of a prompt, or a variable of a resource template, might go on.
+    #[command(after_help = COMPLETING)]
+    Complete(Complete<K>),
+    /// Find out what is wrong with a server, or with the way to it.
+    Doctor(Doctor<K>),
     /// Run a server, on stdin and stdout unless told otherwise.
-    Serve(Serve),
+    Serve(K::Serve),
+}
+
+impl<K: Kind> Command<K> {
+    /// Whether the words are for a program to read.
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::List(List { talk, .. })
+            | Self::Call(Call { talk, .. })
+            | Self::Read(Read { talk, .. })
+            | Self::Prompt(Prompt { talk, .. })
+            | Self::Complete(Complete { talk, .. })
+            | Self::Doctor(Doctor { talk, .. }) => talk.json,
+            Self::Serve(_) => false,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Serve {
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+pub(crate) struct List<K: Kind> {
+    #[arg(hide = true, num_args = 0..)]
+    pub(crate) words: Vec<String>,
+    /// The tools.
+    #[arg(long)]
+    pub(crate) tools: bool,
+    /// The resources.
+    #[arg(long)]
+    pub(crate) resources: bool,
+    /// The families of resources.
+    #[arg(long)]
+    pub(crate) templates: bool,
+    /// The prompts.
+    #[arg(long)]
+    pub(crate) prompts: bool,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+    #[command(flatten)]
+    pub(crate) reach: K::Reach,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Call<K: Kind> {
+    #[arg(hide = true, num_args = 0..)]
+    pub(crate) words: Vec<String>,
+    /// All arguments as a JSON object, sent as it is: the text itself, @FILE, or - for stdin.
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) input_json: Option<String>,
+    /// Write images, sounds and files of the result into this directory.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) save: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+    #[command(flatten)]
+    pub(crate) reach: K::Reach,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Read<K: Kind> {
+    #[arg(hide = true, num_args = 0..)]
+    pub(crate) words: Vec<String>,
+    /// Write it to this file instead of stdout.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+    #[command(flatten)]
+    pub(crate) reach: K::Reach,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prompt<K: Kind> {
+    #[arg(hide = true, num_args = 0..)]
+    pub(crate) words: Vec<String>,
+    /// Write images, sounds and files of the messages into this directory.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) save: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+    #[command(flatten)]
+    pub(crate) reach: K::Reach,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Complete<K: Kind> {
+    #[arg(hide = true, num_args = 0..)]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+    #[command(flatten)]
+    pub(crate) reach: K::Reach,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor<K: Kind> {
+    #[arg(hide = true, num_args = 0..)]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+    #[command(flatten)]
+    pub(crate) reach: K::Reach,
+}
+
+/// How one speaks with a server.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Talk {
+    /// Print JSON: results as the server sent them on stdout, errors as one line on stderr.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show the server's log on stderr, its progress, and what a command writes there.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Never ask anything: questions of the server are declined.
+    #[arg(long)]
+    pub(crate) no_input: bool,
+    /// How long nothing may be heard of the server.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+    /// Speak this revision of the protocol instead of finding out.
+    #[arg(long, value_name = "REVISION", value_parser = revision)]
+    pub(crate) protocol: Option<ProtocolVersion>,
+}
+
+/// Where a server is.
+#[derive(Clone, Args)]
+pub(crate) struct Reach {
+    /// Send this header with every request.
+    #[arg(long, value_name = "NAME: VALUE", help_heading = WHERE)]
+    pub(crate) header: Vec<String>,
+    /// Send this token with every request. For URLs, the variable `TOOLWAY_BEARER` says the same, where others do not see it.
+    #[arg(long, value_name = "TOKEN", help_heading = WHERE)]
+    pub(crate) bearer: Option<String>,
+    /// Set a variable in the environment of the command, or pass on the one that is set here.
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = WHERE)]
+    pub(crate) env: Vec<String>,
+    /// Start the command in this directory.
+    #[arg(long, value_name = "DIRECTORY", help_heading = WHERE)]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Look for names of servers in this file only.
+    #[arg(long, value_name = "FILE", help_heading = WHERE)]
+    pub(crate) config: Option<PathBuf>,
+    /// A command line that is the server, read as a shell would, but by none; then there is no TARGET.
+    #[arg(long = "command", value_name = "LINE", help_heading = WHERE, conflicts_with = "command")]
+    pub(crate) line: Option<String>,
+    /// The same word by word: a command, with everything that follows.
+    #[arg(last = true, value_name = "COMMAND", help_heading = WHERE)]
+    pub(crate) command: Vec<OsString>,
+}
+
+const WHERE: &str = "Where the server is";
+
+/// Without what may be secret.
+impl Debug for Reach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reach")
+            .field("bearer", &self.bearer.is_some())
+            .field("cwd", &self.cwd)
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The server is this program.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Nowhere {}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeAny {
+    /// The files of this directory, to be read.
+    #[arg(value_name = "DIRECTORY", required_unless_present = "demo", conflicts_with = "demo")]
+    pub(crate) directory: Option<PathBuf>,
     /// The built-in demo server.
-    #[arg(long, required = true)]
+    #[arg(long)]
     pub(crate) demo: bool,
+    /// Let files be written, too.
+    #[arg(long, conflicts_with = "demo")]
+    pub(crate) write: bool,
+    /// Show files whose names begin with a dot, too.
+    #[arg(long, conflicts_with = "demo")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) door: Door,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeOwn {
+    #[command(flatten)]
+    pub(crate) door: Door,
+}
+
+/// How a server is reached.
+#[derive(Debug, Args)]
+pub(crate) struct Door {
     /// Serve HTTP, at the path `/mcp` of this address, instead of stdin and stdout.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8000")]
     pub(crate) http: Option<SocketAddr>,
+    /// Let other machines in, whoever asks there: without it, only an address of this machine is listened on.
+    #[arg(long, requires = "http")]
+    pub(crate) public: bool,
 }
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "it must be more than nothing".to_owned())
+}
+
+fn revision(text: &str) -> Result<ProtocolVersion, String> {
+    text.parse().map_err(|_| {
+        let known: Vec<_> = ProtocolVersion::ALL.iter().map(|version| version.as_str()).collect();
+        format!("known are {}", known.join(", "))
+    })
+}
+
+const ARGUMENTS: &str = "\
+Arguments of the tool
+  key=value     read as the tool's schema wants it: 5 is a number where it wants one
+  key=a,b       a list; or key=a key=b
+  key:=JSON     as it stands
+  key=@FILE     what stands in a file, or in stdin if FILE is -; @@ is an @ that means itself
+  a.b=value     a member of the object a
+  '{\"key\": 1}'  all arguments at once, sent as they are";
+
+const TEXTS: &str = "\
+Arguments of the prompt
+  key=value     a text
+  key=@FILE     what stands in a file, or in stdin if FILE is -; @@ is an @ that means itself";
+
+const COMPLETING: &str = "\
+NAME and ARGUMENT say what is completed, TYPED is its beginning, and key=value what is filled in already.";
+
+/// What is said under the help of `toolway`.
+pub(crate) const TARGETS: &str = "\
+TARGET is one of
+  https://example.com/mcp       a URL
+  weather, cursor:weather       a server in an mcp.json file (--config FILE, or those of the hosts on this machine)
+  ./target/debug/my-server      a program
+  -- npx -y some-server ARG...  at the end of the line and instead of a TARGET: a command with its arguments
+
+";
+
+/// What is said under every help.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes
+  0  it worked
+  1  the command line is wrong, or something of this machine
+  2  there is no such server, tool, prompt or resource
+  3  the server wants to know who is asking
+  4  the server cannot be reached, or not be spoken with
+  5  the tool, or the server, answered with an error
+  130  it was interrupted
+
+Only results are written to stdout.";

@@ -1,47 +1,201 @@
-//! The command `toolway`, as a library with a thin binary.
+//! The command `toolway`, and the same commands for your own server.
+//!
+//! A server whose `main` is [`main`] can be run, looked at and called from a terminal:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//! use toolway::prelude::*;
+//!
+//! /// Add two numbers.
+//! #[tool]
+//! fn add(a: f64, b: f64) -> f64 {
+//!     a + b
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> ExitCode {
+//!     toolway_cli::main(Server::new("calculator", "1.0.0").tools(tools![add])).await
+//! }
+//! ```
+//!
+//! ```text
+//! $ calculator call add a=1 b=2
+//! 3
+//! $ calculator serve --http
+//! ```
 //!
 //! | file | question |
 //! |---|---|
 //! | `args.rs` | What may be written on the command line? |
-//! | `cmd/serve.rs` | How is a server run, and what is a person told about it? |
-//! | `demo.rs` | What does the demo server offer? |
+//! | `place/` | Where is the server that a command is about, and how does one get there? |
+//! | `cmd/` | What does each command do? |
+//! | `doctor/` | What is wrong with a server, or with the way to it? |
+//! | `arguments/` | How do words of the command line become the arguments of a tool? |
+//! | `ask/` | What happens when a server asks the user? |
+//! | `show.rs`, `json.rs` | How is a result shown? |
+//! | `progress.rs` | How far is a request, as a person sees it? |
+//! | `console.rs`, `terminal.rs` | Where is what written, and what may a terminal be shown? |
+//! | `failure.rs`, `closest.rs` | Why did a command fail, and what may be done about it? |
+//! | `demo.rs`, `files/` | What do the servers of `toolway serve` offer? |
 
 mod args;
+mod arguments;
+mod ask;
+mod closest;
 mod cmd;
+mod console;
 mod demo;
+mod doctor;
+mod failure;
+mod files;
+mod json;
+mod place;
+mod progress;
+mod show;
+mod terminal;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
-use toolway::Chain;
+use toolway::Server;
+use toolway::server::ServerBuilder;
 
-use args::{Arguments, Command};
+use args::{AnyServer, Command, EXIT_CODES, Kind, Line, OwnServer, Program, TARGETS};
+use cmd::Here;
+use cmd::serve::Serve;
+use failure::{Failure, Fault};
+use place::Find;
 
-/// Runs the command line of this process.
-pub async fn main() -> ExitCode {
-    run(std::env::args_os()).await
+/// Runs the command line of this process for a server of yours: `serve`, `list`, `call`, `read`, `prompt`, `complete`, `doctor`.
+///
+/// Everything but `serve` calls the server in this process; no client or network is needed.
+pub async fn main(server: impl IntoServer) -> ExitCode {
+    run(server, std::env::args_os()).await
 }
 
-/// Runs a command line, the program's name first. Hints and errors go to stderr.
-pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
+/// The same for any command line, the program's name first. Results go to stdout, everything else to stderr.
+///
+/// ```
+/// # use toolway::prelude::*;
+/// # #[tool] fn add(a: f64, b: f64) -> f64 { a + b }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let server = Server::new("calculator", "1.0.0").tools(tools![add]);
+/// let words = ["calculator", "call", "add", "a=1", "b=2"].map(Into::into);
+/// let code = toolway_cli::run(server, words).await;
+/// assert_eq!(code, std::process::ExitCode::SUCCESS);
+/// # });
+/// ```
+pub async fn run(server: impl IntoServer, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let server = match server.into_server() {
+        Ok(server) => server,
         Err(error) => {
-            // Help and version are what was asked for; everything else is a mistake on the command line.
-            let asked_for = !error.use_stderr();
-            let _ = error.print();
-            return if asked_for { ExitCode::SUCCESS } else { ExitCode::from(1) };
+            let name = program_name(arguments.first()).unwrap_or_else(|| "server".to_owned());
+            return failed(&name, false, &error.into());
         }
     };
-    let outcome = match arguments.command {
-        Command::Serve(serve) => cmd::serve::run(serve).await,
+    let info = server.info().clone();
+    let program = Program {
+        name: program_name(arguments.first()).unwrap_or_else(|| info.name.clone()),
+        version: info.version.clone(),
+        about: info.title.unwrap_or(info.name),
+        after_help: EXIT_CODES.to_owned(),
+    };
+    execute::<OwnServer>(program, Some(server), arguments).await
+}
+
+/// Runs the command line of this process as `toolway`, whose commands are told where a server is.
+pub async fn toolway() -> ExitCode {
+    let program = Program {
+        name: "toolway".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        about: "Run and look at Model Context Protocol servers".to_owned(),
+        after_help: format!("{TARGETS}{EXIT_CODES}"),
+    };
+    execute::<AnyServer>(program, None, std::env::args_os().collect()).await
+}
+
+/// What can become a server: one, one that is still being described, or one that could not be made.
+pub trait IntoServer {
+    /// Makes it.
+    ///
+    /// # Errors
+    ///
+    /// When what was described cannot be a server.
+    fn into_server(self) -> toolway::Result<Server>;
+}
+
+impl IntoServer for Server {
+    fn into_server(self) -> toolway::Result<Server> {
+        Ok(self)
+    }
+}
+
+impl IntoServer for ServerBuilder {
+    fn into_server(self) -> toolway::Result<Server> {
+        self.build()
+    }
+}
+
+impl<S: IntoServer> IntoServer for toolway::Result<S> {
+    fn into_server(self) -> toolway::Result<Server> {
+        self.and_then(IntoServer::into_server)
+    }
+}
+
+/// What is typed to start the program.
+fn program_name(first: Option<&OsString>) -> Option<String> {
+    Some(Path::new(first?).file_stem()?.to_str()?.to_owned())
+}
+
+async fn execute<K: Kind<Reach: Find, Serve: Serve>>(
+    program: Program,
+    own: Option<Server>,
+    arguments: Vec<OsString>,
+) -> ExitCode {
+    let wants_json = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+    let line = match Line::<K>::read(&program, arguments) {
+        Ok(line) => line,
+        // Help and version are what was asked for; everything else is a mistake on the command line.
+        Err(error) if error.use_stderr() && wants_json => {
+            let words = error.render().to_string();
+            return failed(
+                &program.name,
+                true,
+                &Failure::usage(words.trim_start_matches("error: ").trim_end()),
+            );
+        }
+        Err(error) => {
+            let asked_for = !error.use_stderr();
+            let _ = error.print();
+            return ExitCode::from(if asked_for { 0 } else { Fault::Usage.exit_code() });
+        }
+    };
+    let wants_json = line.command.wants_json();
+    let here = Here { program: program.name, own };
+    let outcome = match line.command {
+        Command::List(list) => cmd::list::run(&here, list).await,
+        Command::Call(call) => cmd::call::run(&here, call).await,
+        Command::Read(read) => cmd::read::run(&here, read).await,
+        Command::Prompt(prompt) => cmd::prompt::run(&here, prompt).await,
+        Command::Complete(complete) => cmd::complete::run(&here, complete).await,
+        Command::Doctor(doctor) => doctor::run(&here, doctor).await,
+        Command::Serve(serve) => cmd::serve::run(&here, serve).await,
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("toolway: {}", Chain(&*error));
-            ExitCode::from(1)
-        }
+        Err(failure) => failed(&here.program, wants_json, &failure),
     }
+}
+
+fn failed(program: &str, wants_json: bool, failure: &Failure) -> ExitCode {
+    match (failure.fault(), wants_json) {
+        // Whoever pressed Ctrl-C knows.
+        (Fault::Interrupted, false) => {}
+        (_, true) => eprintln!("{}", failure.envelope()),
+        (_, false) if failure.is_shown() => {}
+        (_, false) => eprint!("{}", failure.words(program)),
+    }
+    ExitCode::from(failure.fault().exit_code())
 }

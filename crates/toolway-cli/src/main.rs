@@ -4,5 +4,5 @@ use std::process::ExitCode;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    toolway_cli::main().await
+    toolway_cli::toolway().await
 }

@@ -1,5 +1,8 @@
 //! The `_meta` object: which keys the protocol reserves, and what they mean.
 
+use crate::capability::Settings;
+use crate::json::Members;
+
 /// A reserved key of `_meta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -52,6 +55,25 @@ impl Key {
 
     pub(crate) fn find(name: &str) -> Option<Self> {
         KEYS.iter().find(|(_, known)| *known == name).map(|(key, _)| *key)
+    }
+}
+
+/// Whether a key of `_meta` is one that only the protocol's own code fills in.
+///
+/// ```
+/// use toolway_protocol::meta::is_reserved;
+///
+/// assert!(is_reserved("progressToken") && is_reserved("io.modelcontextprotocol/clientInfo"));
+/// assert!(!is_reserved("traceparent") && !is_reserved("example.com/team"));
+/// ```
+pub fn is_reserved(name: &str) -> bool {
+    name.starts_with("io.modelcontextprotocol/") || name == Key::ProgressToken.name()
+}
+
+/// Writes what the caller has in `_meta`, beside what the protocol puts there.
+pub(crate) fn put_own(meta: &mut Members<'_, '_>, own: Option<&Settings>) {
+    for (name, value) in own.into_iter().flatten().filter(|(name, _)| !is_reserved(name)) {
+        meta.put_foreign(name, value);
     }
 }
 

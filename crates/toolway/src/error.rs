@@ -1,6 +1,7 @@
 //! What went wrong, whose fault it was, and what was underneath.
 
 use std::fmt;
+use std::time::Duration;
 
 use toolway_protocol::RpcError;
 use toolway_protocol::jsonrpc::Code;
@@ -45,12 +46,14 @@ struct Inner {
     rpc: Option<RpcError>,
     status: Option<u16>,
     loss: Option<Loss>,
+    retry_after: Option<Duration>,
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 /// What is gone with the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Loss {
+    Nothing,
     Reply,
     Conversation,
 }
@@ -65,6 +68,8 @@ pub enum ErrorKind {
     PeerIncompatible,
     /// The peer understood and answered with an error.
     PeerRefused,
+    /// A tool ran and said that it failed: something for the model to read.
+    ToolFailed,
     /// The peer was not let in: the server's `on_connect` refused it.
     NotAdmitted,
     /// This program uses the library wrongly.
@@ -88,6 +93,7 @@ impl Error {
             rpc: None,
             status: None,
             loss: None,
+            retry_after: None,
             cause: None,
         }))
     }
@@ -95,6 +101,59 @@ impl Error {
     /// Adds what lies underneath.
     pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.0.cause = Some(cause.into());
+        self
+    }
+
+    /// Puts a sentence of a wider view in front. Everything that can be asked of the error stays.
+    ///
+    /// ```
+    /// use toolway::{Chain, Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Timeout, "nothing came within 30s").context("failed to connect to `weather`");
+    /// assert!(error.is_timeout());
+    /// assert_eq!(Chain(&error).to_string(), "failed to connect to `weather`: nothing came within 30s");
+    /// ```
+    pub fn context(self, message: impl Into<String>) -> Self {
+        let Inner { kind, rpc, status, loss, retry_after, .. } = &*self.0;
+        let (kind, rpc, status, loss, retry_after) = (*kind, rpc.clone(), *status, *loss, *retry_after);
+        let cause = Some(self.into());
+        Self(Box::new(Inner { kind, message: message.into(), rpc, status, loss, retry_after, cause }))
+    }
+
+    /// Adds what is known besides, underneath everything else.
+    pub fn explained(mut self, words: impl Into<String>) -> Self {
+        let words = words.into();
+        self.0.cause = Some(match self.0.cause.take() {
+            None => words.into(),
+            Some(cause) => format!("{}\n{words}", Chain(&*cause)).into(),
+        });
+        self
+    }
+
+    /// The same error for somebody else who waited for the same thing. What lies underneath is kept as text.
+    pub fn repeated(&self) -> Self {
+        let Inner { kind, message, rpc, status, loss, retry_after, cause } = &*self.0;
+        let cause = cause.as_ref().map(|cause| Chain(&**cause).to_string().into());
+        let (message, rpc) = (message.clone(), rpc.clone());
+        Self(Box::new(Inner {
+            kind: *kind,
+            message,
+            rpc,
+            status: *status,
+            loss: *loss,
+            retry_after: *retry_after,
+            cause,
+        }))
+    }
+
+    /// How long the peer wants to be left alone before it is asked again.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// Says how long the peer wants to be left alone, for those who implement transports.
+    pub fn with_retry_after(mut self, wait: Duration) -> Self {
+        self.0.retry_after = Some(wait);
         self
     }
 
@@ -152,6 +211,25 @@ impl Error {
         self
     }
 
+    /// Whether a request did not reach the server, which has done nothing of what it was to be asked: it can be sent again.
+    ///
+    /// ```
+    /// use toolway::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Transport, "failed to connect to http://localhost:8000/mcp").unsent();
+    /// assert!(error.is_unsent());
+    /// assert!(!Error::new(ErrorKind::Transport, "the reply broke off").broken_off().is_unsent());
+    /// ```
+    pub fn is_unsent(&self) -> bool {
+        self.0.loss == Some(Loss::Nothing)
+    }
+
+    /// Says that a request did not reach the server, for those who implement transports.
+    pub fn unsent(mut self) -> Self {
+        self.0.loss = Some(Loss::Nothing);
+        self
+    }
+
     /// Whether the conversation is over, because the server has forgotten it or it was closed. Whoever wants to go on
     /// connects again.
     pub fn is_session_ended(&self) -> bool {
@@ -178,7 +256,10 @@ impl Error {
     pub fn is_peer_fault(&self) -> bool {
         matches!(
             self.kind(),
-            ErrorKind::PeerMisbehaved | ErrorKind::PeerIncompatible | ErrorKind::PeerRefused
+            ErrorKind::PeerMisbehaved
+                | ErrorKind::PeerIncompatible
+                | ErrorKind::PeerRefused
+                | ErrorKind::ToolFailed
         )
     }
 }

@@ -53,7 +53,8 @@
 //!
 //! The rest:
 //!
-//! - [`Client`]: the other end.
+//! - [`Client`]: the other end; [`Hub`]: many servers as one, from the files that name them.
+//! - [`agent`]: tools for a model: one list of native and remote ones, in the shape that each provider takes.
 //! - [`store`]: where a server keeps what outlives a request, and how to bring your own.
 //! - [`testing`]: both ends joined in memory, over a pipe and over HTTP; calls of nobody for unit tests.
 //! - [`Error`]: what went wrong and whose fault it was.
@@ -73,17 +74,28 @@
 //! | `full-schema` | | arguments and results are checked by every keyword of JSON Schema: `if`, `contains`, `dependentRequired`, … |
 //! | `client` | | [`Client`] |
 //! | `http` | | Streamable HTTP with sessions and streams that can be come back to, for whichever of server and client is on |
+//! | `tls` | | clients over `https://`, with the authorities that the system trusts |
 //! | `h2c` | | HTTP/2 without TLS beside HTTP/1.1, where the server has a socket of its own |
 //! | `otel` | | calls are part of the traces of their callers, and are measured, by OpenTelemetry |
 //! | `testing` | | [`testing`], with server, client and HTTP |
 
+#[cfg(any(feature = "server", feature = "client"))]
+pub mod agent;
 #[cfg(feature = "server")]
 mod at_once;
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(any(feature = "server", feature = "client"))]
+mod closest;
 mod error;
 #[cfg(feature = "server")]
 mod extensions;
+#[cfg(feature = "client")]
+pub mod hub;
+#[cfg(feature = "client")]
+mod jitter;
+#[cfg(all(feature = "server", feature = "client"))]
+mod joined;
 #[cfg(feature = "server")]
 mod outbound;
 #[cfg(any(feature = "server", feature = "client"))]
@@ -107,6 +119,10 @@ pub use client::Client;
 pub use error::{Chain, Error, ErrorKind, Result};
 #[cfg(feature = "server")]
 pub use extensions::Extensions;
+#[cfg(feature = "client")]
+pub use hub::Hub;
+#[cfg(all(feature = "server", feature = "client"))]
+pub use joined::{IntoMount, Mount};
 #[cfg(feature = "server")]
 pub use peer::Peer;
 #[cfg(feature = "server")]
@@ -123,8 +139,6 @@ pub use toolway_protocol::{Era, Notification, ProtocolVersion, RawJson, RpcError
 
 /// What most programs need: `use toolway::prelude::*`.
 pub mod prelude {
-    #[cfg(feature = "client")]
-    pub use crate::Client;
     #[cfg(feature = "server")]
     pub use crate::types::Completion;
     #[cfg(feature = "server")]
@@ -134,6 +148,8 @@ pub mod prelude {
         Prompt, PromptEntry, PromptError, Reading, Refuse, ResourceEntry, ResourceError, ResourcePage, Run,
         Server, State, Text, ToolEntry, ToolError, assistant, prompts, resources, tools, user,
     };
+    #[cfg(feature = "client")]
+    pub use crate::{Client, Hub};
     pub use crate::{Error, ProtocolVersion};
     #[cfg(feature = "macros")]
     pub use crate::{prompt, resource, service, tool};
@@ -199,6 +215,8 @@ mod guide {
     struct WhoIsCalling;
     #[doc = include_str!("../../../docs/guide/behind-a-proxy.md")]
     struct BehindAProxy;
+    #[doc = include_str!("../../../docs/guide/many-servers.md")]
+    struct ManyServers;
     #[doc = include_str!("../../../docs/guide/testing.md")]
     struct Testing;
     #[doc = include_str!("../../../docs/concepts/asking-and-replay.md")]

@@ -113,12 +113,18 @@ fn row(path: &str) -> u8 {
     let inside = path.strip_prefix("crates/toolway/src/").unwrap();
     match inside {
         "lib.rs" | "testing.rs" => 5,
-        _ if inside.starts_with("server/http/") || inside.starts_with("client/http/") => 4,
+        _ if inside.starts_with("joined/") || inside.starts_with("hub/") => 5,
+        _ if ["server/http/", "client/http/", "client/duplex/", "client/process/"]
+            .iter()
+            .any(|folder| inside.starts_with(folder)) =>
+        {
+            4
+        }
         _ if inside.starts_with("server/stdio/")
             || inside.ends_with("/duplex.rs")
             || inside.ends_with("server/conversation.rs")
             || inside.ends_with("server/embed.rs")
-            || inside == "client/connect.rs" =>
+            || inside.starts_with("client/connect/") =>
         {
             4
         }
@@ -157,6 +163,9 @@ fn nothing_below_knows_what_is_above() {
             }
             if row == 1 && (names.contains(&"server") || names.contains(&"client")) {
                 complain("the ground uses a side");
+            }
+            if row < 5 && names.contains(&"hub") {
+                complain("something below uses the hub");
             }
             if source.path.contains("/client/") && names.contains(&"server") {
                 complain("the client uses the server");

@@ -45,7 +45,7 @@ async fn tools_answer_in_every_form() {
             assert_eq!(call(&client, tool, arguments.clone()).await, expected, "{tool} {arguments}");
         }
         let stats = client.call("stats", json!({"values": [4]})).await.unwrap();
-        let stats: Value = stats.structured_content.unwrap().decode().unwrap();
+        let stats: Value = stats.structured().unwrap().decode().unwrap();
         assert_eq!(stats, json!({"count": 1, "sum": 4.0, "mean": 4.0}));
     })
     .await;
@@ -54,7 +54,8 @@ async fn tools_answer_in_every_form() {
 #[tokio::test]
 async fn tools_answer_with_every_kind_of_content() {
     on_each_wire(async |client| {
-        let blocks = async |tool: &str, arguments| client.call(tool, arguments).await.unwrap().content;
+        let blocks =
+            async |tool: &str, arguments| client.call(tool, arguments).await.unwrap().into_inner().content;
         assert!(matches!(&blocks("picture", json!({})).await[..],
             [Content::Image(image)] if image.mime_type == "image/png"));
         assert!(matches!(&blocks("sound", json!({})).await[..],

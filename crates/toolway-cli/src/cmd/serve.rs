@@ -11,41 +11,122 @@ use tokio::net::TcpListener;
 use toolway::Server;
 use toolway::server::http::{HttpService, told_to_stop};
 
-use crate::args::Serve;
+use super::Here;
+use crate::args::{Door, ServeAny, ServeOwn};
 use crate::demo;
+use crate::failure::{Failure, Result, chain};
+use crate::files::{self, Access};
 
-pub(crate) async fn run(Serve { http, demo: _ }: Serve) -> Result<(), Box<dyn std::error::Error>> {
-    let server = demo::server()?;
-    match http {
-        Some(address) => serve_http(server.http(), address).await,
-        None => serve_stdio(&server).await,
+/// A server that is run, and how.
+pub(crate) struct Served {
+    server: Server,
+    /// What it is called in a sentence.
+    name: String,
+    /// What a host's entry for it is called.
+    entry: String,
+    /// The arguments with which a host starts it.
+    arguments: Vec<String>,
+    /// A call that works, for somebody who wants to try it: its tool and its arguments.
+    example: Option<(&'static str, serde_json::Value)>,
+    door: Door,
+}
+
+/// What says which server is run.
+pub(crate) trait Serve {
+    fn served(self, here: &Here) -> Result<Served>;
+}
+
+impl Serve for ServeOwn {
+    fn served(self, here: &Here) -> Result<Served> {
+        let server = here.own.clone().ok_or_else(|| Failure::usage("there is no server"))?;
+        let name = server.info().name.clone();
+        Ok(Served {
+            server,
+            entry: name.clone(),
+            name,
+            arguments: vec!["serve".to_owned()],
+            example: None,
+            door: self.door,
+        })
     }
 }
 
-async fn serve_stdio(server: &Server) -> Result<(), Box<dyn std::error::Error>> {
+impl Serve for ServeAny {
+    fn served(self, _here: &Here) -> Result<Served> {
+        if let Some(directory) = self.directory {
+            let access = if self.write { Access::Write } else { Access::Read };
+            let shown = directory.display().to_string();
+            let server = files::server(&directory, self.all, access)
+                .map_err(|error| Failure::usage(format!("{shown} cannot be served: {}", chain(&error))))?;
+            // A host starts it somewhere else.
+            let absolute = std::path::absolute(&directory).unwrap_or(directory);
+            let mut arguments = vec!["serve".to_owned(), absolute.display().to_string()];
+            arguments.extend(self.write.then(|| "--write".to_owned()));
+            arguments.extend(self.all.then(|| "--all".to_owned()));
+            return Ok(Served {
+                server,
+                name: format!("the files of {shown}"),
+                entry: "files".to_owned(),
+                arguments,
+                example: Some(("list_directory", json!({}))),
+                door: self.door,
+            });
+        }
+        Ok(Served {
+            server: demo::server()?,
+            name: "the demo".to_owned(),
+            entry: "toolway-demo".to_owned(),
+            arguments: vec!["serve".to_owned(), "--demo".to_owned()],
+            example: Some(("add", json!({"a": 2, "b": 3}))),
+            door: self.door,
+        })
+    }
+}
+
+pub(crate) async fn run(here: &Here, serve: impl Serve) -> Result<()> {
+    let served = serve.served(here)?;
+    match served.door.http {
+        Some(address) if !address.ip().is_loopback() && !served.door.public => Err(Failure::usage(format!(
+            "{address} can be reached from other machines, and nobody asks them who they are"
+        ))
+        .hint("say --public if that is meant, or choose an address of this machine: --http 127.0.0.1:8000")),
+        Some(address) => {
+            // By which name other machines know this one, nobody here can tell.
+            let service = served.server.http().validate_host(!served.door.public);
+            serve_http(&served, service, address).await
+        }
+        None => serve_stdio(&served).await,
+    }
+}
+
+async fn serve_stdio(served: &Served) -> Result<()> {
     // A host talks through pipes; a person at a terminal wants to know what to do.
     if io::stdin().is_terminal() {
-        eprintln!("Serving the demo on stdin and stdout, one JSON message a line; end with Ctrl-D.");
+        eprintln!("Serving {} on stdin and stdout, one JSON message a line; end with Ctrl-D.", served.name);
         eprintln!(r#"Try:  {{"jsonrpc":"2.0","id":1,"method":"tools/list"}}"#);
-        eprintln!("A host such as Claude Desktop starts it by itself:\n{}", host_entry()?);
+        eprintln!("A host such as Claude Desktop starts it by itself:\n{}", host_entry(served)?);
     }
-    Ok(server.serve_stdio().await?)
+    Ok(served.server.serve_stdio().await?)
 }
 
-async fn serve_http(service: HttpService, address: SocketAddr) -> Result<(), Box<dyn std::error::Error>> {
+async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) -> Result<()> {
     let listener = TcpListener::bind(address).await.map_err(|error| {
-        format!("{address} cannot be listened on: {error}; choose another with --http ADDRESS")
+        Failure::usage(format!(
+            "{address} cannot be listened on: {error}; choose another with --http ADDRESS"
+        ))
     })?;
-    let address = listener.local_addr()?;
+    let address = listener.local_addr().map_err(toolway::Error::from)?;
     // The first poll is what makes an interrupt ours; whoever reads the hints may already press Ctrl-C.
     let (mut told, mut twice) = (pin!(told_to_stop()), pin!(told_twice()));
     let _pending = poll_fn(|cx| Poll::Ready(told.as_mut().poll(cx))).await;
     let _pending = poll_fn(|cx| Poll::Ready(twice.as_mut().poll(cx))).await;
-    eprintln!("Serving the demo at http://{address}/mcp; end with Ctrl-C.\n");
-    eprintln!("Call a tool from another terminal:\n\n{}\n", curl_line(address));
+    eprintln!("Serving {} at http://{address}/mcp; end with Ctrl-C.\n", served.name);
+    if let Some((tool, arguments)) = &served.example {
+        eprintln!("Call a tool from another terminal:\n\n{}\n", curl_line(address, tool, arguments));
+    }
     eprintln!(
         "Use it from Claude Desktop (claude_desktop_config.json), which starts it over stdio:\n\n{}",
-        host_entry()?
+        host_entry(served)?
     );
     tokio::select! {
         outcome = service.serve_until(listener, told) => Ok(outcome?),
@@ -60,12 +141,12 @@ async fn told_twice() {
 }
 
 /// A call that works as it is, in the newest revision.
-fn curl_line(address: SocketAddr) -> String {
+fn curl_line(address: SocketAddr, tool: &str, arguments: &serde_json::Value) -> String {
     let version = toolway::ProtocolVersion::LATEST;
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {
-            "name": "add", "arguments": {"a": 2, "b": 3},
+            "name": tool, "arguments": arguments,
             "_meta": {
                 "io.modelcontextprotocol/protocolVersion": version.as_str(),
                 "io.modelcontextprotocol/clientCapabilities": {},
@@ -75,13 +156,13 @@ fn curl_line(address: SocketAddr) -> String {
     format!(
         "curl -s http://{address}/mcp -H 'Content-Type: application/json' \\\n  \
          -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: {version}' \\\n  \
-         -H 'Mcp-Method: tools/call' -H 'Mcp-Name: add' \\\n  -d '{body}'"
+         -H 'Mcp-Method: tools/call' -H 'Mcp-Name: {tool}' \\\n  -d '{body}'"
     )
 }
 
 /// What a host's configuration file needs. Hosts start programs with a minimal PATH, so the path is absolute.
-fn host_entry() -> io::Result<String> {
-    let program = std::env::current_exe()?;
-    let entry = json!({"mcpServers": {"toolway-demo": {"command": program, "args": ["serve", "--demo"]}}});
+fn host_entry(served: &Served) -> Result<String> {
+    let program = std::env::current_exe().map_err(toolway::Error::from)?;
+    let entry = json!({"mcpServers": {&*served.entry: {"command": program, "args": served.arguments}}});
     Ok(entry.to_string())
 }

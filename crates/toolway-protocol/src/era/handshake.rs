@@ -2,7 +2,7 @@
 
 use crate::capability::{ClientCapabilities, ServerCapabilities, Settings};
 use crate::jsonrpc::{Code, Id, RpcError, write_bare_result, write_request, write_result};
-use crate::meta::Key;
+use crate::meta::{Key, put_own};
 use crate::method::Method;
 use crate::notification::Notification;
 use crate::request::{Reply, Request};
@@ -182,7 +182,7 @@ pub fn write_told(out: &mut Vec<u8>, version: ProtocolVersion, news: &Notificati
 /// use toolway_protocol::{ProtocolVersion, Request};
 ///
 /// let mut frame = Vec::new();
-/// write_call(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &1.into(), &Request::ListTools(Page::new()), None);
+/// write_call(&mut frame, ProtocolVersion::LATEST_HANDSHAKE, &1.into(), &Request::ListTools(Page::new()), None, None);
 /// assert_eq!(frame, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#);
 /// ```
 pub fn write_call(
@@ -191,11 +191,15 @@ pub fn write_call(
     id: &Id,
     request: &Request,
     progress_token: Option<&Id>,
+    own: Option<&Settings>,
 ) {
     write_request(out, version, id, &request.method(), |params| {
         request.put(params);
-        if let Some(token) = progress_token {
-            params.object("_meta", |meta| meta.put(Key::ProgressToken.name(), token));
+        if progress_token.is_some() || own.is_some() {
+            params.object("_meta", |meta| {
+                meta.maybe(Key::ProgressToken.name(), progress_token);
+                put_own(meta, own);
+            });
         }
     });
 }

@@ -4,7 +4,7 @@ use crate::capability::{ServerCapabilities, Settings};
 use crate::era::Envelope;
 use crate::json::{Encode, Encoder, Members, RawJson};
 use crate::jsonrpc::{Id, RpcError, write_bare_result, write_notification, write_request, write_result};
-use crate::meta::Key;
+use crate::meta::{Key, put_own};
 use crate::method::Method;
 use crate::notification::Notification;
 use crate::request::{Reply, Request};
@@ -228,13 +228,22 @@ pub fn write_discovered(
 ///
 /// let envelope = Envelope::new(ProtocolVersion::LATEST, ClientCapabilities::new(), Implementation::new("me", "1"));
 /// let mut frame = Vec::new();
-/// write_call(&mut frame, &1.into(), &Request::CallTool(CallTool::new("add", None)), &envelope);
+/// write_call(&mut frame, &1.into(), &Request::CallTool(CallTool::new("add", None)), &envelope, None);
 /// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","_meta":"#));
 /// ```
-pub fn write_call(out: &mut Vec<u8>, id: &Id, request: &Request, envelope: &Envelope) {
+pub fn write_call(
+    out: &mut Vec<u8>,
+    id: &Id,
+    request: &Request,
+    envelope: &Envelope,
+    own: Option<&Settings>,
+) {
     write_request(out, VERSION, id, &request.method(), |params| {
         request.put(params);
-        params.object("_meta", |meta| envelope.put(meta));
+        params.object("_meta", |meta| {
+            envelope.put(meta);
+            put_own(meta, own);
+        });
     });
 }
 

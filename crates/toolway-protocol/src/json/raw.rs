@@ -7,6 +7,9 @@ use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::write::{Encode, Encoder};
+use crate::version::ProtocolVersion;
+
 /// One JSON value as text: cheap to clone, byte-faithful (key order, unknown keywords, number spelling).
 ///
 /// A value of this type always holds well-formed JSON: it is made from a scanned frame, from
@@ -39,6 +42,21 @@ impl RawJson {
     /// Writes `value` as JSON.
     pub fn from_value(value: &impl Serialize) -> Result<Self, serde_json::Error> {
         Ok(Self(serde_json::to_vec(value)?.into()))
+    }
+
+    /// Writes a value of the vocabulary as a revision has it.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Root;
+    /// use toolway_protocol::{ProtocolVersion, RawJson};
+    ///
+    /// let text = RawJson::encoded(&Root::new("file:///srv"), ProtocolVersion::LATEST);
+    /// assert_eq!(text.as_str(), r#"{"uri":"file:///srv"}"#);
+    /// ```
+    pub fn encoded(value: &impl Encode, version: ProtocolVersion) -> Self {
+        let mut text = Vec::new();
+        value.encode(&mut Encoder::new(&mut text, version));
+        Self(text.into())
     }
 
     /// The text.

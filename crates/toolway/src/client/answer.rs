@@ -244,6 +244,8 @@ pub(super) struct Answers {
     /// Whether the model may be given tools.
     tools: bool,
     roots: Option<Answerer<(), Result<Vec<Root>, Unanswered>>>,
+    /// Whether what the application does not answer is for whoever a request was made for.
+    passes: bool,
 }
 
 impl Answers {
@@ -279,24 +281,78 @@ impl Answers {
         self.roots = Some(Arc::new(move |()| Box::pin(answer())));
     }
 
+    /// Has those asked for whom requests are made, where the application does not answer itself.
+    pub(super) fn passing(&self) -> Self {
+        Self { passes: true, ..self.clone() }
+    }
+
+    pub(super) fn passes(&self) -> bool {
+        self.passes
+    }
+
+    /// Whether the application answers whatever it is asked.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(super) fn has_all(&self) -> bool {
+        self.form.is_some() && self.url.is_some() && self.model.is_some() && self.roots.is_some()
+    }
+
+    /// Whether the application answers this itself.
+    pub(super) fn has(&self, question: &InputRequest) -> bool {
+        match question {
+            InputRequest::Elicit(Elicit::Form(_)) => self.form.is_some(),
+            InputRequest::Elicit(_) => self.url.is_some(),
+            InputRequest::CreateMessage(_) => self.model.is_some(),
+            InputRequest::ListRoots(_) => self.roots.is_some(),
+            _ => false,
+        }
+    }
+
     /// What the server is told.
     pub(super) fn capabilities(&self) -> ClientCapabilities {
+        self.declared(self.passes)
+    }
+
+    /// What a server is told that may ask somebody else as well, who can be asked this.
+    pub(super) fn capabilities_with(&self, others: &ClientCapabilities) -> ClientCapabilities {
+        let mut all = self.declared(false);
+        let ClientCapabilities { sampling, elicitation, roots, .. } = others;
+        match (&mut all.elicitation, elicitation) {
+            (Some(ours), Some(theirs)) => {
+                for (mode, can) in
+                    [("form", takes_forms(ours) || takes_forms(theirs)), ("url", theirs.contains_key("url"))]
+                {
+                    if can {
+                        ours.entry(mode).or_insert_with(|| Value::Object(Settings::new()));
+                    }
+                }
+            }
+            (none, theirs) => *none = none.take().or_else(|| theirs.clone()),
+        }
+        all.sampling = all.sampling.or_else(|| sampling.clone());
+        all.roots = all.roots.or_else(|| roots.clone());
+        all
+    }
+
+    fn declared(&self, everything: bool) -> ClientCapabilities {
         let yes = || Value::Object(Settings::new());
         let mut capabilities = ClientCapabilities::new();
-        capabilities.elicitation = match (&self.form, &self.url) {
-            (None, None) => None,
+        capabilities.elicitation = match (everything || self.form.is_some(), everything || self.url.is_some())
+        {
+            (false, false) => None,
             // Every revision reads the empty object as forms alone.
-            (Some(_), None) => Some(Settings::new()),
-            (None, Some(_)) => Some([("url".to_owned(), yes())].into_iter().collect()),
-            (Some(_), Some(_)) => {
+            (true, false) => Some(Settings::new()),
+            (false, true) => Some([("url".to_owned(), yes())].into_iter().collect()),
+            (true, true) => {
                 Some([("form".to_owned(), yes()), ("url".to_owned(), yes())].into_iter().collect())
             }
         };
-        capabilities.sampling = self.model.as_ref().map(|_| Settings::new());
-        if let (Some(sampling), true) = (&mut capabilities.sampling, self.tools) {
+        // The application's own model decides alone whether it is given tools.
+        let has_tools = if self.model.is_some() { self.tools } else { everything };
+        capabilities.sampling = (everything || self.model.is_some()).then(Settings::new);
+        if let (Some(sampling), true) = (&mut capabilities.sampling, has_tools) {
             sampling.insert("tools".to_owned(), yes());
         }
-        capabilities.roots = self.roots.as_ref().map(|_| Settings::new());
+        capabilities.roots = (everything || self.roots.is_some()).then(Settings::new);
         capabilities
     }
 

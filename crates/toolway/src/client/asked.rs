@@ -10,19 +10,25 @@ use toolway_protocol::capability::ClientCapabilities;
 use toolway_protocol::json::{Encode, Encoder};
 use toolway_protocol::jsonrpc::{Code, Params, write_error, write_result};
 use toolway_protocol::types::{Cancelled, InputRequest, InputResponse};
-use toolway_protocol::{Id, Method, ProtocolVersion, RpcError};
+use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
 use super::answer::{Answers, Place, Unable, check};
-use super::transport::Answering;
+use super::behalf::{Carried, Speaking, Whose};
+use super::transport::{Answering, put_params};
 use crate::error::Chain;
 
 /// How many questions may wait for their answers at once.
 pub(super) const MAX_ASKED: usize = 32;
 
+/// How many may, if they are those of many callers.
+pub(super) const MAX_PASSED: usize = 1024;
+
 /// The questions of one conversation.
 #[derive(Debug)]
 pub(super) struct Asked {
     answers: Answers,
+    /// Our own requests that it may ask about.
+    carried: Carried,
     state: Arc<Mutex<State>>,
 }
 
@@ -46,7 +52,21 @@ enum Stage {
 
 impl Asked {
     pub(super) fn new(answers: Answers) -> Self {
-        Self { answers, state: Arc::default() }
+        Self { answers, carried: Carried::default(), state: Arc::default() }
+    }
+
+    pub(super) fn carried(&self) -> &Carried {
+        &self.carried
+    }
+
+    /// Whose it is what the server says.
+    pub(super) fn whose(&self, during: Option<&Id>) -> Whose {
+        let speaking = match lock(&self.state).stage {
+            // Servers that do not ask speak of nothing but the request that is under way.
+            Stage::Silent => Speaking::WhenAsked,
+            Stage::Opening | Stage::Open(..) => Speaking::Anytime,
+        };
+        self.carried.whose(during, speaking)
     }
 
     pub(super) fn answers(&self) -> &Answers {
@@ -63,7 +83,14 @@ impl Asked {
         lock(&self.state).stage = Stage::Open(version, Arc::new(declared));
     }
 
-    pub(super) fn answer(&self, id: &Id, method: &Method, params: &Params) -> Option<Answering> {
+    /// How a request of the server is answered that came on the stream of one of ours, or on one that is no request's.
+    pub(super) fn answer(
+        &self,
+        id: &Id,
+        method: &Method,
+        params: &Params,
+        during: Option<&Id>,
+    ) -> Option<Answering> {
         let stage = lock(&self.state).stage.clone();
         let refuse = |error| Some(Answering::Now(refusal(id, &error)));
         let (version, question) = match (stage, method) {
@@ -82,11 +109,35 @@ impl Asked {
             }
             (_, method) => return refuse(RpcError::method_not_found(method.name())),
         };
-        let (turn, taken_back) = match self.begin_turn(id) {
+        let is_ours = !self.answers.passes() || self.answers.has(&question);
+        let theirs = match self.whose(during) {
+            _ if is_ours => None,
+            Whose::Theirs(theirs) => Some(theirs),
+            Whose::Ours => return refuse(RpcError::new(REFUSED, NOBODY)),
+            Whose::Unknown => return refuse(RpcError::new(REFUSED, UNKNOWN)),
+        };
+        let most = if theirs.is_some() { MAX_PASSED } else { MAX_ASKED };
+        let (turn, taken_back) = match self.begin_turn(id, most) {
             Ok(begun) => begun,
             Err(error) => return refuse(error),
         };
         let (answers, id, method) = (self.answers.clone(), id.clone(), method.clone());
+        if let Some(theirs) = theirs {
+            let asked = theirs.ask(question);
+            return Some(Answering::Later(Box::pin(async move {
+                let _turn = turn;
+                tokio::select! {
+                    biased;
+                    _ = taken_back => None,
+                    answer = asked => Some(match answer {
+                        Ok(Ok(answer)) if answer.is_object() => told(version, &id, &answer),
+                        Ok(Ok(_)) => refusal(&id, &RpcError::internal("the answer is malformed")),
+                        Ok(Err(error)) => refusal(&id, &error),
+                        Err(_) => refusal(&id, &RpcError::new(REFUSED, "nobody is there any more who could answer")),
+                    }),
+                }
+            })));
+        }
         Some(Answering::Later(Box::pin(async move {
             let _turn = turn;
             tokio::select! {
@@ -100,12 +151,17 @@ impl Asked {
         })))
     }
 
-    fn begin_turn(&self, id: &Id) -> Result<(Turn, oneshot::Receiver<Infallible>), RpcError> {
+    /// Whether somebody thinks about an answer.
+    pub(super) fn is_busy(&self) -> bool {
+        !lock(&self.state).running.is_empty()
+    }
+
+    fn begin_turn(&self, id: &Id, most: usize) -> Result<(Turn, oneshot::Receiver<Infallible>), RpcError> {
         let mut state = lock(&self.state);
         if state.running.contains_key(id) {
             return Err(RpcError::invalid_request("the id is that of a question that is not answered yet"));
         }
-        if state.running.len() >= MAX_ASKED {
+        if state.running.len() >= most {
             return Err(RpcError::internal("too many questions wait for their answers"));
         }
         let (sender, taken_back) = oneshot::channel();
@@ -168,6 +224,12 @@ impl Unable {
     }
 }
 
+/// Why nobody is asked when a server asks for no reason.
+const NOBODY: &str = "nobody has called anything that this could belong to";
+
+/// Why nobody is asked when it could be several.
+const UNKNOWN: &str = "several callers share this connection, and nothing says which of them is to be asked";
+
 /// What the specification gives as the code of a user's refusal.
 const REFUSED: Code = Code(-1);
 
@@ -183,6 +245,13 @@ fn reply(version: ProtocolVersion, id: &Id, answer: &InputResponse) -> Bytes {
     let mut frame = Vec::new();
     // An answer is an object: its members go where those of a result stand.
     write_result(&mut frame, version, id, |members| members.splice(&text[1..text.len() - 1]));
+    frame.into()
+}
+
+/// An answer that somebody else has given, as it came.
+fn told(version: ProtocolVersion, id: &Id, answer: &RawJson) -> Bytes {
+    let mut frame = Vec::new();
+    write_result(&mut frame, version, id, |members| put_params(members, Some(answer)));
     frame.into()
 }
 

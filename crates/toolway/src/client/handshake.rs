@@ -9,7 +9,7 @@ use toolway_protocol::{Era, Id, Method, ProtocolVersion, RawJson, Request};
 use super::ServerFacts;
 use super::answer::{Answers, takes_forms};
 use super::asked::Asked;
-use super::transport::{Outgoing, Transport, exchange, put_params};
+use super::transport::{Outgoing, Transport, exchange, put_params, split_meta};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A conversation that was opened.
@@ -30,8 +30,7 @@ pub(super) async fn open(
     let capabilities = declared(asked.answers(), version);
     let mut frame = Vec::new();
     write_initialize(&mut frame, version, &id, &Initialize::new(version.as_str(), capabilities, info));
-    let outgoing =
-        Outgoing { frame: frame.into(), id: Some(id), method: Method::Initialize, name: None, version: None };
+    let outgoing = Outgoing::new(frame, Some(id), Method::Initialize, None);
     let answer: Initialized = exchange(transport, outgoing).await?.decode().map_err(|error| {
         Error::new(ErrorKind::PeerMisbehaved, "the server's reply to initialize is malformed")
             .caused_by(error)
@@ -60,9 +59,25 @@ impl Link {
         self.version
     }
 
-    pub(super) fn request(&self, id: Id, request: &Request, wants_progress: bool) -> Outgoing {
+    pub(super) fn request(
+        &self,
+        id: Id,
+        request: &Request,
+        wants_progress: bool,
+        meta: Option<&Settings>,
+    ) -> Outgoing {
         let mut frame = Vec::new();
-        write_call(&mut frame, self.version, &id, request, wants_progress.then_some(&id));
+        let token = wants_progress.then_some(&id);
+        match request {
+            // Parameters that were put together by hand may have a `_meta` of their own, and an object has it once.
+            Request::Other(method, params) if token.is_some() || meta.is_some() => {
+                let (params, mut own) = split_meta(params.as_ref());
+                own.extend(meta.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+                let rest = Request::Other(method.clone(), params);
+                write_call(&mut frame, self.version, &id, &rest, token, Some(&own));
+            }
+            request => write_call(&mut frame, self.version, &id, request, token, meta),
+        }
         self.outgoing(frame, Some(id), request.method())
     }
 
@@ -83,7 +98,7 @@ impl Link {
     }
 
     fn outgoing(&self, frame: Vec<u8>, id: Option<Id>, method: Method) -> Outgoing {
-        Outgoing { frame: frame.into(), id, method, name: None, version: Some(self.version) }
+        Outgoing::new(frame, id, method, Some(self.version))
     }
 }
 

@@ -1,43 +1,88 @@
 //! Clients: the other end.
 //!
 //! A [`Client`] speaks with one server. How the conversation is opened is found out when it connects; from
-//! then on every call looks the same.
+//! then on every call looks the same, and goes on when the server is started again.
 //!
 //! | file | question |
 //! |---|---|
 //! | `mod.rs` | What is a client? |
-//! | `calls.rs` | What may be asked of a server? |
-//! | `connect.rs` | How is a conversation opened, and in which era? |
-//! | `handshake.rs`, `stateless.rs` | How does each era dress a request? |
+//! | `calls.rs`, `pages.rs` | What may be asked of a server? |
+//! | `exchange.rs` | What can be said about one request, and what comes of it? |
+//! | `repeat.rs` | When is a request sent again? |
+//! | `connection.rs` | How does one request go over one connection: in time, and told if it is given up? |
+//! | `result.rs` | What did a tool give back? |
+//! | `tools.rs` | Which tools has the server, as far as we know? |
+//! | `watch.rs` | What has changed at the server? |
+//! | `remote.rs` | How are a server's tools used by a model? |
+//! | `ears.rs`, `news.rs` | Who hears what the server says? |
+//! | `target.rs` | Where is a server, and how does one get there? |
+//! | `connect/` | How is a conversation opened, in which era, and opened again? |
+//! | `handshake.rs`, `stateless/` | How does each era dress a request? |
 //! | `answer.rs` | What does the application answer when a server asks? |
 //! | `asked.rs` | Which requests of the server are being answered? |
+//! | `behalf.rs` | How is a request made for somebody else? |
 //! | `transport.rs` | What must something do to carry messages? |
-//! | `duplex.rs`, `http/` | How do messages travel over a pipe and over HTTP? |
+//! | `duplex/`, `http/` | How do messages travel over a pipe and over HTTP? |
+//! | `process/` | How is a server started, watched over and ended that is a program? |
 
 mod answer;
 mod asked;
+#[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+mod behalf;
 mod calls;
 mod connect;
+mod connection;
 mod duplex;
+mod ears;
+mod exchange;
 mod handshake;
 #[cfg(feature = "http")]
 mod http;
+mod news;
+mod pages;
+mod process;
+mod remote;
+mod repeat;
+mod result;
 mod stateless;
+mod target;
+mod tools;
 mod transport;
+mod watch;
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use serde::de::DeserializeOwned;
-use tokio::sync::broadcast;
 use toolway_protocol::capability::ServerCapabilities;
-use toolway_protocol::types::Implementation;
-use toolway_protocol::{Id, Method, Notification, ProtocolVersion, RawJson, Request};
+use toolway_protocol::types::{Implementation, LogLevel};
+use toolway_protocol::{Id, Method, ProtocolVersion, RawJson};
 
 pub use answer::{Answer, Elicitation, Unanswered};
-pub use connect::ClientBuilder;
-pub use transport::{Answering, Carried, Closing, Inbox, Outgoing, Transport};
+pub use calls::PromptArguments;
+pub use connect::{ClientBuilder, EraCache};
+pub use exchange::{Exchange, Running};
+#[cfg(feature = "http")]
+pub use http::{Http, HttpBody, HttpClient, Sending};
+pub use news::News;
+pub use pages::Pages;
+pub use process::Command;
+pub use remote::RemoteTool;
+pub(crate) use remote::outcome;
+pub(crate) use repeat::backoff;
+pub use result::ToolResult;
+pub use target::{Connector, IntoTarget, Reaching, Target};
+pub use tools::Tools;
+pub use transport::{Answering, Carried, Closing, Inbox, Lasting, Outgoing, Transport};
+pub(crate) use watch::Heard;
+pub use watch::{Change, Watch};
+
+#[cfg(feature = "server")]
+pub(crate) use behalf::{Behalf, OnBehalf, Passed, Questions};
+
+use connect::Way;
+use connection::Connection;
+use ears::Ears;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -48,29 +93,43 @@ use crate::error::{Error, ErrorKind, Result};
 /// # #[tool] fn add(a: f64, b: f64) -> f64 { a + b }
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// # let server = Server::new("calculator", "1.0.0").tools(tools![add]).build()?;
-/// let client = toolway::testing::connect(&server).await;
+/// let client = Client::connect(&server).await?;
 /// for tool in client.tools().await? {
 ///     println!("{}: {}", tool.name, tool.description());
 /// }
-/// let result = client.call("add", serde_json::json!({"a": 2, "b": 3})).await?;
-/// assert_eq!(result.first_text(), Some("5"));
+/// let sum = client.call("add", serde_json::json!({"a": 2, "b": 3})).await?;
+/// assert_eq!(sum.text()?, "5");
 /// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
+///
+/// A server that is started again is connected to again, by the next call or by one that is under way. A call is sent a
+/// second time only when the server has not begun it, or when it is [safe](Exchange::safe_to_repeat).
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
 }
 
+/// What all clones share, whichever connection they are at.
 struct Shared {
-    transport: Box<dyn Transport>,
-    era: Dress,
-    server: ServerFacts,
-    inbox: Inbox,
-    next_id: AtomicI64,
+    way: Way,
+    current: RwLock<Arc<Connection>>,
+    closed: AtomicBool,
+    next_id: Arc<AtomicI64>,
+    ears: Arc<Ears>,
+    tools: tools::Known,
+    wishes: Mutex<Wishes>,
 }
 
-/// How requests are dressed, decided once when the client connects.
-#[expect(clippy::large_enum_variant, reason = "there is one in each client")]
+/// What a new connection is told that an old one knew.
+#[derive(Debug, Clone, Default)]
+struct Wishes {
+    log_level: Option<LogLevel>,
+    /// The resources whose changes are to be told.
+    resources: std::collections::BTreeSet<String>,
+}
+
+/// How requests are dressed, decided once when a connection is opened.
+#[expect(clippy::large_enum_variant, reason = "there is one in each connection")]
 enum Dress {
     Handshake(handshake::Link),
     Stateless(stateless::Link),
@@ -84,50 +143,70 @@ struct ServerFacts {
 }
 
 impl Client {
-    /// Begins a client; see the builder for where it can connect to.
+    /// Begins a client; see the builder for everything that can be said about one.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
 
+    /// Connects to a server: a command line, a URL, a server in this process, or a transport.
+    ///
+    /// ```no_run
+    /// # use toolway::prelude::*;
+    /// # async fn example() -> toolway::Result<()> {
+    /// let client = Client::connect("npx -y @modelcontextprotocol/server-filesystem /data").await?;
+    /// let text = client.call("read_file", serde_json::json!({"path": "/data/a.txt"})).await?.text()?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// "failed to connect to …", with what lies underneath.
+    pub async fn connect(target: impl IntoTarget) -> Result<Self> {
+        Self::builder().connect(target).await
+    }
+
     /// The revision that is spoken.
     pub fn protocol_version(&self) -> ProtocolVersion {
-        match &self.shared.era {
-            Dress::Handshake(link) => link.version(),
-            Dress::Stateless(link) => link.version(),
-        }
+        self.shared.current().version()
     }
 
     /// Who the server says it is; for display, not for decisions.
-    pub fn server_info(&self) -> Option<&Implementation> {
-        self.shared.server.info.as_ref()
+    pub fn server_info(&self) -> Option<Implementation> {
+        self.shared.current().server.info.clone()
     }
 
     /// What the server can do.
-    pub fn server_capabilities(&self) -> &ServerCapabilities {
-        &self.shared.server.capabilities
+    pub fn server_capabilities(&self) -> ServerCapabilities {
+        self.shared.current().server.capabilities.clone()
     }
 
     /// How to use the server, for a model.
-    pub fn instructions(&self) -> Option<&str> {
-        self.shared.server.instructions.as_deref()
+    pub fn instructions(&self) -> Option<String> {
+        self.shared.current().server.instructions.clone()
+    }
+
+    /// Where the server is, in words.
+    pub fn target(&self) -> String {
+        self.shared.way.name()
+    }
+
+    /// Whether there is a connection now, as far as this side knows. Without one, the next call opens another.
+    pub fn is_connected(&self) -> bool {
+        !self.shared.closed.load(Ordering::Acquire) && self.shared.current().is_usable()
     }
 
     /// Asks whether the server is there. The stateless era has no such question; there, discovery is asked.
-    pub async fn ping(&self) -> Result<()> {
-        let id = self.shared.next_id();
-        let outgoing = match &self.shared.era {
-            Dress::Handshake(link) => link.bare(id, Method::Ping),
-            Dress::Stateless(link) => link.bare(id, Method::Discover),
-        };
-        self.shared.send(outgoing).await.map(drop)
+    pub fn ping(&self) -> Exchange<()> {
+        Exchange::ping(self.shared.clone())
     }
 
     /// What the server tells from now on: progress, log messages, changes.
     pub fn news(&self) -> News {
-        News(self.shared.inbox.listen())
+        self.shared.ears.listen()
     }
 
-    /// Ends the conversation, for all clones, and waits until the server knows.
+    /// Ends the conversation, for all clones, and waits until the server knows. A server that this client has started
+    /// is stopped.
     ///
     /// Dropping the last clone ends it too, but cannot tell whether the server has heard of it. Calls of clones that
     /// are left fail.
@@ -144,76 +223,15 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When the server could not be told within five seconds; the conversation is over all the same.
+    /// When the server could not be told in time; the conversation is over all the same.
     pub async fn close(self) -> Result<()> {
-        self.shared.transport.close().await
+        self.shared.closed.store(true, Ordering::Release);
+        self.shared.current().transport.close().await
     }
 
     async fn tell(&self, method: Method, params: Option<&RawJson>) -> Result<()> {
-        let outgoing = match &self.shared.era {
-            Dress::Handshake(link) => link.notification(method, params),
-            Dress::Stateless(link) => link.notification(method, params),
-        };
-        self.shared.transport.carry(outgoing).await.map(drop)
-    }
-
-    async fn ask<T: DeserializeOwned>(&self, request: Request) -> Result<T> {
-        let result = self.ask_raw(&request).await?;
-        let malformed = || {
-            let method = request.method();
-            Error::new(
-                ErrorKind::PeerMisbehaved,
-                format!("the server's reply to {} is malformed", method.name()),
-            )
-        };
-        // Derived decoders also take an array for an object; the protocol does not.
-        if !result.is_object() {
-            return Err(malformed());
-        }
-        result.decode().map_err(|error| malformed().caused_by(error))
-    }
-
-    /// Sends a request and gives back the result as it came.
-    async fn ask_raw(&self, request: &Request) -> Result<RawJson> {
-        // A server that knows of nobody who wants to hear of progress need not tell of any.
-        let wants_progress = self.shared.inbox.has_listeners();
-        match &self.shared.era {
-            Dress::Handshake(link) => {
-                let id = self.shared.next_id();
-                self.shared.send(link.request(id, request, wants_progress)).await
-            }
-            Dress::Stateless(link) => stateless::ask(&self.shared, link, request, wants_progress).await,
-        }
-    }
-}
-
-/// What a server tells unasked, in order. Made by [`Client::news`].
-///
-/// Somebody who does not read misses the oldest when there are more than a thousand.
-#[derive(Debug)]
-pub struct News(broadcast::Receiver<Notification>);
-
-impl News {
-    /// Waits for the next one; nothing comes any more once the client is gone.
-    pub async fn next(&mut self) -> Option<Notification> {
-        loop {
-            match self.0.recv().await {
-                Ok(news) => return Some(news),
-                Err(broadcast::error::RecvError::Lagged(_)) => {}
-                Err(broadcast::error::RecvError::Closed) => return None,
-            }
-        }
-    }
-
-    /// The next one, if it is there already.
-    pub fn try_next(&mut self) -> Option<Notification> {
-        loop {
-            match self.0.try_recv() {
-                Ok(news) => return Some(news),
-                Err(broadcast::error::TryRecvError::Lagged(_)) => {}
-                Err(_) => return None,
-            }
-        }
+        let connection = self.shared.connection().await?;
+        connection.transport.carry(connection.notification(method, params)).await.map(drop)
     }
 }
 
@@ -222,16 +240,29 @@ impl Shared {
         Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
-    async fn send(&self, outgoing: Outgoing) -> Result<RawJson> {
-        transport::exchange(&*self.transport, outgoing).await
+    /// The connection of now, whatever became of it.
+    fn current(&self) -> Arc<Connection> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.ears.close();
+    }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::Cancelled, "the client is closed").session_ended()
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let connection = self.shared.current();
         f.debug_struct("Client")
-            .field("server", &self.shared.server.info)
-            .field("protocol_version", &self.protocol_version())
+            .field("target", &self.target())
+            .field("server", &connection.server.info)
+            .field("protocol_version", &connection.version())
             .finish_non_exhaustive()
     }
 }

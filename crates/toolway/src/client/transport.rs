@@ -5,12 +5,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::sync::broadcast;
+use serde_json::Value;
+use toolway_protocol::capability::Settings;
 use toolway_protocol::json::Members;
 use toolway_protocol::{Id, Message, Method, Notification, ProtocolVersion, RawJson};
 
 use super::answer::Answers;
 use super::asked::Asked;
+use super::behalf::Whose;
+use super::ears::Ears;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A frame to send, and what a transport may need to know about it without reading it.
@@ -27,10 +30,28 @@ pub struct Outgoing {
     pub name: Option<String>,
     /// The revision that the conversation speaks; nothing while that is being found out by a handshake.
     pub version: Option<ProtocolVersion>,
+    /// Headers of this request alone, for transports that have headers: those of the caller, and the arguments of a tool
+    /// that travel in headers. Names and values are what goes out.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Outgoing {
+    /// A frame about nothing in particular.
+    pub(super) fn new(
+        frame: Vec<u8>,
+        id: Option<Id>,
+        method: Method,
+        version: Option<ProtocolVersion>,
+    ) -> Self {
+        Self { frame: frame.into(), id, method, name: None, version, headers: Vec::new() }
+    }
 }
 
 /// A message that is being carried: the reply, or `None` for a notification.
 pub type Carried<'t> = Pin<Box<dyn Future<Output = Result<Option<Message>>> + Send + 't>>;
+
+/// A conversation that goes on; it is over when this is.
+pub type Lasting<'t> = Pin<Box<dyn Future<Output = ()> + Send + 't>>;
 
 /// A conversation that is being ended.
 pub type Closing<'t> = Pin<Box<dyn Future<Output = Result<()>> + Send + 't>>;
@@ -45,9 +66,86 @@ pub trait Transport: Send + Sync + 'static {
         let _ = inbox;
     }
 
+    /// Whether messages can still be carried. Once this is false it stays so: whoever wants to go on connects again.
+    fn is_connected(&self) -> bool {
+        true
+    }
+
+    /// Waits until messages cannot be carried any more.
+    fn lost(&self) -> Lasting<'_> {
+        Box::pin(std::future::pending())
+    }
+
+    /// Whether messages have headers. The headers of [`Outgoing`] are for those that do.
+    fn has_headers(&self) -> bool {
+        false
+    }
+
+    /// Takes headers that every message is to have. Called once, before anything is carried; a transport without headers
+    /// has no use for them.
+    ///
+    /// # Errors
+    ///
+    /// When a header cannot be sent; the error names it.
+    fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
+        let _ = headers;
+        Ok(())
+    }
+
+    /// Whether a server learns that nobody waits for the reply any more when what carries the request is dropped. Where it
+    /// does not, it is told by a message.
+    fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
+        let _ = version;
+        false
+    }
+
+    /// What is known of the server that may explain why it does not answer, in words for a person: that it is running, what it
+    /// wrote to its stderr, that it printed what is no message. Nothing, if nothing is known.
+    fn diagnosis(&self) -> Option<String> {
+        None
+    }
+
     /// Ends the conversation and waits until the server knows. Nothing is carried afterwards.
     fn close(&self) -> Closing<'_> {
         Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Transport for Box<dyn Transport> {
+    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+        (**self).carry(outgoing)
+    }
+
+    fn deliver_to(&self, inbox: Inbox) {
+        (**self).deliver_to(inbox);
+    }
+
+    fn is_connected(&self) -> bool {
+        (**self).is_connected()
+    }
+
+    fn lost(&self) -> Lasting<'_> {
+        (**self).lost()
+    }
+
+    fn has_headers(&self) -> bool {
+        (**self).has_headers()
+    }
+
+    fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
+        (**self).use_headers(headers)
+    }
+
+    fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
+        (**self).cancels_by_dropping(version)
+    }
+
+    fn diagnosis(&self) -> Option<String> {
+        (**self).diagnosis()
+    }
+
+    fn close(&self) -> Closing<'_> {
+        (**self).close()
     }
 }
 
@@ -72,8 +170,10 @@ pub trait Transport: Send + Sync + 'static {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Inbox {
-    news: broadcast::Sender<Notification>,
+    ears: Arc<Ears>,
     asked: Arc<Asked>,
+    /// The request of ours on whose stream everything comes.
+    during: Option<Id>,
 }
 
 /// An answer to a request of the server.
@@ -106,8 +206,14 @@ impl fmt::Debug for Answering {
 }
 
 impl Inbox {
-    pub(super) fn new(answers: Answers) -> Self {
-        Self { news: broadcast::Sender::new(MAX_UNREAD), asked: Arc::new(Asked::new(answers)) }
+    pub(super) fn new(answers: Answers, ears: Arc<Ears>) -> Self {
+        Self { ears, asked: Arc::new(Asked::new(answers)), during: None }
+    }
+
+    /// The same place for what comes on the stream of one request, and so belongs to it. Where each reply has a stream of its own,
+    /// a transport hands over what it finds there through this.
+    pub fn during(&self, request: &Id) -> Self {
+        Self { during: Some(request.clone()), ..self.clone() }
     }
 
     /// Takes a message of the server. One that is no notification, or that makes no sense, is left alone.
@@ -117,8 +223,12 @@ impl Inbox {
             if let Notification::Cancelled(cancelled) = &news {
                 self.asked.take_back(cancelled);
             }
-            // Nobody listens: that is what most clients do.
-            let _ = self.news.send(news);
+            if let Notification::LogMessage(message) = &news
+                && let Whose::Theirs(theirs) = self.asked.whose(self.during.as_ref())
+            {
+                theirs.log(message);
+            }
+            self.ears.take(&news, params.text().map_or(0, |text| text.as_bytes().len()));
         }
     }
 
@@ -128,30 +238,33 @@ impl Inbox {
     /// The number of questions that wait is bounded: others are refused at once.
     pub fn answer(&self, message: &Message) -> Option<Answering> {
         let Message::Request { id, method, params } = message else { return None };
-        self.asked.answer(id, method, params)
+        self.asked.answer(id, method, params, self.during.as_ref())
     }
 
     pub(super) fn asked(&self) -> &Asked {
         &self.asked
     }
-
-    pub(super) fn listen(&self) -> broadcast::Receiver<Notification> {
-        self.news.subscribe()
-    }
-
-    pub(super) fn has_listeners(&self) -> bool {
-        self.news.receiver_count() > 0
-    }
 }
-
-/// How many notifications are kept for somebody who does not read them.
-const MAX_UNREAD: usize = 1024;
 
 /// Writes the members of an object of parameters.
 pub(super) fn put_params(members: &mut Members<'_, '_>, params: Option<&RawJson>) {
     if let Some(text) = params.filter(|params| params.is_object()) {
         let text = text.as_bytes();
         members.splice(text[1..text.len() - 1].trim_ascii());
+    }
+}
+
+/// Takes what the caller wrote into `_meta` out of the parameters: an object has it once, and ours goes there too.
+pub(super) fn split_meta(params: Option<&RawJson>) -> (Option<RawJson>, Settings) {
+    match params.and_then(|params| params.decode().ok()) {
+        Some(Value::Object(mut members)) if members.contains_key("_meta") => {
+            let own = match members.remove("_meta") {
+                Some(Value::Object(own)) => own,
+                _ => Settings::new(),
+            };
+            (Some(Value::Object(members).into()), own)
+        }
+        _ => (params.cloned(), Settings::new()),
     }
 }
 

@@ -7,13 +7,12 @@
 //! | `portable.rs` | How does a schema become one that every client understands? |
 //! | `merge.rs`, `names.rs` | What does the author add to what the types say, and does it make sense? |
 //! | `check.rs`, `walk.rs`, `compile.rs`, `node.rs`, `keyword.rs`, `pattern.rs`, `number.rs`, `format.rs` | Does a value fit a schema? |
-//! | `problem.rs`, `closest.rs` | How is a model told what is wrong? |
+//! | `problem.rs`, `../closest.rs` | How is a model told what is wrong? |
 //! | `variants.rs` | Which values does an enum have? |
 //! | `coerce.rs` | What did a caller mean who sent the right thing in the wrong type? |
 //! | `full.rs`, `without_full.rs` | What about keywords that few schemas use? |
 
 mod check;
-mod closest;
 mod coerce;
 mod compile;
 mod fields;
@@ -36,7 +35,6 @@ mod walk;
 mod without_full;
 
 pub(crate) use check::Checker;
-pub(crate) use closest::closest;
 #[cfg(feature = "full-schema")]
 pub(crate) use full::Engine;
 pub use generate::{Arg, Generator, Input, InputSchema, input_schema_of};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::closest::closest;
 use super::compile::pointer;
+use crate::closest::closest;
 
 /// The names of arguments that the code reads.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use std::io;
 
 use serde_json::Value;
 
-use super::closest::closest;
+use crate::closest::closest;
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]

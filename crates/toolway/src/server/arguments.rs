@@ -16,7 +16,8 @@ use super::failure::ToolError;
 use super::parameter::Parameter;
 use super::placed::Placed;
 use super::scope::Scope;
-use crate::schema::{Checker, MOST_PROBLEMS, Problem, closest, cut};
+use crate::closest::closest;
+use crate::schema::{Checker, MOST_PROBLEMS, Problem, cut};
 
 /// One place for each parameter of a function. `#[tool]` writes it.
 pub trait Slots: Default {

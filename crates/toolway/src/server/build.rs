@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
+use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::era::stateless::Stamp;
 use toolway_protocol::json::Limits;
 
@@ -16,6 +17,7 @@ use super::memory::Memories;
 use super::method::{CustomMethod, wrong_name};
 use super::registry::{Layout, Registry};
 use super::served::settled;
+use super::source::{Sources, declare};
 use super::state::States;
 use super::tool::ToolEntry;
 use super::verdicts::Verdicts;
@@ -90,11 +92,18 @@ impl ServerBuilder {
                 SealKeys::random()
             }
         };
+        let has_resource_handlers = !self.readers.is_empty() || !self.listers.is_empty();
+        let mut declared = self.declared;
+        if !self.sources.is_empty() && (has_resource_handlers || !elements.resources.is_empty()) {
+            // What sources say of theirs takes nothing away from the server's own.
+            declare(&mut declared, &own_resources());
+        }
+        self.sources.iter().for_each(|source| declare(&mut declared, &source.capabilities()));
         let layout = Layout {
             page_size: self.page_size,
             cursors: cursors.clone(),
-            declared: self.declared,
-            has_resource_handlers: !self.readers.is_empty() || !self.listers.is_empty(),
+            declared,
+            has_resource_handlers,
             has_read_handler: !self.readers.is_empty(),
             without: self.without,
         };
@@ -106,12 +115,15 @@ impl ServerBuilder {
             }
         };
         let is_shared = self.store.is_some();
-        let (store, changes) = match self.store {
+        let (store, mut changes) = match self.store {
             // Whoever brings a store may share it.
             Some(store) => (store.clone(), Changes::shared(store, &self.info.name)),
             None => (Arc::new(Memory::new()) as Arc<dyn Store>, Changes::default()),
         };
-        Ok(Server {
+        if !self.sources.is_empty() {
+            changes.note_interest();
+        }
+        let server = Server {
             inner: Arc::new(Inner {
                 stamp: Stamp::new(&self.info),
                 info: self.info,
@@ -146,11 +158,20 @@ impl ServerBuilder {
                 memories: Memories::new(self.memory_for),
                 endings: self.endings,
                 hook_tasks: HookTasks::default(),
+                sources: Sources::new(self.sources),
                 limits: Limits::default(),
                 max_frame: self.max_frame,
             }),
-        })
+        };
+        server.begin_sources();
+        Ok(server)
     }
+}
+
+/// What resources that the server has itself make it say.
+fn own_resources() -> ServerCapabilities {
+    let settings = ["listChanged", "subscribe"].map(|name| (name.to_owned(), true.into()));
+    ServerCapabilities::new().with_resources(Settings::from_iter(settings))
 }
 
 /// One error for several mistakes.

@@ -28,6 +28,7 @@ use super::report::Reporter;
 use super::resource::{Reader, ResourceEntry, reader};
 use super::respond::IntoResource;
 use super::served::ProtocolPin;
+use super::source::Added;
 use super::state::States;
 use super::stats::Counter;
 use super::tool::ToolEntry;
@@ -96,6 +97,7 @@ pub struct ServerBuilder {
     pub(super) places_of_one: usize,
     pub(super) memory_for: Duration,
     pub(super) endings: Endings,
+    pub(super) sources: Vec<Added>,
 }
 
 impl ServerBuilder {
@@ -135,6 +137,7 @@ impl ServerBuilder {
             places_of_one: MAX_RUNNING_OF_ONE,
             memory_for: KEPT_FOR,
             endings: Endings::default(),
+            sources: Vec::new(),
         }
     }
 
@@ -168,14 +171,14 @@ impl ServerBuilder {
         self
     }
 
-    /// Adds tools, usually `tools![add, subtract]`. They are listed in this order.
-    pub fn tools(mut self, tools: impl IntoIterator<Item = ToolEntry>) -> Self {
-        self.elements.tools.extend(tools);
+    /// Adds tools, usually `tools![add, subtract]`, or a [`ToolSet`](crate::agent::ToolSet). They are listed in this order.
+    pub fn tools(mut self, tools: impl IntoIterator<Item = impl Into<ToolEntry>>) -> Self {
+        self.elements.tools.extend(tools.into_iter().map(Into::into));
         self
     }
 
     /// Adds a tool.
-    pub fn tool(self, tool: ToolEntry) -> Self {
+    pub fn tool(self, tool: impl Into<ToolEntry>) -> Self {
         self.tools([tool])
     }
 
@@ -247,6 +250,12 @@ impl ServerBuilder {
     /// ```
     pub fn when(self, condition: bool, more: impl FnOnce(Self) -> Self) -> Self {
         if condition { more(self) } else { self }
+    }
+
+    /// Notes something that is wrong, for [`build`](Self::build) to tell.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(crate) fn mistake(&mut self, mistake: String) {
+        self.mistakes.push(mistake);
     }
 
     /// Adds a value that handlers get as a parameter of type [`State<T>`](super::State).

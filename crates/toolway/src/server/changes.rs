@@ -14,6 +14,7 @@ use toolway_protocol::{Notification, RpcError};
 
 use super::allowed::Sight;
 use super::bridge::Bridge;
+use super::interest::Interest;
 use crate::store::Store;
 
 /// Everybody who listens, here and at the servers that share a store with this one.
@@ -21,6 +22,8 @@ use crate::store::Store;
 pub(super) struct Changes {
     listeners: Arc<Listeners>,
     bridge: Option<Bridge>,
+    /// What listeners want to hear of, if somebody has to know.
+    interest: Option<Arc<Interest>>,
 }
 
 /// A list that has changed.
@@ -45,7 +48,16 @@ impl Changes {
         let bridge = Bridge::new(store, server);
         let listeners = Arc::<Listeners>::default();
         listeners.add(bridge.here());
-        Self { listeners, bridge: Some(bridge) }
+        Self { listeners, bridge: Some(bridge), interest: None }
+    }
+
+    /// From now on it is known which resources anybody wants to hear of.
+    pub(super) fn note_interest(&mut self) {
+        self.interest = Some(Arc::default());
+    }
+
+    pub(super) fn interest(&self) -> Option<&Arc<Interest>> {
+        self.interest.as_ref()
     }
 
     /// Adds a listener that hears of every list, and of resources once it subscribes. It is forgotten when it is dropped.
@@ -56,7 +68,8 @@ impl Changes {
     /// Adds a listener that hears of some lists: tools, prompts, resources.
     pub(super) fn listen_to(&self, lists: [bool; 3]) -> Arc<Listener> {
         let state = State { lists, can_subscribe: true, ..State::default() };
-        let listener = Arc::new(Listener { state: Mutex::new(state), wake: Notify::new() });
+        let interest = self.interest.clone();
+        let listener = Arc::new(Listener { state: Mutex::new(state), wake: Notify::new(), interest });
         self.listeners.add(&listener);
         self.begin();
         listener
@@ -133,6 +146,7 @@ pub(super) fn untold(mut capabilities: ServerCapabilities) -> ServerCapabilities
 pub(crate) struct Listener {
     state: Mutex<State>,
     wake: Notify,
+    interest: Option<Arc<Interest>>,
 }
 
 #[derive(Debug, Default)]
@@ -156,7 +170,7 @@ impl Listener {
     /// One that hears of everything, whoever it is for.
     pub(super) fn of_everything() -> Self {
         let state = State { lists: [true; 3], hears_all: true, ..State::default() };
-        Self { state: Mutex::new(state), wake: Notify::new() }
+        Self { state: Mutex::new(state), wake: Notify::new(), interest: None }
     }
 
     /// Remembers a change, if it is one to be told.
@@ -259,7 +273,10 @@ impl Listener {
     #[allow(dead_code, reason = "only HTTP asks")]
     pub(crate) fn set_subscribed(&self, uris: Vec<String>) {
         let mut state = lock(&self.state);
-        state.subscribed = uris.into_iter().collect();
+        let uris: HashSet<String> = uris.into_iter().collect();
+        self.wants(uris.difference(&state.subscribed));
+        self.wants_no_more(state.subscribed.difference(&uris));
+        state.subscribed = uris;
         let State { subscribed, pending, .. } = &mut *state;
         pending.updated.retain(|uri| subscribed.contains(uri));
     }
@@ -292,15 +309,38 @@ impl Listener {
                 format!("the subscriptions would be longer than {MAX_SUBSCRIBED_BYTES} bytes together");
             return Err(RpcError::invalid_request(text));
         }
-        state.subscribed.insert(uri);
+        if !state.subscribed.contains(&uri) {
+            self.wants([&uri]);
+            state.subscribed.insert(uri);
+        }
         Ok(())
     }
 
     /// Does not any more; what was not told yet is forgotten.
     pub(crate) fn unsubscribe(&self, uri: &str) {
         let mut state = lock(&self.state);
-        state.subscribed.remove(uri);
+        if let Some(uri) = state.subscribed.take(uri) {
+            self.wants_no_more([&uri]);
+        }
         state.pending.updated.retain(|known| known != uri);
+    }
+
+    fn wants<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
+        if let Some(interest) = &self.interest {
+            uris.into_iter().for_each(|uri| interest.add(uri));
+        }
+    }
+
+    fn wants_no_more<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
+        if let Some(interest) = &self.interest {
+            uris.into_iter().for_each(|uri| interest.remove(uri));
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.wants_no_more(&lock(&self.state).subscribed);
     }
 }
 

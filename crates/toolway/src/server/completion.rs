@@ -300,7 +300,7 @@ impl fmt::Debug for Completer {
 /// # }
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Completers(Vec<(String, Completer)>);
+pub struct Completers(Vec<(String, Completer)>, Option<Completer>);
 
 impl Completers {
     /// Adds one; it takes the place of another for the same argument.
@@ -323,8 +323,20 @@ impl Completers {
         self.0.push((name, completer));
     }
 
+    /// One for whatever it is asked, arguments that nobody has heard of included.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(crate) fn of_anything(completer: Completer) -> Self {
+        Self(Vec::new(), Some(completer))
+    }
+
+    /// Whether arguments are known to the completer only.
+    pub(super) fn know_better(&self) -> bool {
+        self.1.is_some()
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&Completer> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, completer)| completer)
+        let known = self.0.iter().find(|(known, _)| known == name).map(|(_, completer)| completer);
+        known.or(self.1.as_ref())
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -341,6 +353,6 @@ impl Completers {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_empty() && self.1.is_none()
     }
 }

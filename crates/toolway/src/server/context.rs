@@ -256,7 +256,7 @@ pub(super) fn millis(time: Duration) -> u64 {
 }
 
 /// Whether `done` is more than was told before; remembers it if so.
-fn is_more(told: &Mutex<f64>, done: &serde_json::Number) -> bool {
+pub(super) fn is_more(told: &Mutex<f64>, done: &serde_json::Number) -> bool {
     let Some(done) = done.as_f64() else { return false };
     let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
     if done <= *told {

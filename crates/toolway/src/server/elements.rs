@@ -40,6 +40,16 @@ pub struct Elements {
     pub(super) prompts: Vec<PromptEntry>,
 }
 
+/// Whose an element is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The author's of this server.
+    Author,
+    /// Somebody else's, who has given it to a [source](super::source): nothing of it is checked here.
+    #[allow(dead_code, reason = "only whoever joins a server with clients has such")]
+    Other,
+}
+
 impl Elements {
     /// None yet.
     pub fn new() -> Self {

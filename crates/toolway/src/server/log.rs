@@ -23,6 +23,16 @@ pub(crate) enum Threshold {
 }
 
 impl Threshold {
+    /// What matters least of those.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(super) fn least(&self) -> Option<LogLevel> {
+        match self {
+            Self::Nothing => None,
+            Self::From(least) => Some(*least),
+            Self::Shared(least) => Some(least.get()),
+        }
+    }
+
     fn lets(&self, level: LogLevel) -> bool {
         match self {
             Self::Nothing => false,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::elements::Elements;
 use super::layer::Kind;
 use super::tool::ToolEntry;
 use super::{ServerBuilder, discover};
@@ -36,7 +35,7 @@ impl ServerBuilder {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn merge(self, other: Self) -> Self {
-        self.join(other, |_| {})
+        self.join(other, None)
     }
 
     /// Adds everything that another server has, with `prefix_` before the names of its tools and prompts. URIs stay as they
@@ -57,10 +56,10 @@ impl ServerBuilder {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn nest(self, prefix: &str, other: Self) -> Self {
-        self.join(other, |elements| elements.prefix(prefix))
+        self.join(other, Some(prefix))
     }
 
-    fn join(mut self, other: Self, rename: impl Fn(&mut Elements)) -> Self {
+    fn join(mut self, other: Self, prefix: Option<&str>) -> Self {
         let Self {
             mut elements,
             found,
@@ -77,6 +76,7 @@ impl ServerBuilder {
             strict,
             info,
             endings,
+            mut sources,
             ..
         } = other;
         let mut found = discover::make(found);
@@ -84,8 +84,17 @@ impl ServerBuilder {
         for elements in [&mut elements, &mut found] {
             elements.bind(&states);
             elements.put_inside(&layers);
-            rename(elements);
+            if let Some(prefix) = prefix {
+                elements.prefix(prefix);
+            }
         }
+        for source in &mut sources {
+            source.put_inside(&layers);
+            if let Some(prefix) = prefix {
+                source.prefix(prefix);
+            }
+        }
+        self.sources.extend(sources);
         for reader in &mut readers {
             reader.bind(&states);
         }

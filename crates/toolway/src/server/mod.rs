@@ -33,7 +33,8 @@
 //! |---|---|
 //! | `builder.rs`, `bounds.rs`, `merge.rs`, `elements.rs`, `discover.rs`, `build.rs` | What does the author give to the server? |
 //! | `registry.rs`, `cursor.rs`, `listing.rs` | What is there, and how is it listed? |
-//! | `live.rs`, `changes.rs`, `bridge.rs` | What may change while it runs, and who hears of it? |
+//! | `live.rs`, `changes.rs`, `bridge.rs`, `interest.rs` | What may change while it runs, and who hears of it? |
+//! | `source.rs`, `passing.rs` | What gives it elements while it runs, and how are their calls passed on? |
 //! | `connecting.rs`, `admit.rs`, `verdicts.rs` | Who may come in, and as whom? |
 //! | `allowed.rs` | What may a caller see? |
 //! | `ending.rs` | What is done when somebody has gone? |
@@ -52,6 +53,7 @@
 //! | `duplex.rs`, `conversation.rs`, `output.rs`, `batch.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
 
 mod admit;
+mod agent;
 mod allowed;
 pub(crate) mod arguments;
 pub(crate) mod ask;
@@ -82,6 +84,7 @@ mod handler;
 mod handshake;
 #[cfg(feature = "http")]
 pub mod http;
+mod interest;
 mod layer;
 mod listing;
 mod live;
@@ -96,6 +99,8 @@ mod otel;
 mod otel;
 mod output;
 mod parameter;
+#[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+mod passing;
 mod placed;
 mod prompt;
 mod registry;
@@ -106,6 +111,8 @@ mod rounds;
 mod router;
 mod scope;
 mod served;
+#[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+mod source;
 mod state;
 mod stateless;
 mod stats;
@@ -167,13 +174,16 @@ pub use state::{State, States};
 pub use stats::RequestStats;
 pub use tool::{CallFuture, Offer, Run, ToolEntry, ToolHandler};
 pub use toolway_protocol::uri_template::Values;
-#[cfg(feature = "testing")]
+#[cfg(feature = "client")]
 pub(crate) use {
     admit::Admitted,
     conversation::Conversation,
-    memory::Place,
-    scope::{Arrival, Facts},
+    passing::Passing,
+    scope::Arrival,
+    source::{Offering, Source},
 };
+#[cfg(feature = "testing")]
+pub(crate) use {memory::Place, scope::Facts};
 
 use admit::Admission;
 use cache::CachePolicy;
@@ -187,6 +197,7 @@ use method::CustomMethod;
 use otel::Instruments;
 use registry::Registry;
 use report::Reporter;
+use source::Sources;
 use stateless::seal::SealKeys;
 use stats::Counter;
 use verdicts::Verdicts;
@@ -257,6 +268,7 @@ struct Inner {
     stamp: Stamp,
     limits: Limits,
     max_frame: usize,
+    sources: Sources,
 }
 
 impl Server {

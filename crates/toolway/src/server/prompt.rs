@@ -9,6 +9,7 @@ use toolway_protocol::uri_template::Values;
 
 use super::arguments::Arguments;
 use super::completion::{Completer, Completers};
+use super::elements::Owner;
 use super::failure::{Face, PromptError, Subject, Trouble};
 use super::handler::{Handler, Running};
 use super::layer::Stages;
@@ -18,8 +19,9 @@ use super::scope::Scope;
 use super::state::States;
 use super::tool::{Offer, wrong_name};
 use super::{Server, deferred};
+use crate::closest::closest;
 use crate::panic::catch;
-use crate::schema::{MOST_PROBLEMS, closest, cut};
+use crate::schema::{MOST_PROBLEMS, cut};
 use toolway_protocol::{Method, RpcError};
 
 /// A prompt that is being filled in.
@@ -99,6 +101,7 @@ pub struct PromptEntry {
     completers: Completers,
     states: Option<Arc<States>>,
     pub(super) layers: Stages,
+    pub(super) owner: Owner,
 }
 
 impl PromptEntry {
@@ -110,7 +113,15 @@ impl PromptEntry {
             handler: Arc::new(handler),
             states: None,
             layers: Stages::default(),
+            owner: Owner::Author,
         }
+    }
+
+    /// Makes a handler an entry that passes on what it is asked to whoever the prompt is really of: neither what is filled in
+    /// nor what comes of it is looked at.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(crate) fn foreign(handler: impl PromptHandler) -> Self {
+        Self { owner: Owner::Other, ..Self::new(handler) }
     }
 
     /// The prompt behind the name of a function that is marked `#[prompt]`: `PromptEntry::of::<review>()`.
@@ -181,6 +192,9 @@ impl PromptEntry {
     }
 
     pub(super) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
+        if self.owner == Owner::Other {
+            return;
+        }
         let name = &self.definition.name;
         let states = self.states.as_deref().unwrap_or(states);
         let mut found: Vec<String> = wrong_name(name).into_iter().collect();
@@ -202,12 +216,15 @@ impl PromptEntry {
         scope: Scope,
     ) -> Result<GetPromptResult, Trouble> {
         // Before anything is made of them: there may be a hundred thousand.
-        self.check_names(&arguments)?;
+        if self.owner == Owner::Author {
+            self.check_names(&arguments)?;
+        }
         let arguments: Values = arguments.into_iter().collect();
         let round = scope.round();
         let scope = scope.with_states(self.states.as_ref()).filled_with(arguments.clone());
         let outcome = catch(|| self.handler.get(arguments, scope)).await;
         let face = match deferred::prompt(outcome).await {
+            Ok(Ok(result)) if self.owner == Owner::Other => return Ok(result),
             Ok(Ok(result)) => match check_roles(&result) {
                 Ok(()) => return Ok(result),
                 Err(error) => error.0,

@@ -162,6 +162,11 @@ impl Snapshot {
         })
     }
 
+    /// All of it.
+    pub(super) fn elements(&self) -> &Elements {
+        &self.elements
+    }
+
     pub(super) fn tool(&self, name: &str) -> Option<&ToolEntry> {
         self.tools.get(name).map(|place| &self.elements.tools[*place])
     }
@@ -236,6 +241,8 @@ fn routes(resources: &[ResourceEntry], mistakes: &mut Vec<String>) -> (HashMap<S
                 }
                 families.push((place, template));
             }
+            // A template that cannot be told from a URI, which only sources have, is listed and found by nothing else.
+            None if matches!(resource.definition(), ResourceDefinition::Family(_)) => {}
             None => {
                 if plain.insert(uri.to_owned(), place).is_some() {
                     mistakes.push(format!("two resources have the URI `{uri}`"));

@@ -13,6 +13,7 @@ use toolway_protocol::uri_template::{UriTemplate, Values};
 use super::Server;
 use super::arguments::Arguments;
 use super::completion::{Completer, Completers};
+use super::elements::Owner;
 use super::failure::{BoxError, Face, ResourceError};
 use super::handler::{Adapted, Erased, Handler, Running};
 use super::layer::Stages;
@@ -183,6 +184,7 @@ pub struct ResourceEntry {
     states: Option<Arc<States>>,
     template: Option<Arc<UriTemplate>>,
     pub(super) layers: Stages,
+    pub(super) owner: Owner,
     mistakes: Vec<String>,
 }
 
@@ -233,7 +235,33 @@ impl ResourceEntry {
             states: None,
             template,
             layers: Stages::default(),
+            owner: Owner::Author,
             mistakes,
+        }
+    }
+
+    /// Makes a handler an entry that passes on what it is asked to whoever the resource is really of: its definition is listed as
+    /// it came, whatever its URI or its template looks like.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(crate) fn foreign(handler: impl ResourceHandler) -> Self {
+        let definition = handler.definition();
+        let template = match &definition {
+            ResourceDefinition::One(_) => None,
+            // One that cannot be told from a URI is listed all the same.
+            ResourceDefinition::Family(template) => UriTemplate::parse(&template.uri_template)
+                .ok()
+                .filter(|template| template.check_matchable().is_ok())
+                .map(Arc::new),
+        };
+        Self {
+            definition: Arc::new(definition),
+            completers: handler.completers(),
+            handler: Some(Arc::new(handler)),
+            states: None,
+            template,
+            layers: Stages::default(),
+            owner: Owner::Other,
+            mistakes: Vec::new(),
         }
     }
 
@@ -327,6 +355,9 @@ impl ResourceEntry {
     }
 
     pub(super) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
+        if self.owner == Owner::Other {
+            return;
+        }
         let uri = self.definition.uri();
         let states = self.states.as_deref().unwrap_or(states);
         let mut found = self.mistakes.clone();

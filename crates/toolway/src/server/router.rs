@@ -19,8 +19,8 @@ use super::prompt::PromptEntry;
 use super::registry::Snapshot;
 use super::resource::{Reading, ResourceEntry};
 use super::scope::Scope;
+use crate::closest::closest;
 use crate::panic::catch;
-use crate::schema::closest;
 
 impl Server {
     /// Whether this server has anything behind a method. A method that is not offered does not exist.
@@ -190,6 +190,10 @@ impl Server {
                 Err(panic) => return Err(Face::Hidden(Box::new(panic))),
             }
         }
+        if self.has_sources() {
+            // Boxed: most servers have none.
+            return Box::pin(self.inner.sources.read(&reading, &scope)).await;
+        }
         Err(Face::NotFound)
     }
 
@@ -213,7 +217,7 @@ impl Server {
             _ => return Err(RpcError::invalid_params("`params.ref` is of an unknown type").into()),
         };
         let name = &asked.argument.name;
-        if !known.contains(&name.as_str()) {
+        if !completers.know_better() && !known.contains(&name.as_str()) {
             return Err(unknown("argument", name, known.into_iter()).into());
         }
         let Some(completer) = completers.get(name) else { return Ok(Completion::new(Vec::new())) };

@@ -84,6 +84,8 @@ pub(crate) struct Facts {
     pub(crate) asking: Asking,
     /// What is of interest to those who watch.
     pub(crate) noted: Noted,
+    /// What the request has in `_meta`, if anybody may want to pass it on.
+    pub(crate) meta: Option<RawJson>,
 }
 
 impl Facts {
@@ -95,6 +97,7 @@ impl Facts {
             threshold: Threshold::Nothing,
             asking: Asking::default(),
             noted: Noted::default(),
+            meta: None,
         }
     }
 }

@@ -12,6 +12,7 @@ use toolway_protocol::{Method, RawJson};
 
 use super::arguments::{Arguments, Rules};
 use super::context::Ctx;
+use super::elements::Owner;
 use super::failure::{Face, Subject, ToolError, Trouble};
 use super::generated::misfit;
 use super::handler::{Handler, Running};
@@ -160,6 +161,7 @@ pub struct ToolEntry {
     /// How long a call may take, if it is not as long as with others.
     deadline: Option<Duration>,
     pub(super) layers: Stages,
+    pub(super) owner: Owner,
     /// What is wrong with how the input schema was made, and with the schemas as they are.
     mistakes: Vec<String>,
     wrong_schemas: Vec<String>,
@@ -239,7 +241,22 @@ impl ToolEntry {
     }
 
     fn made(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
-        let mut entry = Self {
+        let mut entry = Self::bare(definition, handler);
+        entry.compile();
+        entry
+    }
+
+    /// Makes a handler an entry that passes calls on to whoever the tool is really of: its definition is listed as it came,
+    /// and neither arguments nor results are held against it.
+    pub(crate) fn foreign(handler: impl ToolHandler) -> Self {
+        let mut entry = Self::bare(handler.definition(), Arc::new(handler));
+        entry.owner = Owner::Other;
+        entry.compile();
+        entry
+    }
+
+    fn bare(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
+        Self {
             definition: Arc::new(definition),
             is_typed: handler.is_typed(),
             coerces: true,
@@ -251,16 +268,20 @@ impl ToolEntry {
             param_headers: ParamHeaders::default(),
             states: None,
             layers: Stages::default(),
+            owner: Owner::Author,
             mistakes: Vec::new(),
             wrong_schemas: Vec::new(),
             wrong_defaults: Vec::new(),
-        };
-        entry.compile();
-        entry
+        }
     }
 
     /// Makes the checkers of the definition.
     fn compile(&mut self) {
+        if self.owner == Owner::Other {
+            // Marks that cannot be obeyed bind nobody here: whoever lists the tool over HTTP leaves it out.
+            self.param_headers = ParamHeaders::of_schema(&self.definition.input_schema).unwrap_or_default();
+            return;
+        }
         if let Some(schema) = self.definition.output_schema.as_ref().and_then(object_by_default) {
             Arc::make_mut(&mut self.definition).output_schema = Some(schema);
         }
@@ -369,6 +390,9 @@ impl ToolEntry {
     }
 
     pub(super) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
+        if self.owner == Owner::Other {
+            return;
+        }
         let name = &self.definition.name;
         let states = self.states.as_deref().unwrap_or(states);
         // The schema of an argument often knows better why a default does not fit the type.

@@ -66,6 +66,11 @@ impl Lines {
         }
     }
 
+    /// Whether a line is streaming by that is too long already, and has not ended yet.
+    pub fn is_skipping(&self) -> bool {
+        self.skipping
+    }
+
     /// Reads more; `false` means that nothing more will come. A last line without an end counts as a line.
     pub async fn fill(&mut self, reader: &mut (impl AsyncRead + Unpin)) -> io::Result<bool> {
         self.buffer.reserve(8 << 10);

@@ -94,7 +94,9 @@ impl Parser {
         }
         let Some(end) = memchr::memchr2(b'\n', b'\r', &self.buffer[self.searched..]) else {
             self.searched = self.buffer.len();
-            return if self.buffer.len() > self.max_event { Err(TooLong) } else { Ok(None) };
+            // The longest event is no longer than that with the name of its field.
+            let longest = self.max_event + b"data: ".len();
+            return if self.buffer.len() > longest { Err(TooLong) } else { Ok(None) };
         };
         let end = self.searched + end;
         self.searched = 0;
@@ -233,5 +235,20 @@ mod tests {
         let mut parser = Parser::new(10);
         parser.push(b"data: 12345\ndata: 67890\ndata: 1\n");
         assert_eq!(parser.next_event(), Err(TooLong));
+    }
+
+    #[test]
+    fn the_longest_event_is_the_same_however_it_is_cut() {
+        for (length, fits) in [(9, true), (10, true), (11, false)] {
+            let stream = format!("data: {}\n\n", "x".repeat(length));
+            for size in 1..=stream.len() {
+                let mut parser = Parser::new(10);
+                let read = stream.as_bytes().chunks(size).try_fold(None, |found, chunk| {
+                    parser.push(chunk);
+                    parser.next_event().map(|event| found.or(event))
+                });
+                assert_eq!(read.is_ok_and(|event| event.is_some()), fits, "{length} cut into {size}");
+            }
+        }
     }
 }

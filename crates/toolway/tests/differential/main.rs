@@ -73,7 +73,7 @@ async fn observe(client: &Client, world: &World, seed: u64) -> Seen {
     let mut news = client.news();
     let result = client.call("execute", json!({"seed": seed})).await;
     let heard = std::iter::from_fn(|| news.try_next()).filter_map(|news| told(&news)).collect();
-    world.close(outcome(result), heard)
+    world.close(outcome(result.map(Into::into)), heard)
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use toolway::prelude::*;
-use toolway::{Era, ErrorKind};
+use toolway::{Chain, Era, ErrorKind};
 
 /// A foreign server on a pipe: answers its requests by a script, `ID` standing for the request's id, and
 /// returns the methods that it was asked.
@@ -222,7 +222,7 @@ async fn what_is_no_reply_is_said_to_be_none() {
         ("200 OK\r\ncontent-type: text/event-stream", ": bye\n\n", "broke off"),
     ] {
         let error = http_answer(head, body).await.unwrap_err();
-        assert!(error.to_string().contains(part), "{head}: {error}");
+        assert!(Chain(&error).to_string().contains(part), "{head}: {error:?}");
     }
 }
 
@@ -314,9 +314,7 @@ async fn an_address_where_nobody_listens_is_named() {
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!(error.to_string().contains(&format!("failed to connect to http://{address}/mcp")), "{error}");
     assert!(std::error::Error::source(&error).is_some());
-    for (url, part) in
-        [("https://a.example", "HTTPS"), ("ftp://a.example", "http://"), ("not a url", "not a URL")]
-    {
+    for (url, part) in [("ftp://a.example", "http://"), ("not a url", "not a URL")] {
         let error = Client::connect_http(url).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Misuse);
         assert!(error.to_string().contains(part), "{error}");

@@ -198,7 +198,7 @@ async fn the_schema_is_that_of_the_answer() {
     let server = Server::new("sums", "1.0.0").tools(tools![add, lie as "twice"]).tool(liar).build().unwrap();
     let client = connect(&server).await;
     let sum = client.call("add", json!({"a": 2, "b": 3})).await.unwrap();
-    assert_eq!(sum.structured_content.unwrap().decode::<Value>().unwrap(), json!({"sum": 5}));
+    assert_eq!(sum.structured().unwrap().decode::<Value>().unwrap(), json!({"sum": 5}));
     assert_eq!(client.call("twice", json!({})).await.unwrap().first_text(), Some("no object"));
     assert!(client.call("lie", json!({})).await.unwrap().is_error());
 }

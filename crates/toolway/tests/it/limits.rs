@@ -86,7 +86,10 @@ fn all() -> Vec<(String, String)> {
     all.push(("json.nodes".to_owned(), nodes.to_string()));
     let from = all.len();
     for (folder, prefix) in [
+        ("crates/toolway/src/agent", "agent"),
         ("crates/toolway/src/client", "client"),
+        ("crates/toolway/src/hub", "hub"),
+        ("crates/toolway/src/joined", "joined"),
         ("crates/toolway/src/schema", "schema"),
         ("crates/toolway/src/server", "server"),
         ("crates/toolway/src/store", "store"),
@@ -100,7 +103,10 @@ fn all() -> Vec<(String, String)> {
 }
 
 /// Numbers that limit nothing, or not what a peer may do.
-const NO_LIMITS: [&str; 13] = [
+const NO_LIMITS: [&str; 15] = [
+    // Letters of names that providers allow.
+    "agent::name::DIGITS",
+    "agent::schema::key::LONGEST",
     // Weights and bits of algorithms.
     "protocol::json::scan::LOW",
     "schema::number::GREATEST_POWER",

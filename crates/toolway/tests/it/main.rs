@@ -5,10 +5,13 @@
 #![expect(clippy::items_after_statements, reason = "what a test needs stands where it is needed")]
 
 mod admission;
+mod again;
+mod agent_schemas;
 mod answers;
 mod arguments;
 mod asking;
 mod batches;
+mod calls;
 mod client;
 mod client_http;
 mod composition;
@@ -18,12 +21,15 @@ mod eras;
 mod handshake;
 mod hooks;
 mod http;
+mod hub;
+mod hub_config;
 mod layers;
 mod limits;
 mod live;
 mod many_questions;
 mod memory;
 mod mistakes;
+mod mount;
 mod pipe;
 mod progress;
 mod promises;

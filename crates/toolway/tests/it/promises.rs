@@ -72,7 +72,7 @@ async fn a_list_that_has_lost_its_last_entry_is_empty_and_not_unknown() {
     each_wire(&server, async |client| {
         assert!(server.remove_tool("hello") && server.remove_prompt("greet"));
         assert!(server.remove_resource("note://it") && server.remove_resource("notes://{id}"));
-        assert_eq!(client.tools().await.unwrap(), []);
+        assert_eq!(client.list_tools().all().await.unwrap(), []);
         assert_eq!(client.prompts().await.unwrap(), []);
         assert_eq!(client.resources().await.unwrap(), []);
         assert_eq!(client.resource_templates().await.unwrap(), []);
@@ -83,7 +83,7 @@ async fn a_list_that_has_lost_its_last_entry_is_empty_and_not_unknown() {
         server.add_prompt(greet()).unwrap();
         server.add_resource(note()).unwrap();
         server.add_resource(family()).unwrap();
-        assert_eq!(client.tools().await.unwrap().len(), 1);
+        assert_eq!(client.list_tools().all().await.unwrap().len(), 1);
     })
     .await;
 }

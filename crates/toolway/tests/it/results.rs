@@ -64,7 +64,7 @@ fn server() -> Server {
 }
 
 async fn call(client: &Client, tool: &str) -> CallToolResult {
-    client.call(tool, json!({})).await.unwrap()
+    client.call(tool, json!({})).await.unwrap().into_inner()
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ fn calculator() -> Server {
 async fn a_function_is_listed_with_what_its_author_wrote() {
     each_wire(&calculator(), async |client| {
         let tools = client.tools().await.unwrap();
-        let [add, greet] = tools.as_slice() else { panic!("{tools:?}") };
+        let [add, greet] = &*tools else { panic!("{tools:?}") };
         assert_eq!(add.name, "add");
         assert_eq!(add.description(), "Add two numbers.\n\nBoth may be negative.");
         // Byte for byte: the arguments stand in the order in which they were declared.
@@ -110,7 +110,7 @@ async fn a_server_without_tools_does_not_know_their_methods() {
 async fn the_client_learns_who_the_server_is() {
     each_wire(&calculator(), async |client| {
         assert_eq!(client.server_info().unwrap().name, "calculator");
-        assert_eq!(client.instructions(), Some("Use it."));
+        assert_eq!(client.instructions().as_deref(), Some("Use it."));
         assert!(client.server_capabilities().tools.is_some());
         client.ping().await.unwrap();
     })

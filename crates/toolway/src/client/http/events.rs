@@ -1,19 +1,19 @@
 //! Which messages does a stream of events hold?
 
-use ::http::Response;
 use ::http::header::CONTENT_TYPE;
+use ::http::{HeaderMap, Response};
 use http_body_util::BodyExt;
-use hyper::body::Incoming as HyperBody;
 use toolway_protocol::Message;
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
 
 use super::line::MAX_REPLY;
+use super::send::HttpBody;
 use crate::transport::sse::{Event, Parser};
 
 /// The events of one response, in order.
 pub(super) struct Events {
-    body: HyperBody,
+    body: HttpBody,
     parser: Parser,
 }
 
@@ -23,7 +23,7 @@ pub(super) enum Break {
     /// The stream is over.
     End,
     /// The connection is gone.
-    Connection(hyper::Error),
+    Connection(Box<dyn std::error::Error + Send + Sync>),
     /// The event is longer than what is read.
     TooLong,
     /// The event holds something else.
@@ -31,7 +31,7 @@ pub(super) enum Break {
 }
 
 impl Events {
-    pub(super) fn of(response: Response<HyperBody>) -> Self {
+    pub(super) fn of(response: Response<HttpBody>) -> Self {
         Self { body: response.into_body(), parser: Parser::new(MAX_REPLY) }
     }
 
@@ -62,12 +62,12 @@ pub(super) fn messages(event: &Event) -> Result<Vec<Message>, Break> {
     }
 }
 
-pub(super) fn is_events(response: &Response<HyperBody>) -> bool {
-    media_type(response).as_deref() == Some("text/event-stream")
+pub(super) fn is_events(response: &Response<HttpBody>) -> bool {
+    media_type(response.headers()).as_deref() == Some("text/event-stream")
 }
 
 /// The type of a body, without its parameters.
-pub(super) fn media_type(response: &Response<HyperBody>) -> Option<String> {
-    let value = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+pub(super) fn media_type(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }

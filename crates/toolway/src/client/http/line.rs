@@ -1,20 +1,21 @@
 //! How does one HTTP request reach the server, and what shape has the reply?
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
-use ::http::{Method, Request, Response, StatusCode, Uri};
+use ::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use ::http::{Method, Request, Response};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming as HyperBody;
-use hyper_util::client::legacy::Client as HyperClient;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
-use toolway_protocol::Message;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
+use toolway_protocol::{Id, Message};
 
 use super::events::{Break, Events, is_events, media_type};
+use super::headers::{header, put_on};
+use super::redirect::{self, MAX_HOPS};
+use super::refusal;
+use super::send::{HttpBody, HttpClient};
+use super::url::Url;
 use crate::client::transport::{Answering, Inbox};
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::MAX_LINE;
@@ -22,14 +23,35 @@ use crate::transport::frame::MAX_LINE;
 /// The longest reply, or event of a reply, that is read.
 pub(super) const MAX_REPLY: usize = MAX_LINE;
 
-/// The longest head of a reply: its status and all its headers.
-const MAX_HEAD: usize = 64 << 10;
-
 /// The way to one server.
 pub(super) struct Line {
-    uri: Uri,
-    client: HyperClient<HttpConnector, Full<Bytes>>,
+    url: Url,
+    /// What every request says because of the server.
+    headers: HeaderMap,
+    /// And because of the client.
+    more: OnceLock<HeaderMap>,
+    client: Arc<dyn HttpClient>,
+    redirects: Redirects,
+    /// Where the server has said it is for good.
+    moved: Mutex<Option<Url>>,
     inbox: OnceLock<Inbox>,
+}
+
+/// What is done when the server says that it is elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Redirects {
+    /// It is followed, if that is no other server.
+    Allowed,
+    /// It is an error.
+    Refused,
+}
+
+/// A reply, and who gave it.
+pub(super) struct Arrived {
+    pub(super) response: Response<HttpBody>,
+    pub(super) at: Url,
+    /// Where the server is for good, if it has moved.
+    for_good: Option<Url>,
 }
 
 /// What came back for a request.
@@ -41,98 +63,159 @@ pub(super) enum Reply {
 }
 
 impl Line {
-    pub(super) fn to(url: &str) -> Result<Self> {
-        let uri: Uri = url.parse().map_err(|error: ::http::uri::InvalidUri| {
-            Error::new(ErrorKind::Misuse, format!("{url:?} is not a URL")).caused_by(error)
-        })?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => {
-                return Err(Error::new(
-                    ErrorKind::Misuse,
-                    format!("{url:?}: this build speaks plain HTTP only, not HTTPS"),
-                ));
-            }
-            _ => {
-                return Err(Error::new(
-                    ErrorKind::Misuse,
-                    format!("{url:?} is not an HTTP URL: it must begin with http://"),
-                ));
-            }
+    pub(super) fn new(
+        url: Url,
+        headers: HeaderMap,
+        client: Arc<dyn HttpClient>,
+        redirects: Redirects,
+    ) -> Self {
+        let (more, moved, inbox) = (OnceLock::new(), Mutex::default(), OnceLock::new());
+        Self { url, headers, more, client, redirects, moved, inbox }
+    }
+
+    /// Adds headers to every request. What is said of one server goes before what is said of all.
+    pub(super) fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
+        let mut more = HeaderMap::new();
+        for (name, value) in headers {
+            let (name, value) = header(name, value)?;
+            more.insert(name, value);
         }
-        let client = HyperClient::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .http1_max_buf_size(MAX_HEAD)
-            .build_http();
-        Ok(Self { uri, client, inbox: OnceLock::new() })
+        let _ = self.more.set(more);
+        Ok(())
     }
 
     /// The same way for somebody who outlives the client: its listeners do not wait for them.
     pub(super) fn without_inbox(&self) -> Self {
-        Self { uri: self.uri.clone(), client: self.client.clone(), inbox: OnceLock::new() }
+        let (url, headers, client) = (self.url.clone(), self.headers.clone(), self.client.clone());
+        let line = Self::new(url, headers, client, self.redirects);
+        Self { more: self.more.clone(), moved: Mutex::new(Some(self.place())), ..line }
     }
 
-    pub(super) fn uri(&self) -> &Uri {
-        &self.uri
+    pub(super) fn url(&self) -> &Url {
+        &self.url
     }
 
     /// Sends one message.
-    pub(super) async fn post(&self, mut headers: HeaderMap, frame: Bytes) -> Result<Response<HyperBody>> {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        self.send(Method::POST, headers, frame).await
+    pub(super) async fn post(&self, headers: HeaderMap, frame: Bytes) -> Result<Response<HttpBody>> {
+        self.send(Method::POST, of_post(headers), frame).await
     }
 
+    /// Sends one message to another place of the server.
+    pub(super) async fn post_to(
+        &self,
+        url: Url,
+        headers: HeaderMap,
+        frame: Bytes,
+    ) -> Result<Response<HttpBody>> {
+        Ok(self.send_to(url, Method::POST, of_post(headers), frame).await?.response)
+    }
+
+    /// Where the server is, as far as it has told.
+    pub(super) fn place(&self) -> Url {
+        let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        moved.clone().unwrap_or_else(|| self.url.clone())
+    }
+
+    /// Sends a request, on to wherever the server wants it. Its own headers go before those of every request.
     pub(super) async fn send(
         &self,
         method: Method,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Response<HyperBody>> {
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = headers;
-        self.client.request(request).await.map_err(|error| {
-            let failed = |what| Error::new(ErrorKind::Transport, format!("{what} {}", self.uri));
-            if error.is_connect() {
-                failed("failed to connect to").caused_by(error)
-            } else {
-                failed("no reply came from").broken_off().caused_by(error)
+    ) -> Result<Response<HttpBody>> {
+        let Arrived { response, for_good, .. } = self.send_to(self.place(), method, headers, body).await?;
+        if for_good.is_some() {
+            *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = for_good;
+        }
+        Ok(response)
+    }
+
+    /// The same for another place of the server.
+    pub(super) async fn send_to(
+        &self,
+        mut url: Url,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Arrived> {
+        let mut all = self.more.get().cloned().unwrap_or_default();
+        put_on(&mut all, &self.headers);
+        put_on(&mut all, &headers);
+        let mut for_good = None;
+        let mut is_for_good = true;
+        for hop in 0.. {
+            let mut request = Request::new(body.clone());
+            *request.method_mut() = method.clone();
+            *request.uri_mut() = url.uri().clone();
+            *request.headers_mut() = all.clone();
+            let response = self.client.send(request).await.map_err(|error| failed(&url, error))?;
+            let status = response.status();
+            let Some(moved) = redirect::read(&method, &url, status, response.headers())? else {
+                return Ok(Arrived { response, at: url, for_good });
+            };
+            if self.redirects == Redirects::Refused {
+                return Err(redirect::unwanted(&url, &moved.to, status));
             }
-        })
+            if hop == MAX_HOPS {
+                return Err(redirect::endless(&self.url, status));
+            }
+            // What comes after a step that is not for good is not for good either.
+            is_for_good &= moved.is_for_good;
+            if is_for_good {
+                for_good = Some(moved.to.clone());
+            }
+            url = moved.to;
+        }
+        unreachable!("the loop ends by itself")
     }
 
     /// Tells the shapes of a reply apart.
-    pub(super) async fn reply(&self, response: Response<HyperBody>) -> Result<Reply> {
-        let status = response.status();
-        if is_events(&response) {
+    pub(super) async fn reply(&self, response: Response<HttpBody>) -> Result<Reply> {
+        if let Some(coding) = response.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity")
+        {
+            let coding = String::from_utf8_lossy(coding.as_bytes());
+            return Err(self.misbehaved(&format!("the reply is packed ({coding}), which was not asked for")));
+        }
+        if response.status().is_success() && is_events(&response) {
             return Ok(Reply::Stream(Events::of(response)));
         }
-        if media_type(&response).as_deref() != Some("application/json") {
-            return Err(self.unexpected(status));
+        if media_type(response.headers()).as_deref() != Some("application/json") {
+            return Err(refusal::of_page(&self.url, response).await);
         }
-        let body = Limited::new(response.into_body(), MAX_REPLY).collect().await;
-        let body = body.map_err(|error| broke_off().caused_by(error))?.to_bytes();
+        let (head, body) = response.into_parts();
+        let body = Limited::new(body, MAX_REPLY).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                self.misbehaved("the reply is too long")
+            } else {
+                broke_off().caused_by(error)
+            }
+        })?;
+        let body = body.to_bytes();
         match parse(&body, Limits::default()) {
+            Ok(Incoming::One(Message::Response { outcome: Err(error), .. }))
+                if refusal::is_about_more(head.status) =>
+            {
+                Err(refusal::of_message(&self.url, &head, error))
+            }
             Ok(Incoming::One(message @ Message::Response { .. })) => Ok(Reply::Whole(message)),
             // Proxies and web frameworks answer errors with JSON of their own.
-            _ => Err(self.unexpected(status)),
+            _ => Err(refusal::of_text(&self.url, &head, &body)),
         }
     }
 
     /// What is answered to something that wants no reply.
-    pub(super) fn accepted(&self, status: StatusCode) -> Result<()> {
-        if status.is_success() { Ok(()) } else { Err(self.unexpected(status)) }
-    }
-
-    pub(super) fn unexpected(&self, status: StatusCode) -> Error {
-        Error::new(ErrorKind::PeerMisbehaved, format!("{} answered {status} without a message", self.uri))
-            .with_http_status(status.as_u16())
+    pub(super) async fn accepted(&self, response: Response<HttpBody>) -> Result<()> {
+        if response.status().is_success() {
+            return Ok(());
+        }
+        match self.reply(response).await? {
+            Reply::Whole(Message::Response { outcome: Err(error), .. }) => Err(error.into()),
+            _ => Err(self.misbehaved("a message was refused without a reason")),
+        }
     }
 
     pub(super) fn misbehaved(&self, reason: &str) -> Error {
-        Error::new(ErrorKind::PeerMisbehaved, format!("{}: {reason}", self.uri))
+        Error::new(ErrorKind::PeerMisbehaved, format!("{}: {reason}", self.url))
     }
 
     /// Why a stream cannot be read any further.
@@ -149,16 +232,38 @@ impl Line {
         let _ = self.inbox.set(inbox);
     }
 
+    /// Where what the server says goes: on the stream of a request, or on one that is no request's.
+    fn inbox(&self, during: Option<&Id>) -> Option<Inbox> {
+        let inbox = self.inbox.get()?;
+        Some(during.map_or_else(|| inbox.clone(), |request| inbox.during(request)))
+    }
+
     /// Hands over what the server tells.
-    pub(super) fn deliver(&self, message: &Message) {
-        if let Some(inbox) = self.inbox.get() {
+    pub(super) fn deliver(&self, message: &Message, during: Option<&Id>) {
+        if let Some(inbox) = self.inbox(during) {
             inbox.take(message);
         }
     }
 
     /// How a request of the server is answered; nothing for messages that are none.
-    pub(super) fn answer(&self, message: &Message) -> Option<Answering> {
-        self.inbox.get()?.answer(message)
+    pub(super) fn answer(&self, message: &Message, during: Option<&Id>) -> Option<Answering> {
+        self.inbox(during)?.answer(message)
+    }
+}
+
+fn of_post(mut headers: HeaderMap) -> HeaderMap {
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    headers
+}
+
+/// Why a request got no reply.
+fn failed(url: &Url, error: Error) -> Error {
+    let failed = |what| Error::new(error.kind(), format!("{what} {url}"));
+    if error.is_unsent() {
+        failed("failed to connect to").unsent().caused_by(error)
+    } else {
+        failed("no reply came from").broken_off().caused_by(error)
     }
 }
 

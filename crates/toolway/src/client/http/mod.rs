@@ -2,15 +2,36 @@
 //!
 //! | file | question |
 //! |---|---|
+//! | `target.rs` | Which server is meant, and what is it told with every request? |
+//! | `url.rs` | Which URL can a server have, and how is it shown to people? |
+//! | `headers.rs` | Which headers may an application add to its requests? |
+//! | `send.rs` | What sends an HTTP request and brings the reply? |
+//! | `tls.rs` | Whom do we believe to be the server that an `https://` URL names? |
 //! | `line.rs` | How does one HTTP request reach the server, and what shape has the reply? |
+//! | `redirect.rs` | The server says that it is elsewhere: do we go there? |
+//! | `refusal.rs` | What does a reply mean that holds no result? |
 //! | `events.rs` | Which messages does a stream of events hold? |
 //! | `stateless.rs` | What does a request carry that stands alone? |
 //! | `handshake/` | What does an opened conversation add: its session, the server's own stream, going on after a break? |
 
 mod events;
 mod handshake;
+mod headers;
 mod line;
+mod redirect;
+mod refusal;
+mod send;
 mod stateless;
+mod target;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+mod tls;
+mod url;
+
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,21 +42,37 @@ use toolway_protocol::{Era, ProtocolVersion};
 
 use self::handshake::Conversation;
 use self::line::Line;
-use super::transport::{Carried, Closing, Inbox, Outgoing, Transport};
+pub use self::send::{HttpBody, HttpClient, Sending};
+pub use self::target::Http;
+use super::transport::{Carried, Closing, Inbox, Lasting, Outgoing, Transport};
 use super::{Client, ClientBuilder};
 use crate::error::Result;
 
 impl ClientBuilder {
-    /// Connects to the server at a URL.
-    pub async fn connect_http(self, url: &str) -> Result<Client> {
-        self.connect(Endpoint::new(url)?).await
+    /// Connects to the server at a URL. An [`Http`] says more than where it is:
+    ///
+    /// ```
+    /// use toolway::client::Http;
+    /// use toolway::prelude::*;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// # let url = format!("http://{}/mcp", listener.local_addr()?);
+    /// # let server = Server::new("calculator", "1.0.0").build()?;
+    /// # tokio::spawn(async move { server.http().serve(listener).await });
+    /// let client = Client::builder().connect_http(&url).await?;
+    /// let known = Client::builder().connect_http(Http::new(&url).bearer("s3cret")).await?;
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    pub async fn connect_http(self, server: impl Into<Http>) -> Result<Client> {
+        self.connect(server.into()).await
     }
 }
 
 impl Client {
     /// Connects to the server at a URL: see [`ClientBuilder::connect_http`].
-    pub async fn connect_http(url: &str) -> Result<Self> {
-        Self::builder().connect_http(url).await
+    pub async fn connect_http(server: impl Into<Http>) -> Result<Self> {
+        Self::builder().connect_http(server).await
     }
 }
 
@@ -46,9 +83,9 @@ struct Endpoint {
 }
 
 impl Endpoint {
-    fn new(url: &str) -> Result<Self> {
-        let line = Arc::new(Line::to(url)?);
-        Ok(Self { conversation: Arc::new(Conversation::new(line.clone())), line })
+    fn new(line: Line) -> Self {
+        let line = Arc::new(line);
+        Self { conversation: Arc::new(Conversation::new(line.clone())), line }
     }
 }
 
@@ -65,6 +102,27 @@ impl Transport for Endpoint {
         self.line.deliver_to(inbox);
     }
 
+    fn is_connected(&self) -> bool {
+        !self.conversation.is_over()
+    }
+
+    fn lost(&self) -> Lasting<'_> {
+        Box::pin(self.conversation.over())
+    }
+
+    fn has_headers(&self) -> bool {
+        true
+    }
+
+    fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
+        self.line.use_headers(headers)
+    }
+
+    /// In the stateless era a connection that is closed is a call that is given up.
+    fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
+        version.era() == Era::Stateless
+    }
+
     fn close(&self) -> Closing<'_> {
         Box::pin(self.conversation.close())
     }
@@ -78,7 +136,7 @@ impl Drop for Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint").field("uri", self.line.uri()).finish_non_exhaustive()
+        f.debug_struct("Endpoint").field("url", self.line.url()).finish_non_exhaustive()
     }
 }
 

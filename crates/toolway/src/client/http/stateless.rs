@@ -5,15 +5,16 @@ use toolway_protocol::http::header::encode;
 use toolway_protocol::{Id, Message};
 
 use super::events::{Events, messages};
+use super::headers::{OfCall, put_on};
 use super::insert;
 use super::line::{Line, Reply};
 use crate::client::transport::Outgoing;
 use crate::error::Result;
 
 pub(super) async fn carry(line: &Line, outgoing: Outgoing) -> Result<Option<Message>> {
-    let response = line.post(dress(&outgoing), outgoing.frame).await?;
+    let response = line.post(dress(&outgoing)?, outgoing.frame).await?;
     let Some(id) = outgoing.id else {
-        return line.accepted(response.status()).map(|()| None);
+        return line.accepted(response).await.map(|()| None);
     };
     match line.reply(response).await? {
         Reply::Whole(message) => Ok(Some(message)),
@@ -21,8 +22,9 @@ pub(super) async fn carry(line: &Line, outgoing: Outgoing) -> Result<Option<Mess
     }
 }
 
-fn dress(outgoing: &Outgoing) -> HeaderMap {
-    let mut headers = HeaderMap::new();
+fn dress(outgoing: &Outgoing) -> Result<HeaderMap> {
+    let OfCall { of_caller: mut headers, of_tool } = OfCall::read(&outgoing.headers)?;
+    put_on(&mut headers, &of_tool);
     if let Some(version) = outgoing.version {
         insert(&mut headers, "mcp-protocol-version", version.as_str());
     }
@@ -30,7 +32,7 @@ fn dress(outgoing: &Outgoing) -> HeaderMap {
     if let Some(name) = &outgoing.name {
         insert(&mut headers, "mcp-name", &encode(name));
     }
-    headers
+    Ok(headers)
 }
 
 /// Reads events until the reply comes. Ids of events mean nothing here: this era has no resuming.
@@ -40,7 +42,7 @@ async fn read(line: &Line, mut events: Events, id: &Id) -> Result<Message> {
         for message in messages(&event).map_err(|reason| line.broken(reason))? {
             match message {
                 reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
-                other => line.deliver(&other),
+                other => line.deliver(&other, Some(id)),
             }
         }
     }

@@ -6,20 +6,19 @@ mod rounds;
 
 use std::sync::{Mutex, PoisonError};
 
-use serde_json::Value;
 use toolway_protocol::capability::{ClientCapabilities, Settings};
 use toolway_protocol::era::Envelope;
 use toolway_protocol::era::stateless::{Discovered, write_bare, write_call};
 use toolway_protocol::json::Members;
 use toolway_protocol::jsonrpc::{write_notification, write_request};
-use toolway_protocol::meta::Key;
+use toolway_protocol::meta::{Key, is_reserved};
 use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 
-pub(super) use rounds::ask;
-
 use super::ServerFacts;
-use super::transport::{Outgoing, put_params};
+use super::answer::Answers;
+use super::connection::Terms;
+use super::transport::{Outgoing, put_params, split_meta};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What every request to one server carries.
@@ -31,10 +30,12 @@ pub(super) struct Link {
 }
 
 /// What is to be heard of a request while it runs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Wishes {
     progress: bool,
     log_level: Option<LogLevel>,
+    /// What may be asked because of it, if that is not what may always be asked.
+    can: Option<ClientCapabilities>,
 }
 
 impl Link {
@@ -52,27 +53,40 @@ impl Link {
     }
 
     /// What a request of now wants to hear while it runs.
-    pub(super) fn wishes(&self, progress: bool) -> Wishes {
-        Wishes { progress, log_level: *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) }
+    pub(super) fn wishes(&self, terms: &Terms, answers: &Answers) -> Wishes {
+        let progress = terms.wants_progress();
+        let log_level = *self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(behalf) = &terms.behalf else { return Wishes { progress, log_level, can: None } };
+        let log_level = [log_level, behalf.log_level].into_iter().flatten().min();
+        Wishes { progress, log_level, can: Some(answers.capabilities_with(&behalf.can)) }
     }
 
     pub(super) fn version(&self) -> ProtocolVersion {
         self.version
     }
 
-    pub(super) fn request(&self, id: Id, request: &Request, wishes: Wishes) -> Outgoing {
+    pub(super) fn request(
+        &self,
+        id: Id,
+        request: &Request,
+        wishes: &Wishes,
+        meta: Option<&Settings>,
+    ) -> Outgoing {
         let name = request.name().map(String::from).or_else(|| name_of(request));
         let mut envelope = self.envelope.clone();
         envelope.progress_token = wishes.progress.then(|| id.clone());
         envelope.log_level = wishes.log_level;
+        if let Some(can) = &wishes.can {
+            envelope.capabilities = can.clone();
+        }
         let mut frame = Vec::new();
         match request {
             Request::Other(method, params) => {
                 write_request(&mut frame, self.version, &id, method, |members| {
-                    put_with_meta(members, params.as_ref(), &envelope);
+                    put_with_meta(members, params.as_ref(), &envelope, meta);
                 });
             }
-            request => write_call(&mut frame, &id, request, &envelope),
+            request => write_call(&mut frame, &id, request, &envelope, meta),
         }
         self.outgoing(frame, id, request.method(), name)
     }
@@ -86,7 +100,7 @@ impl Link {
     pub(super) fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
         let mut frame = Vec::new();
         write_notification(&mut frame, self.version, &method, |members| {
-            put_with_meta(members, params, &self.envelope);
+            put_with_meta(members, params, &self.envelope, None);
         });
         self.outgoing(frame, None, method, None)
     }
@@ -98,13 +112,19 @@ impl Link {
         method: Method,
         name: Option<String>,
     ) -> Outgoing {
-        Outgoing { frame: frame.into(), id: id.into(), method, name, version: Some(self.version) }
+        Outgoing { name, ..Outgoing::new(frame, id.into(), method, Some(self.version)) }
     }
 }
 
 /// Writes parameters that were put together by hand, and the envelope beside what the caller has in `_meta`.
-fn put_with_meta(members: &mut Members<'_, '_>, params: Option<&RawJson>, envelope: &Envelope) {
-    let (params, own) = split_meta(params);
+fn put_with_meta(
+    members: &mut Members<'_, '_>,
+    params: Option<&RawJson>,
+    envelope: &Envelope,
+    meta: Option<&Settings>,
+) {
+    let (params, mut own) = split_meta(params);
+    own.extend(meta.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
     put_params(members, params.as_ref());
     members.object("_meta", |meta| {
         envelope.put(meta);
@@ -112,25 +132,6 @@ fn put_with_meta(members: &mut Members<'_, '_>, params: Option<&RawJson>, envelo
             meta.put_foreign(name, value);
         }
     });
-}
-
-/// Takes what the caller wrote into `_meta` out of the parameters: an object has it once, and ours goes there too.
-fn split_meta(params: Option<&RawJson>) -> (Option<RawJson>, Settings) {
-    match params.and_then(|params| params.decode().ok()) {
-        Some(Value::Object(mut members)) if members.contains_key("_meta") => {
-            let own = match members.remove("_meta") {
-                Some(Value::Object(own)) => own,
-                _ => Settings::new(),
-            };
-            (Some(Value::Object(members).into()), own)
-        }
-        _ => (params.cloned(), Settings::new()),
-    }
-}
-
-/// Whether a key of `_meta` is one that the protocol fills in.
-fn is_reserved(name: &str) -> bool {
-    name.starts_with("io.modelcontextprotocol/") || name == "progressToken"
 }
 
 /// What a request that was put together by hand is about, if its method says where that stands.

@@ -1,19 +1,20 @@
 //! How is a request answered that the server has questions about? It is sent again, with the answers, as often as it takes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use toolway_protocol::json::{Encode, Encoder};
 use toolway_protocol::request::Rounds;
 use toolway_protocol::types::{InputRequest, InputRequired, InputResponse, Keyed};
-use toolway_protocol::{Method, RawJson, Request};
+use toolway_protocol::{Id, Method, RawJson, Request};
 
 use super::Link;
-use crate::client::Shared;
 use crate::client::answer::{Answers, Place, Unable, check};
 use crate::client::asked::MAX_ASKED;
+use crate::client::behalf::{Passed, Questions};
+use crate::client::connection::{Connection, Terms};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How often one request is sent again. A server that never has enough is not followed for ever.
@@ -25,38 +26,79 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// The longest such wait.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Sends a request until its result is complete, and gives that back as it came. Dropping the future ends the questions, too.
-pub(in crate::client) async fn ask(
-    shared: &Shared,
-    link: &Link,
-    request: &Request,
-    wants_progress: bool,
-) -> Result<RawJson> {
-    let wishes = link.wishes(wants_progress);
-    let method = request.method();
-    let mut again: Option<Request> = None;
-    let mut wait = FIRST_WAIT;
-    let mut round = 0;
-    loop {
-        let request = again.as_ref().unwrap_or(request);
-        let result = shared.send(link.request(shared.next_id(), request, wishes)).await?;
-        let Some(required) = read(&result, &method)? else { return Ok(result) };
-        if round == MAX_ROUNDS {
-            return Err(misbehaved(&method, &format!("still requires input after {MAX_ROUNDS} rounds")));
+impl Link {
+    /// Sends a request until its result is complete, and gives that back as it came. Dropping the future ends the questions, too.
+    pub(in crate::client) async fn ask(
+        &self,
+        connection: &Arc<Connection>,
+        next_id: &(dyn Fn() -> Id + Send + Sync),
+        request: &Request,
+        terms: &Terms,
+    ) -> Result<RawJson> {
+        let link = self;
+        let wishes = link.wishes(terms, connection.inbox.asked().answers());
+        let method = request.method();
+        let mut again: Option<Request> = None;
+        let mut wait = FIRST_WAIT;
+        let mut round = 0;
+        loop {
+            let request = again.as_ref().unwrap_or(request);
+            let outgoing = link.request(next_id(), request, &wishes, terms.meta.as_ref());
+            let result = connection.send(outgoing, terms).await?;
+            if let Request::Other(..) = request {
+                return Ok(result);
+            }
+            // Whoever it was made for is to be asked, and makes it again.
+            if terms.behalf.is_some() {
+                return Ok(result);
+            }
+            let Some(required) = read(&result, &method)? else { return Ok(result) };
+            if round == MAX_ROUNDS {
+                return Err(misbehaved(&method, &format!("still requires input after {MAX_ROUNDS} rounds")));
+            }
+            round += 1;
+            let questions = required.input_requests.unwrap_or_default().0;
+            let mut rounds = Rounds::default();
+            rounds.request_state = required.request_state;
+            if questions.is_empty() {
+                // The server is busy, and keeps its work in what we send back.
+                sleep(wait).await;
+                wait = MAX_WAIT.min(wait * 2);
+            } else {
+                let answers = connection.inbox.asked().answers();
+                rounds.input_responses = Some(answer(answers, link, &method, questions).await?);
+            }
+            again = Some(with_rounds(request.clone(), rounds));
         }
-        round += 1;
-        let questions = required.input_requests.unwrap_or_default().0;
-        let mut rounds = Rounds::default();
-        rounds.request_state = required.request_state;
-        if questions.is_empty() {
-            // The server is busy, and keeps its work in what we send back.
-            sleep(wait).await;
-            wait = MAX_WAIT.min(wait * 2);
-        } else {
-            let answers = shared.inbox.asked().answers();
-            rounds.input_responses = Some(answer(answers, link, &method, questions).await?);
+    }
+
+    /// What came of a request that was made for somebody else: a result, or what they have to be asked. Questions that the
+    /// application answers itself are answered here.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(in crate::client) async fn passed(
+        &self,
+        connection: &Connection,
+        method: &Method,
+        result: RawJson,
+    ) -> Result<Passed> {
+        let Some(required) = read(&result, method)? else { return Ok(Passed::Complete(result)) };
+        let mut questions = Questions { open: Vec::new(), given: Vec::new(), state: required.request_state };
+        let answers = connection.inbox.asked().answers();
+        let (ours, theirs): (Vec<_>, Vec<_>) = required
+            .input_requests
+            .unwrap_or_default()
+            .0
+            .into_iter()
+            .partition(|(_, question)| answers.has(question));
+        questions.open = theirs;
+        for (key, question) in ours {
+            let (kind, place) =
+                (question.method(), Place { key: Some(key.clone()), during: Some(method.clone()) });
+            let answer = answers.clone().answer(question, place).await;
+            let answer = answer.map_err(|unable| failed(&key, kind, unable))?;
+            questions.given.push((key, RawJson::encoded(&answer, self.version)));
         }
-        again = Some(with_rounds(request.clone(), rounds));
+        Ok(Passed::Asks(questions))
     }
 }
 
@@ -126,10 +168,7 @@ async fn answer(
     }
     given.sort_by_key(|(place, ..)| *place);
     let given: Keyed<_> = given.into_iter().map(|(_, key, answer)| (key, answer)).collect::<Vec<_>>().into();
-    let mut text = Vec::new();
-    given.encode(&mut Encoder::new(&mut text, link.version));
-    RawJson::parse(&String::from_utf8_lossy(&text))
-        .map_err(|error| Error::new(ErrorKind::Application, "an answer is not JSON").caused_by(error))
+    Ok(RawJson::encoded(&given, link.version))
 }
 
 /// Why a call ends with a question that has no answer.

@@ -1,5 +1,6 @@
 //! What is asked, answered and done in one run of a function?
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::hash::Hasher;
@@ -15,7 +16,7 @@ use toolway_protocol::types::{Elicit, InputRequest, InputRequired, InputResponse
 use toolway_protocol::{ProtocolVersion, RawJson};
 
 use super::error::{AskError, AskErrorKind};
-use super::past::{MAX_PAST, MAX_ROUNDS, Past, Taken, size, too_large};
+use super::past::{Held, MAX_PAST, MAX_ROUNDS, Past, Taken, size, too_large};
 use crate::outbound::Outbound;
 use crate::server::handler::Running;
 use crate::server::scope::Round;
@@ -81,6 +82,9 @@ struct State {
     said: Vec<u64>,
     /// Those of effects that have not come to a result, by their keys.
     said_in_vain: BTreeMap<String, Vec<u64>>,
+    /// What is left to the next run.
+    left: Option<RawJson>,
+    held: Option<Held>,
 }
 
 impl Asked {
@@ -104,10 +108,7 @@ impl Round {
     ) -> Result<T, AskError> {
         let peer = &self.facts.peer;
         self.check_place(key)?;
-        if let Some(required) = lacking(peer.version, &peer.capabilities, question) {
-            let text = format!("the client cannot be asked: it does not support {}", needed(question));
-            return Err(AskError::unsupported(required, text));
-        }
+        self.check_able(question)?;
         let Asking { past, fresh, .. } = &self.facts.asking;
         let past = past.as_deref();
         let (form, whole) = digests(peer.version, question);
@@ -142,11 +143,8 @@ impl Round {
                 state.failed.insert(key.to_owned(), failure.clone());
                 Err(failure.clone())
             }
-            None if past.is_some_and(|past| past.rounds >= MAX_ROUNDS) => {
-                let text = format!("this call has asked in {MAX_ROUNDS} rounds, which is as often as it may");
-                Err(AskError::new(AskErrorKind::TooManyRounds, text))
-            }
             None => {
+                check_rounds(past)?;
                 // The others have their turn in the next round: nobody is asked without end, and no client is asked more at
                 // once than it takes.
                 if state.open.len() < MAX_OPEN && !state.forms.contains_key(key) {
@@ -162,7 +160,26 @@ impl Round {
         }
     }
 
+    /// Whether the client can be asked this here and now, and at all.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(in crate::server) fn check_askable(&self, question: &InputRequest) -> Result<(), AskError> {
+        self.check_way()?;
+        self.check_able(question)
+    }
+
+    fn check_able(&self, question: &InputRequest) -> Result<(), AskError> {
+        let peer = &self.facts.peer;
+        let Some(required) = lacking(peer.version, &peer.capabilities, question) else { return Ok(()) };
+        let text = format!("the client cannot be asked: it does not support {}", needed(question));
+        Err(AskError::unsupported(required, text))
+    }
+
     fn check_place(&self, key: &str) -> Result<(), AskError> {
+        self.check_way()?;
+        check_key(key)
+    }
+
+    fn check_way(&self) -> Result<(), AskError> {
         match self.facts.asking.way {
             Way::NotHere => {
                 let text = "only a tool, a prompt or the reader of a resource may ask, while it is called";
@@ -177,7 +194,7 @@ impl Round {
         if self.is_over() {
             return Err(AskError::new(AskErrorKind::Ended, "the call that this question belongs to is over"));
         }
-        check_key(key)
+        Ok(())
     }
 
     /// The result of something that was done before.
@@ -213,6 +230,53 @@ impl Round {
         .await
     }
 
+    /// Asks what somebody else wants to know. Its answer is not read here: it is among the [answers](Self::answers) of the next
+    /// run, whatever it is.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(in crate::server) fn ask_as_told(&self, key: String, question: InputRequest) -> Result<(), AskError> {
+        self.check_way()?;
+        self.check_able(&question)?;
+        let past = self.facts.asking.past.as_deref();
+        check_rounds(past)?;
+        let mut state = self.asked.lock();
+        if state.open.len() >= MAX_OPEN {
+            let text = format!("more than {MAX_OPEN} questions were asked at once");
+            return Err(AskError::new(AskErrorKind::Busy, text));
+        }
+        state.grow(size(&key), past)?;
+        state.open.push((key, question));
+        Ok(())
+    }
+
+    /// The answers that came with this round, as they came.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(in crate::server) fn answers(&self) -> Option<&BTreeMap<String, Result<RawJson, AskError>>> {
+        self.facts.asking.fresh.as_deref()
+    }
+
+    /// What the last run left.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(in crate::server) fn left(&self) -> (Option<RawJson>, Option<Arc<dyn Any + Send + Sync>>) {
+        let past = self.facts.asking.past.as_deref();
+        let held = past.and_then(|past| past.held.clone()).map(|Held(held)| held);
+        (past.and_then(|past| past.left.clone()), held)
+    }
+
+    /// Leaves something to the next run, which will find nothing else. What is held ends with the call at the latest; where
+    /// the client carries a call on by calling again, that is at once.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(in crate::server) fn leave(
+        &self,
+        note: RawJson,
+        held: Option<Arc<dyn Any + Send + Sync>>,
+    ) -> Result<(), AskError> {
+        let mut state = self.asked.lock();
+        state.grow(note.as_bytes().len(), self.facts.asking.past.as_deref())?;
+        state.left = Some(note);
+        state.held = held.map(Held);
+        Ok(())
+    }
+
     /// Whether a log message was not sent in an earlier round; remembers it.
     pub(in crate::server) fn is_new(&self, message: &impl serde::Serialize) -> bool {
         let Asking { way, past, .. } = &self.facts.asking;
@@ -244,6 +308,8 @@ impl Round {
         past.effects.append(&mut state.effects);
         past.failed.append(&mut state.failed);
         past.asked = state.forms;
+        past.left = state.left;
+        past.held = state.held;
         let unmet = state.unmet.unwrap_or_else(|| past.logs().to_vec());
         past.set_logs(unmet.into_iter().chain(state.said_in_vain.into_values().flatten()).chain(state.said));
         past.set_told(*self.told.lock().unwrap_or_else(PoisonError::into_inner));
@@ -294,6 +360,14 @@ impl State {
         self.size = size;
         Ok(())
     }
+}
+
+fn check_rounds(past: Option<&Past>) -> Result<(), AskError> {
+    if past.is_some_and(|past| past.rounds >= MAX_ROUNDS) {
+        let text = format!("this call has asked in {MAX_ROUNDS} rounds, which is as often as it may");
+        return Err(AskError::new(AskErrorKind::TooManyRounds, text));
+    }
+    Ok(())
 }
 
 fn check_key(key: &str) -> Result<(), AskError> {

@@ -3,7 +3,10 @@
 //! In the stateless era this travels to the client and back, sealed; in the handshake era it never leaves the server. Names are
 //! short, because there is little room.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use toolway_protocol::RawJson;
@@ -44,6 +47,22 @@ pub(crate) struct Past {
     /// answered.
     #[serde(skip)]
     pub(super) failed: BTreeMap<String, AskError>,
+    /// What the last run left, for handlers that do not run from their beginning.
+    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+    pub(super) left: Option<RawJson>,
+    /// What it left to the next run of the same call, if that is here. It ends with the call, and does not travel.
+    #[serde(skip)]
+    pub(super) held: Option<Held>,
+}
+
+/// Something that is kept while a client is asked.
+#[derive(Clone)]
+pub(crate) struct Held(pub(super) Arc<dyn Any + Send + Sync>);
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Held")
+    }
 }
 
 /// An answer that was taken.

@@ -92,6 +92,9 @@ async fn answer(
         codec::write_empty(frame, version, id);
         return Ok(());
     }
+    if let Some(settling) = server.settling() {
+        settling.await;
+    }
     let request = match server.read(version, method, params) {
         Ok(request) => request,
         Err(error) => {
@@ -107,13 +110,20 @@ async fn answer(
         }
         Request::Subscribe(resource) => {
             session.listener(method)?.subscribe(resource.uri)?;
+            if server.has_sources() {
+                Box::pin(server.followed()).await;
+            }
             Reply::Done
         }
         Request::Unsubscribe(resource) => {
             session.listener(method)?.unsubscribe(&resource.uri);
             Reply::Done
         }
-        request => match server.answer(request, session.facts(Some(id), params), arrival).await?.outcome {
+        request => match server
+            .answer(request, server.more_facts(session.facts(Some(id), params), params), arrival)
+            .await?
+            .outcome
+        {
             Outcome::Complete(reply) => reply,
             // Whoever is asked while a call runs is never sent away with questions.
             _ => return Err(RpcError::internal("the call ended without an answer").into()),

@@ -84,6 +84,7 @@ impl Session {
             threshold: Threshold::Shared(self.log_level.clone()),
             noted: Noted::of(id, params),
             asking: Asking { way: self.way(), ..Asking::default() },
+            meta: None,
         }
     }
 

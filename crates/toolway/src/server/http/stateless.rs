@@ -33,6 +33,9 @@ pub(super) async fn post(
         }
         _ => return accepted(),
     };
+    if let Some(settling) = server.settling() {
+        settling.await;
+    }
     if let Err(error) = check_param_headers(&visit, &method, &params) {
         return failed(StatusCode::BAD_REQUEST, Some(&id), &error);
     }

@@ -39,6 +39,7 @@ pub(super) async fn listen(
     for uri in honoured.resource_subscriptions.iter().flatten() {
         listener.subscribe(uri.clone())?;
     }
+    server.followed().await;
     // What the caller may not see is acknowledged as what is not there is, and nothing is heard of either.
     let sight = Sight::new(server, arrival.allowed.clone());
     let heard = Notification::SubscriptionAcknowledged(SubscriptionAcknowledged::new(honoured));

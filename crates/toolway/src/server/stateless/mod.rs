@@ -75,7 +75,7 @@ async fn answer(
     arrival: Arrival,
     frame: &mut Vec<u8>,
 ) -> Result<(), Trouble> {
-    let mut facts = facts?;
+    let mut facts = server.more_facts(facts?, params);
     let inner = &server.inner;
     if *method == Method::Discover {
         let supported: Vec<String> =
@@ -89,6 +89,9 @@ async fn answer(
         let hints = inner.cache.get(Cacheable::Discovery);
         codec::write_discovered(frame, id, &discovered, hints, &inner.stamp);
         return Ok(());
+    }
+    if let Some(settling) = server.settling() {
+        settling.await;
     }
     let request = match server.read(facts.peer.version, method, params) {
         Ok(Request::Listen(wanted)) => {
@@ -143,5 +146,6 @@ fn facts(version: ProtocolVersion, id: Option<&Id>, envelope: Envelope, params: 
         threshold,
         asking: Asking::default(),
         noted: Noted::of(id, params),
+        meta: None,
     }
 }

@@ -76,7 +76,7 @@ async fn row_157_name_version_and_instructions_reach_the_client() {
     each_wire(&server, async |client| {
         let info = client.server_info().unwrap();
         assert_eq!((info.name.as_str(), info.version.as_str()), ("router", "0.3.4"));
-        assert_eq!(client.instructions(), Some(help));
+        assert_eq!(client.instructions().as_deref(), Some(help));
     })
     .await;
     let silent = Server::new("silent", "1").build().unwrap();
@@ -135,7 +135,7 @@ async fn row_158_a_tool_has_a_name_and_perhaps_schemas_and_a_handler_elsewhere()
 
             let result = client.call(&tool.name, json!({"a": 2, "b": 3})).await.unwrap();
             assert_eq!(result.first_text(), Some(r#"{"sum":5}"#));
-            let content = result.structured_content.map(|content| content.decode::<Value>().unwrap());
+            let content = result.structured().map(|content| content.decode::<Value>().unwrap());
             assert_eq!(content, structured.then(|| json!({"sum": 5})));
 
             let result = client.call(&tool.name, json!({"a": 2})).await.unwrap();
@@ -340,7 +340,7 @@ async fn row_169_a_prompt_has_arguments_and_somebody_who_completes_them() {
         }
         assert_eq!(client.complete_prompt("review", "tone", "ke", NOTHING).await.unwrap().values, ["keen"]);
         let said = async |prompt: &str, filled: &[(&str, &str)]| {
-            let filled = client.get_prompt(prompt, filled.iter().copied()).await.unwrap();
+            let filled = client.get_prompt(prompt, filled).await.unwrap();
             filled.messages[0].content.as_text().unwrap().to_owned()
         };
         assert_eq!(said("review", &[("study_id", "s1")]).await, "Review s1, kind, None");
@@ -621,7 +621,7 @@ async fn row_182_capabilities_follow_from_what_there_is() {
     ] {
         each_wire(server, async |client| {
             let ServerCapabilities { tools, prompts, resources, completions, logging, .. } =
-                client.server_capabilities();
+                &client.server_capabilities();
             let mut found = Vec::new();
             for (name, settings) in [
                 ("tools", tools),

@@ -104,7 +104,7 @@ fn server() -> Server {
 }
 
 async fn call(client: &Client, tool: &str, arguments: Value) -> types::CallToolResult {
-    client.call(tool, arguments).await.unwrap()
+    client.call(tool, arguments).await.unwrap().into_inner()
 }
 
 /// Links came with 2025-06-18; before that they are words.

@@ -36,7 +36,7 @@ async fn get(client: &Client, name: &str) -> GetPromptResult {
 }
 
 async fn refused(client: &Client, name: &str, arguments: &[(&str, &str)]) -> RpcError {
-    client.get_prompt(name, arguments.iter().copied()).await.unwrap_err().rpc().unwrap().clone()
+    client.get_prompt(name, arguments).await.unwrap_err().rpc().unwrap().clone()
 }
 
 /// The text of each message, with its role.

@@ -108,7 +108,7 @@ async fn read(client: &Client, uri: &str) -> String {
 }
 
 async fn filled(client: &Client, prompt: &str, arguments: &[(&str, &str)]) -> String {
-    let result = client.get_prompt(prompt, arguments.iter().copied()).await.unwrap();
+    let result = client.get_prompt(prompt, arguments).await.unwrap();
     result.messages[0].content.as_text().unwrap().to_owned()
 }
 

@@ -126,7 +126,7 @@ async fn row_219_a_tool_can_be_added_to_a_running_server() {
             async move { format!("{greeting} {}", whom.name) }
         });
         server.add_tool(tool.described("Greet somebody.")).unwrap();
-        let tools = client.tools().await.unwrap();
+        let tools = client.list_tools().all().await.unwrap();
         assert_eq!(tools.len(), 1);
         assert_eq!((&*tools[0].name, tools[0].description()), ("greet", "Greet somebody."));
         let schema: Value = tools[0].input_schema.decode().unwrap();
@@ -247,7 +247,7 @@ async fn row_221_a_server_has_a_name_a_version_and_everything_else_that_was_said
         assert_eq!(info.description.as_deref(), knows_more.then_some("Does things."));
         assert_eq!(info.website_url.as_deref(), knows_more.then_some("https://app.example"));
         assert_eq!(info.icons, knows_more.then(|| vec![icon.clone()]));
-        assert_eq!(client.instructions(), Some("Call `hello` first."));
+        assert_eq!(client.instructions().as_deref(), Some("Call `hello` first."));
         assert_eq!(client.tools().await.unwrap()[0].name, "hello");
         assert_eq!(client.resources().await.unwrap()[0].uri, "ruby://readme");
         assert_eq!(client.resource_templates().await.unwrap()[0].uri_template, "ruby://gems/{name}");

@@ -16,7 +16,7 @@ fn serve(tools: Vec<ToolEntry>) -> Server {
 }
 
 async fn call(client: &Client, tool: &str) -> CallToolResult {
-    client.call(tool, json!({})).await.unwrap()
+    client.call(tool, json!({})).await.unwrap().into_inner()
 }
 
 /// The result as it came, without what the codec wraps around it.
@@ -73,7 +73,7 @@ async fn row_018_a_tool_has_a_name_a_description_and_annotations_all_optional() 
     each_wire(&serve(tools![wipe, look, plain]), async |client| {
         let version = client.protocol_version();
         let tools = client.tools().await.unwrap();
-        let [wipe, look, plain] = tools.as_slice() else { panic!("{tools:?}") };
+        let [wipe, look, plain] = &*tools else { panic!("{tools:?}") };
         assert_eq!((&*wipe.name, wipe.description()), ("wipe-disk", "Wipes a disk."));
         assert_eq!((&*look.name, look.description()), ("look", "Look around."));
         assert_eq!((&*plain.name, plain.description()), ("plain", "Do it."));

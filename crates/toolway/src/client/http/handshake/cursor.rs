@@ -1,10 +1,10 @@
 //! Where was a stream when it ended, and when may it be asked for again?
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use ::http::header::HeaderValue;
 
+use crate::jitter::fraction;
 use crate::transport::sse::Event;
 
 /// What is waited before a stream is asked for again, when its server does not say.
@@ -29,6 +29,8 @@ pub(super) struct Cursor {
     retry: Option<Duration>,
     /// How often the stream was asked for since it last said something.
     fruitless: u32,
+    /// How long the server wanted to be left alone when it was last asked.
+    hold: Option<Duration>,
     /// Nothing with an id has come since it was asked for again.
     resumed: bool,
 }
@@ -69,8 +71,14 @@ impl Cursor {
     /// Begins another attempt: after which event?
     pub(super) fn begin(&mut self) -> Option<HeaderValue> {
         self.fruitless = self.fruitless.saturating_add(1);
+        self.hold = None;
         self.resumed = self.last_id.is_some();
         self.last_id.clone()
+    }
+
+    /// Takes note of how long the server wants to be left alone.
+    pub(super) fn hold(&mut self, wait: Option<Duration>) {
+        self.hold = wait.map(|wait| wait.min(MAX_RETRY));
     }
 
     pub(super) fn fruitless(&self) -> u32 {
@@ -80,18 +88,15 @@ impl Cursor {
     /// How long to wait before the next attempt. Never shorter than the server asked for; the more attempts bring
     /// nothing, the longer it may be, and never the same for two clients that lost the same server.
     pub(super) fn wait(&self) -> Duration {
-        if self.fruitless == 0 {
-            return self.retry.unwrap_or(FIRST_WAIT);
-        }
-        let ceiling = FIRST_WAIT.saturating_mul(1 << self.fruitless.min(5)).min(MAX_WAIT);
-        ceiling.mul_f64(chance()).max(self.retry.unwrap_or_default())
+        let asked = self.hold.max(self.retry).unwrap_or_default();
+        let limit = match self.fruitless {
+            // It may be the server's way to work, and is not to take much longer than it says.
+            0 if asked > Duration::ZERO => (asked / 2).min(MAX_WAIT),
+            0 => FIRST_WAIT,
+            fruitless => FIRST_WAIT.saturating_mul(1 << fruitless.min(5)).min(MAX_WAIT),
+        };
+        asked + limit.mul_f64(fraction())
     }
-}
-
-/// A number from 0 to 1. The standard library's hasher is seeded at random, which is chance enough to spread load.
-fn chance() -> f64 {
-    let [low, high, ..] = RandomState::new().hash_one(()).to_le_bytes();
-    f64::from(u16::from_le_bytes([low, high])) / f64::from(u16::MAX)
 }
 
 #[cfg(test)]
@@ -127,27 +132,51 @@ mod tests {
         }
     }
 
+    /// Many waits of one cursor, shortest first.
+    fn waits(cursor: &Cursor) -> Vec<Duration> {
+        let mut waits: Vec<_> = (0..64).map(|_| cursor.wait()).collect();
+        waits.sort();
+        waits
+    }
+
+    fn assert_spread(cursor: &Cursor, from: Duration, to: Duration) {
+        let waits = waits(cursor);
+        let middle = (from + to) / 2;
+        assert!(waits[0] >= from && waits[63] <= to, "{from:?} to {to:?}: {waits:?}");
+        assert!(waits[0] < middle && waits[63] > middle, "{from:?} to {to:?}: {waits:?}");
+    }
+
     #[test]
-    fn the_wait_is_what_the_server_says_and_grows_when_nothing_comes() {
+    fn the_wait_is_at_least_what_the_server_says_and_nobodys_is_the_same() {
         let mut cursor = Cursor::default();
-        assert_eq!(cursor.wait(), FIRST_WAIT);
-        cursor.note(&event(Some("a"), Some(0)));
-        assert_eq!(cursor.wait(), MIN_RETRY);
-        cursor.note(&event(None, Some(20)));
-        assert_eq!(cursor.wait(), Duration::from_millis(20));
-        cursor.note(&event(None, Some(u64::MAX)));
-        assert_eq!(cursor.wait(), MAX_RETRY);
-        cursor.note(&event(None, Some(7_000)));
+        assert_spread(&cursor, Duration::ZERO, FIRST_WAIT);
+        for (said, meant) in [
+            (0, MIN_RETRY),
+            (20, Duration::from_millis(20)),
+            (7_000, Duration::from_secs(7)),
+            (u64::MAX, MAX_RETRY),
+        ] {
+            cursor.note(&event(Some("a"), Some(said)));
+            assert_spread(&cursor, meant, meant + (meant / 2).min(MAX_WAIT));
+        }
+    }
+
+    #[test]
+    fn the_wait_grows_when_nothing_comes_up_to_a_limit() {
+        let mut cursor = Cursor::default();
+        cursor.note(&event(Some("a"), Some(7_000)));
         for attempt in 1..100 {
             cursor.begin();
             assert!(cursor.note(&event(None, Some(7_000))));
             assert_eq!(cursor.fruitless(), attempt, "to be told to wait is no progress");
-            let ceiling = MAX_WAIT.min(FIRST_WAIT * (1 << attempt.min(5)));
-            let wait = cursor.wait();
-            assert!(
-                wait >= Duration::from_secs(7) && wait <= ceiling.max(Duration::from_secs(7)),
-                "{wait:?}"
-            );
+            let asked = Duration::from_secs(7);
+            assert_spread(&cursor, asked, asked + MAX_WAIT.min(FIRST_WAIT * (1 << attempt.min(5))));
         }
+        cursor.hold(Some(Duration::from_secs(90)));
+        assert!(cursor.wait() >= Duration::from_secs(90));
+        cursor.hold(Some(Duration::MAX));
+        assert!(cursor.wait() <= MAX_RETRY + MAX_WAIT, "nobody waits for ever");
+        cursor.begin();
+        assert!(cursor.wait() <= Duration::from_secs(7) + MAX_WAIT, "it goes for one time");
     }
 }

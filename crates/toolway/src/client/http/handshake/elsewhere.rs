@@ -23,6 +23,11 @@ impl Elsewhere {
         Expected { elsewhere: self, id: id.clone(), reply }
     }
 
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     /// Takes a message that came on a stream of no request; gives it back if nobody waits for it.
     pub(super) fn take(&self, message: Message) -> Option<Message> {
         let Message::Response { id: Some(id), .. } = &message else { return Some(message) };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::http::StatusCode;
+use ::http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 
 use super::cursor::Cursor;
@@ -13,19 +13,31 @@ use crate::client::http::events::{Break, Events, messages};
 /// stream is there is kept by the server, so nothing waits for the first one.
 pub(super) async fn listen(conversation: Arc<Conversation>) {
     let mut cursor = Cursor::default();
+    let mut was_offered = false;
     loop {
-        match conversation.open(&mut cursor).await {
-            Opened::Stream(events) => match hear(&conversation, events, &mut cursor).await {
-                // Asked again, the server would say it again.
-                Break::TooLong => {
-                    tracing::warn!("the server's stream holds an event that is too long; it is not read on");
-                    return;
+        match conversation.open(&mut cursor, &HeaderMap::new()).await {
+            Opened::Stream(events) => {
+                was_offered = true;
+                match hear(&conversation, events, &mut cursor).await {
+                    // Asked again, the server would say it again.
+                    Break::TooLong => {
+                        tracing::warn!(
+                            "the server's stream holds an event that is too long; it is not read on"
+                        );
+                        return;
+                    }
+                    reason => tracing::debug!(?reason, "the server's stream broke off"),
                 }
-                reason => tracing::debug!(?reason, "the server's stream broke off"),
-            },
+            }
             Opened::Refused(StatusCode::BAD_REQUEST) if cursor.is_resumable() => {
                 cursor.forget();
                 continue;
+            }
+            // A server that never had a stream may say it so, too.
+            Opened::Refused(StatusCode::NOT_FOUND) if was_offered => {
+                tracing::debug!("the server has forgotten the session");
+                conversation.end();
+                return;
             }
             // The usual one is 405: not every server has something to say.
             Opened::Refused(status) => {
@@ -38,7 +50,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
     }
 }
 
-async fn hear(conversation: &Conversation, mut events: Events, cursor: &mut Cursor) -> Break {
+async fn hear(conversation: &Arc<Conversation>, mut events: Events, cursor: &mut Cursor) -> Break {
     loop {
         let event = match events.next().await {
             Ok(event) => event,
@@ -50,7 +62,7 @@ async fn hear(conversation: &Conversation, mut events: Events, cursor: &mut Curs
         match messages(&event) {
             Ok(messages) => {
                 for message in messages {
-                    conversation.heed(message).await;
+                    conversation.heed(message, &HeaderMap::new(), None).await;
                 }
             }
             Err(_) => tracing::debug!("skipped an event that is not a message"),

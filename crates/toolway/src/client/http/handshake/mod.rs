@@ -8,12 +8,18 @@
 //! | `resume.rs` | How does a reply go on that broke off? |
 //! | `elsewhere.rs` | What if a reply comes on another stream than its own? |
 //! | `listen.rs` | How is heard what the server says unasked? |
+//! | `say.rs` | What becomes of the server's questions, and how do the answers get there? |
+//! | `legacy_sse.rs` | What if the server speaks the first of all HTTP transports, which has two URLs? |
 
 mod cursor;
 mod elsewhere;
+mod legacy_sse;
 mod listen;
 mod resume;
+mod say;
 mod session;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -22,17 +28,21 @@ use ::http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use ::http::{Method as HttpMethod, StatusCode};
 use bytes::Bytes;
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 use toolway_protocol::{Message, Method, ProtocolVersion};
 
 use self::cursor::Cursor;
 use self::elsewhere::Elsewhere;
+use self::legacy_sse::Pipe;
 use self::session::Session;
 use super::events::{Events, is_events};
+use super::headers::{OfCall, put_on};
 use super::insert;
 use super::line::{Line, Reply};
-use crate::client::transport::{Answering, Outgoing};
+use super::refusal;
+use crate::client::transport::Outgoing;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long the server may take over something that nobody's call waits for: an answer to its question, a farewell.
@@ -43,10 +53,14 @@ pub(super) struct Conversation {
     line: Arc<Line>,
     session: OnceLock<Session>,
     version: OnceLock<ProtocolVersion>,
+    /// What is spoken through where there is no session.
+    pipe: OnceLock<Pipe>,
     listening: OnceLock<AbortHandle>,
     elsewhere: Elsewhere,
-    /// The questions of the server that somebody thinks about.
+    /// The questions of the server that somebody thinks about, and answers that are on their way.
     answering: Mutex<JoinSet<()>>,
+    /// Whether it was closed or the server has forgotten it.
+    over: watch::Sender<bool>,
 }
 
 /// What came of asking for a stream.
@@ -64,36 +78,61 @@ impl Conversation {
             line,
             session: OnceLock::new(),
             version: OnceLock::new(),
+            pipe: OnceLock::new(),
             listening: OnceLock::new(),
             elsewhere: Elsewhere::default(),
             answering: Mutex::default(),
+            over: watch::Sender::new(false),
         }
     }
 
+    /// Whether nothing can be carried any more.
+    pub(super) fn is_over(&self) -> bool {
+        *self.over.borrow()
+    }
+
+    /// Waits until nothing can be carried any more.
+    pub(super) async fn over(&self) {
+        // The sender is ours: it is not gone.
+        let _ = self.over.subscribe().wait_for(|over| *over).await;
+    }
+
+    /// Marks the end; `false` when it was over before.
+    fn end(&self) -> bool {
+        self.over.send_if_modified(|over| !std::mem::replace(over, true))
+    }
+
     pub(super) async fn carry(self: &Arc<Self>, outgoing: Outgoing) -> Result<Option<Message>> {
-        if self.session.get().is_some_and(Session::is_over) {
+        if self.is_over() {
             return Err(ended());
+        }
+        if let Some(pipe) = self.pipe.get() {
+            return pipe.carry(self, outgoing).await;
         }
         if let Some(version) = outgoing.version {
             self.version.get_or_init(|| version);
         }
+        let OfCall { of_caller, of_tool } = OfCall::read(&outgoing.headers)?;
+        let mut headers = self.headers(&of_caller);
+        put_on(&mut headers, &of_tool);
         let mut expected = outgoing.id.as_ref().map(|id| self.elsewhere.expect(id));
-        let response = self.line.post(self.headers(), outgoing.frame).await?;
+        let response = self.line.post(headers, outgoing.frame.clone()).await?;
+        let status = response.status();
         match self.session.get() {
-            Some(session) if response.status() == StatusCode::NOT_FOUND => {
-                session.end();
-                return Err(ended().with_http_status(StatusCode::NOT_FOUND.as_u16()));
+            Some(_) if status == StatusCode::NOT_FOUND => {
+                self.end();
+                return Err(ended().with_http_status(status.as_u16()));
             }
             // An id in any other reply means nothing.
-            None if outgoing.method == Method::Initialize && response.status().is_success() => {
+            None if outgoing.method == Method::Initialize && status.is_success() => {
                 if let Some(session) = Session::named_in(response.headers())? {
                     self.session.get_or_init(|| session);
                 }
             }
             _ => {}
         }
-        let Some(id) = outgoing.id else {
-            self.line.accepted(response.status())?;
+        let Some(id) = &outgoing.id else {
+            self.line.accepted(response).await?;
             if outgoing.method == Method::Initialized && self.session.get().is_some() {
                 self.listening.get_or_init(|| tokio::spawn(listen::listen(self.clone())).abort_handle());
             }
@@ -105,32 +144,51 @@ impl Conversation {
                 None => std::future::pending().await,
             }
         };
-        match self.line.reply(response).await? {
-            Reply::Whole(message) => Ok(Some(message)),
-            Reply::Stream(events) => tokio::select! {
+        match self.line.reply(response).await {
+            Ok(Reply::Whole(message)) if status == StatusCode::BAD_REQUEST && self.is_forgotten(&message) => {
+                self.end();
+                Err(ended().with_http_status(status.as_u16()))
+            }
+            Ok(Reply::Whole(message)) => Ok(Some(message)),
+            Ok(Reply::Stream(events)) => tokio::select! {
                 biased;
-                reply = resume::read(self, events, &id) => reply.map(Some),
+                reply = resume::read(self, events, id, &of_caller) => reply.map(Some),
                 reply = elsewhere => Ok(Some(reply)),
             },
+            Err(error) if outgoing.method == Method::Initialize && legacy_sse::is_likely(&error) => {
+                match legacy_sse::open(self, &of_caller).await? {
+                    Some(pipe) => self.pipe.get_or_init(|| pipe).carry(self, outgoing).await,
+                    None => Err(error),
+                }
+            }
+            Err(error) => Err(error),
         }
+    }
+
+    /// Whether a message with the status 400 means that the server does not know the session. 404 would, but many servers that
+    /// keep their sessions themselves say it so, to no request in particular.
+    fn is_forgotten(&self, message: &Message) -> bool {
+        let Message::Response { id: None, outcome: Err(error) } = message else { return false };
+        self.session.get().is_some() && error.message.to_ascii_lowercase().contains("session")
     }
 
     /// Ends the conversation.
     pub(super) async fn close(&self) -> Result<()> {
         self.stop();
-        match self.session.get() {
-            Some(session) if session.end() => say_farewell(&self.line, self.headers()).await,
-            _ => Ok(()),
+        if self.end() && self.session.get().is_some() {
+            return say_farewell(&self.line, self.headers(&HeaderMap::new())).await;
         }
+        Ok(())
     }
 
     /// Nobody uses the conversation any more. The farewell is said if there is a runtime that can say it.
     pub(super) fn leave(&self) {
         self.stop();
-        if let (Some(session), Ok(runtime)) = (self.session.get(), Handle::try_current())
-            && session.end()
+        if let Ok(runtime) = Handle::try_current()
+            && self.end()
+            && self.session.get().is_some()
         {
-            let (line, headers) = (self.line.without_inbox(), self.headers());
+            let (line, headers) = (self.line.without_inbox(), self.headers(&HeaderMap::new()));
             // Nobody is left to own this task; it does not last long.
             runtime.spawn(async move {
                 if let Err(error) = say_farewell(&line, headers).await {
@@ -147,9 +205,9 @@ impl Conversation {
         self.answering.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 
-    /// What every request says: which conversation it belongs to, and what was agreed there.
-    fn headers(&self) -> HeaderMap {
-        let mut headers = HeaderMap::new();
+    /// What every request says: which conversation it belongs to, and what was agreed there; then what its caller wants.
+    fn headers(&self, of_caller: &HeaderMap) -> HeaderMap {
+        let mut headers = of_caller.clone();
         if let Some(version) = self.version.get() {
             insert(&mut headers, "mcp-protocol-version", version.as_str());
         }
@@ -160,53 +218,36 @@ impl Conversation {
     }
 
     /// Asks for a stream: from where `cursor` stands, or a new one.
-    async fn open(&self, cursor: &mut Cursor) -> Opened {
-        let mut headers = self.headers();
+    async fn open(&self, cursor: &mut Cursor, of_caller: &HeaderMap) -> Opened {
+        let mut headers = self.headers(of_caller);
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(id) = cursor.begin() {
             headers.insert(HeaderName::from_static("last-event-id"), id);
         }
         match self.line.send(HttpMethod::GET, headers, Bytes::new()).await {
-            Ok(response) if response.status().is_server_error() => {
-                Opened::Failed(self.line.unexpected(response.status()))
-            }
             Ok(response) if response.status() == StatusCode::OK && is_events(&response) => {
                 Opened::Stream(Events::of(response))
             }
-            Ok(response) => Opened::Refused(response.status()),
-            Err(error) => Opened::Failed(error),
-        }
-    }
-
-    /// Takes what the server says besides replies. An answer that is known is sent before anything else is read, so that
-    /// a server cannot pile them up; one that somebody has to think about is not waited for.
-    async fn heed(&self, message: Message) {
-        let Some(message) = self.elsewhere.take(message) else { return };
-        self.line.deliver(&message);
-        match self.line.answer(&message) {
-            Some(Answering::Now(frame)) => say(&self.line, self.headers(), frame).await,
-            Some(Answering::Later(frame)) => {
-                let (line, headers) = (self.line.clone(), self.headers());
-                let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
-                while answering.try_join_next().is_some() {}
-                answering.spawn(async move {
-                    if let Some(frame) = frame.await {
-                        say(&line, headers, frame).await;
-                    }
-                });
+            Ok(response) if may_pass(response.status()) => {
+                cursor.hold(refusal::retry_after(response.headers()));
+                Opened::Failed(refusal::of_page(self.line.url(), response).await)
             }
-            None => {}
+            Ok(response) => Opened::Refused(response.status()),
+            // A redirect that is not followed is an answer, too.
+            Err(error) => match error.http_status().and_then(|status| StatusCode::from_u16(status).ok()) {
+                Some(status) => Opened::Refused(status),
+                None => Opened::Failed(error),
+            },
         }
     }
 }
 
-/// Sends the answer to a question of the server.
-async fn say(line: &Line, headers: HeaderMap, frame: Bytes) {
-    match timeout(MAX_ASIDE, line.post(headers, frame)).await {
-        Ok(Ok(response)) if response.status().is_success() => {}
-        Ok(Ok(response)) => tracing::debug!(status = %response.status(), "an answer was not wanted"),
-        Ok(Err(error)) => tracing::debug!(%error, "an answer did not arrive"),
-        Err(_) => tracing::debug!("an answer was not taken in time"),
+/// Whether a server that answers so may answer otherwise later.
+fn may_pass(status: StatusCode) -> bool {
+    match status {
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => true,
+        StatusCode::NOT_IMPLEMENTED | StatusCode::HTTP_VERSION_NOT_SUPPORTED => false,
+        _ => status.is_server_error(),
     }
 }
 
@@ -218,7 +259,7 @@ async fn say_farewell(line: &Line, headers: HeaderMap) -> Result<()> {
     })??;
     match response.status() {
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Ok(()),
-        status => line.accepted(status),
+        _ => line.accepted(response).await,
     }
 }
 

@@ -3,7 +3,9 @@
 //! A server may let go of the connection whenever it has given an event an id, to save it while a tool works. So a
 //! break is part of the conversation as long as each attempt brings something new.
 
-use ::http::StatusCode;
+use std::sync::Arc;
+
+use ::http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 use toolway_protocol::{Id, Message};
 
@@ -16,13 +18,19 @@ use crate::error::{Error, ErrorKind, Result};
 const MAX_FRUITLESS: u32 = 5;
 
 /// Reads events until the reply comes, on as many connections as it takes.
-pub(super) async fn read(conversation: &Conversation, mut events: Events, id: &Id) -> Result<Message> {
+pub(super) async fn read(
+    conversation: &Arc<Conversation>,
+    mut events: Events,
+    id: &Id,
+    of_caller: &HeaderMap,
+) -> Result<Message> {
     let mut cursor = Cursor::default();
     loop {
-        match read_one(conversation, &mut events, id, &mut cursor).await {
+        match read_one(conversation, &mut events, id, &mut cursor, of_caller).await {
             Ok(reply) => return Ok(reply),
             Err(reason @ (Break::End | Break::Connection(_))) => {
-                events = reopen(conversation, &mut cursor, conversation.line.broken(reason)).await?;
+                let cause = conversation.line.broken(reason);
+                events = reopen(conversation, &mut cursor, of_caller, cause).await?;
             }
             Err(reason) => return Err(conversation.line.broken(reason)),
         }
@@ -30,10 +38,11 @@ pub(super) async fn read(conversation: &Conversation, mut events: Events, id: &I
 }
 
 async fn read_one(
-    conversation: &Conversation,
+    conversation: &Arc<Conversation>,
     events: &mut Events,
     id: &Id,
     cursor: &mut Cursor,
+    of_caller: &HeaderMap,
 ) -> Result<Message, Break> {
     loop {
         let event = events.next().await?;
@@ -43,13 +52,18 @@ async fn read_one(
         for message in messages(&event)? {
             match message {
                 reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
-                other => conversation.heed(other).await,
+                other => conversation.heed(other, of_caller, Some(id)).await,
             }
         }
     }
 }
 
-async fn reopen(conversation: &Conversation, cursor: &mut Cursor, mut cause: Error) -> Result<Events> {
+async fn reopen(
+    conversation: &Arc<Conversation>,
+    cursor: &mut Cursor,
+    of_caller: &HeaderMap,
+    mut cause: Error,
+) -> Result<Events> {
     if !cursor.is_resumable() {
         return Err(
             lost("the reply broke off before its first event id, so it cannot be resumed").caused_by(cause)
@@ -57,9 +71,14 @@ async fn reopen(conversation: &Conversation, cursor: &mut Cursor, mut cause: Err
     }
     while cursor.fruitless() < MAX_FRUITLESS {
         sleep(cursor.wait()).await;
-        match conversation.open(cursor).await {
+        match conversation.open(cursor, of_caller).await {
             Opened::Stream(events) => return Ok(events),
-            Opened::Refused(status) => return Err(refused(status)),
+            Opened::Refused(status) => {
+                if status == StatusCode::NOT_FOUND {
+                    conversation.end();
+                }
+                return Err(refused(status));
+            }
             Opened::Failed(error) => cause = error,
         }
     }

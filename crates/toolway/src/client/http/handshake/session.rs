@@ -1,7 +1,5 @@
 //! What does the server know the conversation by? A name it may give in its reply to `initialize`, and nowhere else.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -12,7 +10,6 @@ const NAME: HeaderName = HeaderName::from_static("mcp-session-id");
 #[derive(Debug)]
 pub(super) struct Session {
     id: HeaderValue,
-    over: AtomicBool,
 }
 
 impl Session {
@@ -28,21 +25,11 @@ impl Session {
         let mut id = id.clone();
         // Who knows the id can speak for us: it does not belong into logs.
         id.set_sensitive(true);
-        Ok(Some(Self { id, over: AtomicBool::new(false) }))
+        Ok(Some(Self { id }))
     }
 
     pub(super) fn dress(&self, headers: &mut HeaderMap) {
         headers.insert(NAME, self.id.clone());
-    }
-
-    /// Whether it was closed or the server has forgotten it.
-    pub(super) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
-    }
-
-    /// Marks the end; `false` when it was over before.
-    pub(super) fn end(&self) -> bool {
-        !self.over.swap(true, Ordering::AcqRel)
     }
 }
 

@@ -1,0 +1,261 @@
+//! How do words of the command line become the arguments of a tool?
+//!
+//! | file | question |
+//! |---|---|
+//! | `mod.rs` | Which words name which arguments? |
+//! | `coerce.rs` | Which JSON does a text stand for, where the schema wants some type? |
+//! | `schema.rs` | What does a schema say about one argument? |
+//! | `signature.rs` | How is a tool called, in words? |
+
+mod coerce;
+mod schema;
+mod signature;
+
+use std::io::Read;
+
+use toolway::RawJson;
+use toolway::types::{Prompt, Tool};
+
+use crate::closest::did_you_mean;
+use crate::failure::{Failure, Result};
+use crate::json;
+
+use self::coerce::{coerce, join};
+pub(crate) use self::schema::{Kind, Schema};
+pub(crate) use self::signature::{of_prompt, of_tool, one_line, prompt_line};
+
+/// The longest file that becomes an argument.
+const MAX_FILE: u64 = 64 << 20;
+
+/// The arguments of a tool, from words. A JSON object is sent as it stands: whoever writes one may want to see what the server
+/// says about it.
+pub(crate) fn for_tool(tool: &Tool, words: &[String], input_json: Option<&str>) -> Result<RawJson> {
+    match (input_json, words) {
+        (None, [object]) if object.trim_start().starts_with('{') => whole(object, "the arguments"),
+        (None, words) => from_pairs(tool, words),
+        (Some(text), []) => whole(&input(text)?, "--input-json"),
+        (Some(_), [word, ..]) => Err(Failure::usage(format!(
+            "`{word}` and --input-json: arguments are given one way or the other, not both"
+        ))),
+    }
+}
+
+/// The arguments of a prompt: names and texts.
+pub(crate) fn for_prompt(prompt: &Prompt, words: &[String]) -> Result<Vec<(String, String)>> {
+    let known: Vec<_> = prompt.arguments.iter().flatten().map(|argument| argument.name.as_str()).collect();
+    let fail = |message: String| Failure::usage(message).hint(of_prompt(prompt));
+    let pairs = match words {
+        [object] if object.trim_start().starts_with('{') => texts(object)?,
+        words => words.iter().map(|word| text_pair(word).map_err(&fail)).collect::<Result<_>>()?,
+    };
+    let mut named: Vec<(String, String)> = Vec::new();
+    for (name, text) in pairs {
+        if !known.contains(&&*name) {
+            let meant = did_you_mean(&name, known.iter().copied());
+            return Err(fail(format!("the prompt `{}` has no argument `{name}`{meant}", prompt.name)));
+        }
+        if named.iter().any(|(other, _)| *other == name) {
+            return Err(fail(format!("the argument `{name}` is given twice")));
+        }
+        named.push((name, text));
+    }
+    let required = prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));
+    let missing: Vec<_> = required
+        .map(|argument| argument.name.as_str())
+        .filter(|name| named.iter().all(|(given, _)| given != name))
+        .collect();
+    if missing.is_empty() {
+        Ok(named)
+    } else {
+        Err(fail(lacks(&format!("the prompt `{}`", prompt.name), &missing)))
+    }
+}
+
+/// Names and texts that are known already when another one is completed.
+pub(crate) fn known_texts(words: &[String]) -> Result<Vec<(String, String)>> {
+    words.iter().map(|word| text_pair(word).map_err(Failure::usage)).collect()
+}
+
+fn text_pair(word: &str) -> Result<(String, String), String> {
+    let (name, text) = word.split_once('=').ok_or_else(|| no_pair(word))?;
+    Ok((name.to_owned(), of_file(text).map_err(|reason| format!("the argument `{name}`: {reason}"))?))
+}
+
+/// The texts of an object; what is no text is written as JSON.
+fn texts(object: &str) -> Result<Vec<(String, String)>> {
+    let members = json::members(&whole(object, "the arguments")?).unwrap_or_default();
+    Ok(members
+        .into_iter()
+        .map(|(name, value)| (name, json::text(&value).unwrap_or_else(|| value.as_str().to_owned())))
+        .collect())
+}
+
+fn whole(text: &str, what: &str) -> Result<RawJson> {
+    let object = RawJson::parse(text).map_err(|error| Failure::usage(format!("{what}: no JSON: {error}")))?;
+    if object.is_object() {
+        Ok(object)
+    } else {
+        Err(Failure::usage(format!("{what}: it must be a JSON object, such as {{\"a\": 1}}")))
+    }
+}
+
+/// What `--input-json` says: a text, `@FILE` or `-`.
+fn input(text: &str) -> Result<String> {
+    let fail = |reason| Failure::usage(format!("--input-json: {reason}"));
+    match text {
+        "-" => file("-").map_err(fail),
+        _ => of_file(text).map_err(fail),
+    }
+}
+
+/// A text, or `@FILE`. Two `@` stand for one that means itself.
+fn of_file(text: &str) -> Result<String, String> {
+    match text.strip_prefix('@') {
+        Some(rest) if rest.starts_with('@') => Ok(rest.to_owned()),
+        Some(name) => file(name),
+        None => Ok(text.to_owned()),
+    }
+}
+
+/// The text of a file, or of stdin.
+fn file(name: &str) -> Result<String, String> {
+    let mut text = String::new();
+    let read = match name {
+        "-" => std::io::stdin().lock().take(MAX_FILE + 1).read_to_string(&mut text),
+        _ => std::fs::File::open(name).and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text)),
+    };
+    match read {
+        Ok(length) if length as u64 > MAX_FILE => {
+            Err(format!("`{name}` is longer than {} MiB", MAX_FILE >> 20))
+        }
+        Ok(_) => Ok(text),
+        Err(error) => Err(format!(
+            "`{name}` cannot be read: {error}; a text that begins with @ is written with two: @@{name}"
+        )),
+    }
+}
+
+fn no_pair(word: &str) -> String {
+    format!("`{word}` is no argument: arguments are written key=value")
+}
+
+fn lacks(what: &str, missing: &[&str]) -> String {
+    let names: Vec<_> = missing.iter().map(|name| format!("`{name}`")).collect();
+    let (noun, names) = (if names.len() == 1 { "argument" } else { "arguments" }, names.join(", "));
+    format!("{what} needs the {noun} {names}")
+}
+
+/// An object that grows.
+#[derive(Debug)]
+enum Grown {
+    Leaf(RawJson),
+    Object(Vec<(String, Grown)>),
+}
+
+impl Grown {
+    fn text(&self) -> String {
+        match self {
+            Self::Leaf(value) => value.as_str().to_owned(),
+            Self::Object(members) => {
+                let texts: Vec<_> = members.iter().map(|(name, value)| (name, value.text())).collect();
+                json::object(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+            }
+        }
+    }
+}
+
+fn from_pairs(tool: &Tool, words: &[String]) -> Result<RawJson> {
+    let fail = |message: String| Failure::usage(message).hint(of_tool(tool));
+    let schema = Schema::of(&tool.input_schema);
+    let mut arguments = Vec::new();
+    for word in words {
+        put(&mut arguments, &schema, &tool.name, word).map_err(&fail)?;
+    }
+    let missing: Vec<_> = schema.required().into_iter().filter(|name| !has(&arguments, name)).collect();
+    if !missing.is_empty() {
+        let missing: Vec<_> = missing.iter().map(String::as_str).collect();
+        return Err(fail(lacks(&format!("the tool `{}`", tool.name), &missing)));
+    }
+    let text = Grown::Object(arguments).text();
+    RawJson::parse(&text).map_err(|error| fail(format!("the arguments are no JSON: {error}")))
+}
+
+fn has(members: &[(String, Grown)], name: &str) -> bool {
+    members.iter().any(|(given, _)| given == name)
+}
+
+/// Adds one `key=value` or `key:=JSON`.
+fn put(arguments: &mut Vec<(String, Grown)>, schema: &Schema, tool: &str, word: &str) -> Result<(), String> {
+    let (key, text) = word.split_once('=').ok_or_else(|| no_pair(word))?;
+    // A schema may have an argument whose name ends in a colon; whoever writes one has read it.
+    let (key, is_raw) = match key.strip_suffix(':') {
+        Some(name) if schema.property(key).is_none() => (name, true),
+        _ => (key, false),
+    };
+    let wrong = |reason: String| format!("the argument `{key}`: {reason}");
+    let text = of_file(text).map_err(wrong)?;
+    let path = path(schema, key);
+    let at = find(schema, &path, tool)?;
+    let value = match (is_raw, &at) {
+        (true, _) => RawJson::parse(&text).map_err(|error| wrong(format!("`{text}` is no JSON: {error}")))?,
+        (false, at) => coerce(&text, at).map_err(wrong)?,
+    };
+    let is_list = at.kinds().contains(&Kind::Array);
+    insert(arguments, &path, value, is_list).map_err(wrong)
+}
+
+/// The names on the way to an argument. A name that the schema has is one name, whatever dots it holds.
+fn path<'k>(schema: &Schema, key: &'k str) -> Vec<&'k str> {
+    match schema.property(key) {
+        Some(_) => vec![key],
+        None => key.split('.').collect(),
+    }
+}
+
+fn find(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, String> {
+    let mut at = schema.clone();
+    for (depth, name) in path.iter().enumerate() {
+        at = match at.property(name) {
+            Some(property) => property,
+            None if at.is_open() => at.more(),
+            None => {
+                let names: Vec<_> = at.properties().into_iter().map(|(name, _)| name).collect();
+                let meant = did_you_mean(name, names.iter().map(String::as_str));
+                let place = match depth {
+                    0 => format!("the tool `{tool}`"),
+                    _ => format!("`{}`", path[..depth].join(".")),
+                };
+                return Err(format!("{place} has no argument `{name}`{meant}"));
+            }
+        };
+    }
+    Ok(at)
+}
+
+fn insert(
+    members: &mut Vec<(String, Grown)>,
+    path: &[&str],
+    value: RawJson,
+    is_list: bool,
+) -> Result<(), String> {
+    let (name, rest) = path.split_first().expect("a key has at least one name");
+    let found = members.iter_mut().find(|(given, _)| given == name);
+    match (found, rest) {
+        (None, []) => members.push(((*name).to_owned(), Grown::Leaf(value))),
+        (None, rest) => {
+            let mut inner = Vec::new();
+            insert(&mut inner, rest, value, is_list)?;
+            members.push(((*name).to_owned(), Grown::Object(inner)));
+        }
+        (Some((_, Grown::Object(inner))), rest @ [_, ..]) => insert(inner, rest, value, is_list)?,
+        (Some((_, Grown::Leaf(before))), []) if is_list => match join(before, &value) {
+            Some(both) => *before = both,
+            None => return Err("it is given twice".to_owned()),
+        },
+        _ => return Err("it is given twice".to_owned()),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

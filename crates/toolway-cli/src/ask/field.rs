@@ -1,0 +1,217 @@
+//! Which value does a line stand for, and does it fit the field?
+
+use serde_json::Value;
+use toolway::types::{Choice, Field, FieldKind};
+
+use super::yes_or_no;
+use crate::closest::did_you_mean;
+
+/// What a line stands for.
+#[derive(Debug, PartialEq)]
+pub(super) enum Entry {
+    Value(Value),
+    Nothing,
+    /// Why it does not fit, in words for who typed it.
+    Wrong(String),
+}
+
+/// What may be chosen, with names for people.
+pub(super) fn choices(field: &Field) -> Vec<Choice> {
+    let named = field.one_of.as_ref().or_else(|| field.items.as_ref()?.any_of.as_ref());
+    if let Some(named) = named {
+        return named.clone();
+    }
+    let plain = field.choices.as_ref().or_else(|| field.items.as_ref()?.choices.as_ref());
+    let titles = field.choice_names.as_deref().unwrap_or_default();
+    let each = plain.into_iter().flatten().enumerate();
+    each.map(|(index, value)| Choice::new(value.clone(), titles.get(index).unwrap_or(value).clone()))
+        .collect()
+}
+
+/// What is expected, in a few words.
+pub(super) fn expected(field: &Field) -> String {
+    if !choices(field).is_empty() {
+        return match field.kind {
+            FieldKind::Array => "some of these, separated by commas".to_owned(),
+            _ => "one of these".to_owned(),
+        };
+    }
+    match field.kind {
+        FieldKind::Boolean => "y/n".to_owned(),
+        FieldKind::Integer => format!("whole number{}", range(field)),
+        FieldKind::Number => format!("number{}", range(field)),
+        FieldKind::Array => "separated by commas".to_owned(),
+        _ => match field.format.as_deref() {
+            Some("email") => "email address".to_owned(),
+            Some("uri") => "URI, such as https://example.com".to_owned(),
+            Some("date") => "date, such as 2027-03-14".to_owned(),
+            Some("date-time") => "date and time, such as 2027-03-14T09:30:00Z".to_owned(),
+            _ => "text".to_owned(),
+        },
+    }
+}
+
+fn range(field: &Field) -> String {
+    match (&field.minimum, &field.maximum) {
+        (Some(least), Some(most)) => format!(" from {least} to {most}"),
+        (Some(least), None) => format!(" from {least}"),
+        (None, Some(most)) => format!(" up to {most}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// A value as a person sees it.
+pub(super) fn shown(field: &Field, value: &Value) -> String {
+    let title = |value: &str| {
+        let chosen = choices(field).into_iter().find(|choice| choice.value == value);
+        chosen.map_or_else(|| value.to_owned(), |choice| choice.title)
+    };
+    match value {
+        Value::String(text) => title(text),
+        Value::Bool(true) => "y".to_owned(),
+        Value::Bool(false) => "n".to_owned(),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().filter_map(Value::as_str).map(title).collect();
+            items.join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Reads a line.
+pub(super) fn read(field: &Field, line: &str) -> Entry {
+    if line.is_empty() {
+        return Entry::Nothing;
+    }
+    let value = match field.kind {
+        FieldKind::Boolean => {
+            yes_or_no(line).map(Value::Bool).ok_or_else(|| "Please answer y or n.".to_owned())
+        }
+        FieldKind::Integer | FieldKind::Number => number(field, line),
+        FieldKind::Array => several(field, line),
+        _ => text(field, line),
+    };
+    value.map_or_else(Entry::Wrong, Entry::Value)
+}
+
+fn number(field: &Field, line: &str) -> Result<Value, String> {
+    let wrong = || format!("Please write a {}.", expected(field));
+    let number: serde_json::Number = match field.kind {
+        FieldKind::Integer => line.parse::<i64>().map_err(|_| wrong())?.into(),
+        _ => line.parse().ok().and_then(serde_json::Number::from_f64).ok_or_else(wrong)?,
+    };
+    let (value, least, most) =
+        (number.as_f64(), limit(field.minimum.as_ref()), limit(field.maximum.as_ref()));
+    if least.is_some_and(|least| value < Some(least)) || most.is_some_and(|most| value > Some(most)) {
+        return Err(wrong());
+    }
+    Ok(Value::Number(number))
+}
+
+fn limit(limit: Option<&serde_json::Number>) -> Option<f64> {
+    limit.and_then(serde_json::Number::as_f64)
+}
+
+fn text(field: &Field, line: &str) -> Result<Value, String> {
+    let choices = choices(field);
+    if !choices.is_empty() {
+        return choose(&choices, line).map(Value::String);
+    }
+    let length = i64::try_from(line.chars().count()).unwrap_or(i64::MAX);
+    if let Some(least) = field.min_length.filter(|least| length < *least) {
+        return Err(format!("It is too short: at least {least} characters."));
+    }
+    if let Some(most) = field.max_length.filter(|most| length > *most) {
+        return Err(format!("It is too long: at most {most} characters."));
+    }
+    let fits = match field.format.as_deref() {
+        Some("email") => is_email(line),
+        Some("uri") => is_uri(line),
+        Some("date") => is_date(line),
+        Some("date-time") => {
+            line.split_once(['T', 't', ' ']).is_some_and(|(date, time)| is_date(date) && is_time(time))
+        }
+        _ => true,
+    };
+    if fits { Ok(Value::String(line.to_owned())) } else { Err(format!("Please write: {}.", expected(field))) }
+}
+
+// The server checks what it asked for. These find slips of the pen, no more.
+
+fn is_email(text: &str) -> bool {
+    text.split_once('@').is_some_and(|(name, host)| {
+        !name.is_empty() && !host.is_empty() && !host.contains('@') && !text.contains(char::is_whitespace)
+    })
+}
+
+fn is_uri(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(scheme, rest)| {
+        let is_scheme = scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
+            && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter));
+        is_scheme && !rest.is_empty() && !rest.contains(char::is_whitespace)
+    })
+}
+
+fn is_date(text: &str) -> bool {
+    let parts: Vec<_> = text.split('-').collect();
+    let [year, month, day] = &*parts else { return false };
+    let number = |part: &str, length| {
+        (part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit()))
+            .then(|| part.parse::<u32>().ok())
+            .flatten()
+    };
+    number(year, 4).is_some()
+        && number(month, 2).is_some_and(|month| (1..=12).contains(&month))
+        && number(day, 2).is_some_and(|day| (1..=31).contains(&day))
+}
+
+fn is_time(text: &str) -> bool {
+    let digits = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = text.splitn(3, ':');
+    let (hour, minute, rest) = (parts.next(), parts.next(), parts.next());
+    let zoned = |rest: &str| {
+        rest.get(..2).is_some_and(digits)
+            && (rest.ends_with(['Z', 'z']) || rest.get(2..).is_some_and(|zone| zone.contains(['+', '-'])))
+    };
+    hour.is_some_and(digits) && minute.is_some_and(digits) && rest.is_some_and(zoned)
+}
+
+/// A choice by its number, its value or its name.
+fn choose(choices: &[Choice], word: &str) -> Result<String, String> {
+    // A value that looks like a number goes before the number of a line.
+    if let Some(choice) = choices.iter().find(|choice| choice.value == word) {
+        return Ok(choice.value.clone());
+    }
+    if let Ok(number) = word.parse::<usize>() {
+        let choice = number.checked_sub(1).and_then(|index| choices.get(index));
+        return choice
+            .map(|choice| choice.value.clone())
+            .ok_or_else(|| format!("Please write a number from 1 to {}.", choices.len()));
+    }
+    let same =
+        |choice: &&Choice| choice.title.eq_ignore_ascii_case(word) || choice.value.eq_ignore_ascii_case(word);
+    choices.iter().find(same).map(|choice| choice.value.clone()).ok_or_else(|| {
+        let meant = did_you_mean(word, choices.iter().map(|choice| &*choice.title));
+        format!("`{word}` is none of them{meant}")
+    })
+}
+
+fn several(field: &Field, line: &str) -> Result<Value, String> {
+    let words: Vec<_> = line.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    let choices = choices(field);
+    let mut chosen: Vec<String> = Vec::new();
+    for word in &words {
+        let value = if choices.is_empty() { (*word).to_owned() } else { choose(&choices, word)? };
+        if !chosen.contains(&value) {
+            chosen.push(value);
+        }
+    }
+    let number = i64::try_from(chosen.len()).unwrap_or(i64::MAX);
+    if let Some(least) = field.min_items.filter(|least| number < *least) {
+        return Err(format!("Please choose at least {least}."));
+    }
+    if let Some(most) = field.max_items.filter(|most| number > *most) {
+        return Err(format!("Please choose at most {most}."));
+    }
+    Ok(chosen.into())
+}

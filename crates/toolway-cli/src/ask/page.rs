@@ -1,0 +1,41 @@
+//! How does somebody agree to open a web page?
+//!
+//! The page is only shown. Nothing here opens it: a URL of a stranger must not become a command line.
+
+use toolway::client::Answer;
+
+use super::{Lines, Said, hear, yes_or_no};
+
+/// Shows the page and waits for a word.
+pub(super) async fn agree(
+    message: &str,
+    url: &str,
+    lines: &mut Lines,
+    say: &mut (impl FnMut(&str) + Send),
+) -> Answer {
+    say(&format!("\nThe server asks: {}\nIt wants you to open this page:\n\n  {url}\n\n", message.trim()));
+    if let Some(host) = host(url) {
+        say(&format!("It is at {host}. "));
+    }
+    say("If you trust it, open it in your browser.\n");
+    loop {
+        say("Do you agree? (y/n) ");
+        match hear(lines).await {
+            Said::Line(word) => match yes_or_no(&word) {
+                Some(true) => return Answer::consent(),
+                Some(false) => return Answer::decline(),
+                None => say("Please answer y or n.\n"),
+            },
+            Said::Decline => return Answer::decline(),
+            Said::Cancel => return Answer::cancel(),
+        }
+    }
+}
+
+/// Whose page it is, whatever stands before an `@`.
+fn host(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#', '\\']).next()?;
+    let host = authority.rsplit('@').next()?;
+    (!host.is_empty()).then_some(host)
+}

@@ -1,0 +1,92 @@
+//! How might an argument go on?
+
+use toolway::types::{CompleteResult, ResourceTemplate};
+use toolway::{Client, RawJson};
+
+use super::{Here, prompt};
+use crate::args::{Complete, Kind};
+use crate::arguments::{self, known_texts};
+use crate::closest::did_you_mean;
+use crate::failure::{Failure, Result};
+use crate::place::Find;
+
+pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, complete: Complete<K>) -> Result<()> {
+    let Complete { words, talk, reach } = complete;
+    here.with_server((&talk, &reach), words, async |client, console, words| {
+        let [what, of, argument, rest @ ..] = &*words else {
+            return Err(Failure::usage("something is missing").hint(USAGE));
+        };
+        let (typed, known) = match rest {
+            [] => ("", rest),
+            [typed, known @ ..] => (typed.as_str(), known),
+        };
+        let known = known_texts(known)?;
+        let completing = match what.as_str() {
+            "prompt" => {
+                let prompt = prompt::find(&client, of).await?;
+                let names: Vec<_> =
+                    prompt.arguments.iter().flatten().map(|argument| &*argument.name).collect();
+                if !names.contains(&&**argument) {
+                    let meant = did_you_mean(argument, names);
+                    return Err(Failure::not_found(format!(
+                        "the prompt `{of}` has no argument `{argument}`{meant}"
+                    ))
+                    .hint(arguments::of_prompt(&prompt)));
+                }
+                check(&client)?;
+                client.complete_prompt(of, argument, typed, known)
+            }
+            "template" => {
+                let template = find(&client, of).await?;
+                check(&client)?;
+                client.complete_resource(template.uri_template, argument, typed, known)
+            }
+            other => {
+                return Err(
+                    Failure::usage(format!("`{other}` is neither `prompt` nor `template`")).hint(USAGE)
+                );
+            }
+        };
+        let completion = completing.await?;
+        if talk.json {
+            let result = CompleteResult::new(completion);
+            return console
+                .result(&format!("{}\n", RawJson::encoded(&result, client.protocol_version()).as_str()));
+        }
+        let lines: Vec<_> = completion.values.iter().map(|value| format!("{value}\n")).collect();
+        console.result(&lines.concat())?;
+        if completion.has_more == Some(true) {
+            let of = completion.total.map(|total| format!(" of {total}")).unwrap_or_default();
+            console.note(&format!("These are {}{of}; type more to see others.", lines.len()));
+        }
+        Ok(())
+    })
+    .await
+}
+
+const USAGE: &str = "write `prompt NAME ARGUMENT TYPED` or `template URI_TEMPLATE VARIABLE TYPED`, then key=value for what is known";
+
+fn check(client: &Client) -> Result<()> {
+    match client.server_capabilities().completions {
+        Some(_) => Ok(()),
+        None => Err(Failure::not_found("the server completes nothing")),
+    }
+}
+
+/// A family of resources, by its template or by its name.
+async fn find(client: &Client, of: &str) -> Result<ResourceTemplate> {
+    if client.server_capabilities().resources.is_none() {
+        return Err(Failure::not_found("the server has no resources"));
+    }
+    let templates = client.resource_templates().await?;
+    let known: Vec<_> = templates
+        .iter()
+        .flat_map(|template| [template.uri_template.clone(), template.name.clone()])
+        .collect();
+    templates.into_iter().find(|template| template.uri_template == of || template.name == of).ok_or_else(
+        || {
+            let meant = did_you_mean(of, known.iter().map(String::as_str));
+            Failure::not_found(format!("the server has no resource template `{of}`{meant}"))
+        },
+    )
+}

@@ -1,0 +1,114 @@
+//! How is a resource read?
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use toolway::types::{ReadResourceResult, ResourceContents};
+use toolway::{Client, Code, Error, RawJson};
+
+use super::Here;
+use crate::args::{Kind, Read};
+use crate::closest::closest;
+use crate::console::Console;
+use crate::failure::{Failure, Fault, Result};
+use crate::place::Find;
+use crate::show::{decoded, size};
+
+pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, read: Read<K>) -> Result<()> {
+    let Read { words, output, talk, reach } = read;
+    here.with_server((&talk, &reach), words, async |client, console, words| {
+        let uri = match &*words {
+            [uri] => uri,
+            [] => {
+                return Err(Failure::usage("no URI is given")
+                    .hint(format!("see which there are: {} list", here.program)));
+            }
+            [_, word, ..] => return Err(Failure::usage(format!("`{word}` is one word too many"))),
+        };
+        if client.server_capabilities().resources.is_none() {
+            return Err(Failure::not_found("the server has no resources"));
+        }
+        let showing = console.clone();
+        let reading = client.read_resource(uri).on_progress(move |progress| showing.progress(progress));
+        let result = match reading.await {
+            Ok(result) => result,
+            Err(error) if is_not_found(&error) => return Err(not_found(&client, uri, &error).await),
+            Err(error) => return Err(error.into()),
+        };
+        let json = || format!("{}\n", RawJson::encoded(&result, client.protocol_version()).as_str());
+        match (talk.json, output) {
+            (true, Some(file)) => write(&file, json().as_bytes()),
+            (true, None) => console.result(&json()),
+            (false, Some(file)) => write(&file, &all(&result)?),
+            (false, None) => show(&result, &console),
+        }
+    })
+    .await
+}
+
+/// Whether the server says that there is no such resource: the code for it is another one in each era.
+fn is_not_found(error: &Error) -> bool {
+    error.code().is_some_and(|code| code == Code::RESOURCE_NOT_FOUND || code == Code::INVALID_PARAMS)
+}
+
+async fn not_found(client: &Client, uri: &str, error: &Error) -> Failure {
+    let failure = Failure::new(Fault::NotFound, format!("`{uri}` cannot be read: {error}"));
+    let mut known: Vec<String> = Vec::new();
+    known.extend(client.resources().await.into_iter().flatten().map(|resource| resource.uri));
+    if let Some(meant) = closest(uri, known.iter().map(String::as_str)) {
+        return failure.hint(format!("did you mean `{meant}`?"));
+    }
+    let templates: Vec<_> = client.resource_templates().await.into_iter().flatten().collect();
+    match templates.first() {
+        Some(template) => failure.hint(format!("the server has resources such as {}", template.uri_template)),
+        None => failure,
+    }
+}
+
+fn bytes(contents: &ResourceContents) -> Result<Vec<u8>> {
+    match (&contents.text, &contents.blob) {
+        (Some(text), _) => Ok(text.clone().into_bytes()),
+        (None, Some(blob)) => decoded(blob).map_err(|_| {
+            Failure::new(
+                Fault::Unreachable,
+                format!("what the server sent for `{}` is no base64", contents.uri),
+            )
+        }),
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
+fn all(result: &ReadResourceResult) -> Result<Vec<u8>> {
+    let mut all = Vec::new();
+    for contents in &result.contents {
+        all.extend(bytes(contents)?);
+    }
+    Ok(all)
+}
+
+fn write(file: &Path, bytes: &[u8]) -> Result<()> {
+    std::fs::write(file, bytes)
+        .map_err(|error| Failure::usage(format!("{} cannot be written: {error}", file.display())))
+}
+
+fn show(result: &ReadResourceResult, console: &Console) -> Result<()> {
+    for contents in &result.contents {
+        match &contents.text {
+            Some(text) => {
+                let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+                console.result(&format!("{text}{end}"))?;
+            }
+            None => {
+                let bytes = bytes(contents)?;
+                if io::stdout().is_terminal() {
+                    let kind = contents.mime_type.as_deref().unwrap_or("bytes of unknown kind");
+                    let size = size(bytes.len() as u64);
+                    return Err(Failure::usage(format!("`{}` is no text ({kind}, {size})", contents.uri))
+                        .hint("write it to a file with --output FILE, or into a pipe"));
+                }
+                console.bytes(&bytes)?;
+            }
+        }
+    }
+    Ok(())
+}

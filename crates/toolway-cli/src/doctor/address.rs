@@ -1,0 +1,109 @@
+//! Can the place that a URL names be reached?
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use http::Uri;
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+use toolway::client::IntoTarget;
+
+use super::report::{Broken, Report, Step};
+use crate::failure::{Fault, chain};
+use crate::place::Address;
+
+/// Goes as far as a connection: the URL, its name, its port.
+pub(super) async fn examine(
+    report: &mut Report<'_>,
+    address: &Address,
+    patience: Duration,
+) -> Result<(), Broken> {
+    let (host, port) = url(report, address)?;
+    let places = names(report, &host, port, patience).await?;
+    connect(report, &places, patience).await
+}
+
+fn url(report: &mut Report<'_>, address: &Address) -> Result<(String, u16), Broken> {
+    let step = Step::begin("url");
+    if let Err(error) = address.http().into_target() {
+        let fix = if address.url.contains('@') {
+            "leave out what stands before the @, and give a token with --bearer or in TOOLWAY_BEARER"
+        } else {
+            "write it as https://example.com/mcp"
+        };
+        return Err(report.failed(step, Fault::Usage, &chain(&error), fix));
+    }
+    let uri: Result<Uri, _> = address.url.parse();
+    let parts = uri.ok().and_then(|uri| Some((uri.scheme_str()?.to_owned(), uri.host()?.to_owned(), uri)));
+    let Some((scheme, host, uri)) = parts else {
+        return Err(report.failed(
+            step,
+            Fault::Usage,
+            "it has no host",
+            "write it as https://example.com/mcp",
+        ));
+    };
+    let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
+    report.known("url", &format!("{scheme}, host {host}, port {port}, path {}", uri.path()))?;
+    Ok((host, port))
+}
+
+async fn names(
+    report: &mut Report<'_>,
+    host: &str,
+    port: u16,
+    patience: Duration,
+) -> Result<Vec<SocketAddr>, Broken> {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    if let Ok(address) = bare.parse::<IpAddr>() {
+        report.skipped("dns", "the host is an address")?;
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let step = Step::begin("dns");
+    let reason = match timeout(patience, lookup_host((bare, port))).await {
+        Ok(Ok(found)) => {
+            let mut places: Vec<_> = found.collect();
+            places.dedup();
+            if !places.is_empty() {
+                let shown: Vec<_> = places.iter().map(|place| place.ip().to_string()).collect();
+                report.well(step, &[shown.join(", ")])?;
+                return Ok(places);
+            }
+            "it has no address".to_owned()
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("nobody told its address within {patience:?}"),
+    };
+    let fix = "check the spelling, and that this machine is online or in the right VPN";
+    Err(report.failed(step, Fault::Unreachable, &format!("the host `{host}` is not known: {reason}"), fix))
+}
+
+async fn connect(report: &mut Report<'_>, places: &[SocketAddr], patience: Duration) -> Result<(), Broken> {
+    let step = Step::begin("tcp");
+    let mut refused = Vec::new();
+    let mut last = None;
+    for place in places {
+        let error = match timeout(patience, TcpStream::connect(place)).await {
+            Ok(Ok(_)) => {
+                let mut lines = vec![format!("connected to {place}")];
+                lines.extend(refused);
+                return report.well(step, &lines);
+            }
+            Ok(Err(error)) => error,
+            Err(_) => io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {patience:?}")),
+        };
+        refused.push(format!("{place}: {error}"));
+        last = Some(error.kind());
+    }
+    let fix = match last {
+        Some(io::ErrorKind::ConnectionRefused) => {
+            "nothing listens there: start the server, or check the host and the port"
+        }
+        Some(io::ErrorKind::TimedOut) => {
+            "a firewall may be in between, or the server is down: check the host and the port"
+        }
+        _ => "check the network of this machine",
+    };
+    Err(report.failed(step, Fault::Unreachable, &refused.join("\n"), fix))
+}

@@ -1,0 +1,176 @@
+//! What will models stumble over? Things that work here, and are refused or misunderstood there.
+
+use std::collections::HashSet;
+
+use toolway::types::{Prompt, Resource, ResourceTemplate, Tool};
+use toolway::{ProtocolVersion, RawJson};
+
+use crate::arguments::{Kind, Schema};
+use crate::json::Tree;
+use crate::show::size;
+use crate::terminal::neutral_line;
+
+/// The longest name and description that every vendor's models take.
+const MAX_NAME: usize = 64;
+const MAX_DESCRIPTION: usize = 1024;
+
+/// More tools, or longer descriptions of them all, than models choose well from.
+const MANY_TOOLS: usize = 40;
+const MUCH_TEXT: usize = 40_000;
+
+/// What a server has.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    pub(super) tools: Option<Vec<Tool>>,
+    pub(super) resources: Option<Vec<Resource>>,
+    pub(super) templates: Option<Vec<ResourceTemplate>>,
+    pub(super) prompts: Option<Vec<Prompt>>,
+}
+
+impl Lists {
+    /// `3 tools, 1 prompt`.
+    pub(super) fn words(&self) -> String {
+        fn count<T>(list: Option<&Vec<T>>, noun: &str) -> Option<String> {
+            let number = list?.len();
+            Some(format!("{number} {noun}{}", if number == 1 { "" } else { "s" }))
+        }
+        let all = [
+            count(self.tools.as_ref(), "tool"),
+            count(self.resources.as_ref(), "resource"),
+            count(self.templates.as_ref(), "resource template"),
+            count(self.prompts.as_ref(), "prompt"),
+        ];
+        let all: Vec<_> = all.into_iter().flatten().collect();
+        if all.is_empty() { "it offers nothing".to_owned() } else { all.join(", ") }
+    }
+}
+
+/// What should be better: what it is about, and why.
+pub(super) fn of(lists: &Lists) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let tools = lists.tools.as_deref().unwrap_or_default();
+    of_all(tools, &mut found);
+    for tool in tools {
+        let about = format!("tool `{}`", neutral_line(&tool.name));
+        for message in of_tool(tool) {
+            found.push((about.clone(), message));
+        }
+    }
+    for prompt in lists.prompts.iter().flatten() {
+        let about = format!("prompt `{}`", neutral_line(&prompt.name));
+        if is_empty(prompt.description.as_deref(), &prompt.name) {
+            found.push((about.clone(), "it has no description".to_owned()));
+        }
+        let arguments = prompt.arguments.iter().flatten();
+        let silent = arguments.filter(|argument| is_empty(argument.description.as_deref(), ""));
+        let silent: Vec<_> = silent.map(|argument| &*argument.name).collect();
+        found.extend(undescribed(&silent).map(|message| (about, message)));
+    }
+    for template in lists.templates.iter().flatten() {
+        if is_empty(template.description.as_deref(), &template.name) {
+            let about = format!("resource template `{}`", neutral_line(&template.uri_template));
+            found.push((about, "it has no description".to_owned()));
+        }
+    }
+    found
+}
+
+fn of_all(tools: &[Tool], found: &mut Vec<(String, String)>) {
+    let about = || "the tools".to_owned();
+    if tools.len() > MANY_TOOLS {
+        found.push((about(), format!("there are {}; models choose badly among so many", tools.len())));
+    }
+    let text: usize =
+        tools.iter().map(|tool| RawJson::encoded(tool, ProtocolVersion::LATEST).as_bytes().len()).sum();
+    if text > MUCH_TEXT {
+        let size = size(text as u64);
+        found.push((about(), format!("their descriptions are {size}, which every conversation carries")));
+    }
+    let mut names = HashSet::new();
+    for tool in tools.iter().filter(|tool| !names.insert(&tool.name)) {
+        found.push((about(), format!("two are called `{}`", neutral_line(&tool.name))));
+    }
+}
+
+fn of_tool(tool: &Tool) -> Vec<String> {
+    let mut found = Vec::new();
+    let is_plain =
+        tool.name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'));
+    if !is_plain || tool.name.is_empty() || tool.name.len() > MAX_NAME {
+        found.push(format!("some models take only names of 1 to {MAX_NAME} letters, digits, `_` and `-`"));
+    }
+    if is_empty(tool.description.as_deref(), &tool.name) {
+        found.push("it has no description: a model cannot know when to use it".to_owned());
+    } else if tool.description().chars().count() > MAX_DESCRIPTION {
+        found.push(format!(
+            "its description is longer than the {MAX_DESCRIPTION} letters that some models take"
+        ));
+    }
+    of_schema(&tool.input_schema, &mut found);
+    found
+}
+
+fn of_schema(text: &RawJson, found: &mut Vec<String>) {
+    let tree = Tree::of(text);
+    if tree.member("type").and_then(|kind| kind.text()).as_deref() != Some("object") {
+        found.push("the schema of its arguments must say `\"type\": \"object\"`".to_owned());
+    }
+    let unions: Vec<_> =
+        ["anyOf", "oneOf", "allOf"].into_iter().filter(|name| tree.member(name).is_some()).collect();
+    if !unions.is_empty() {
+        let unions: Vec<_> = unions.iter().map(|name| format!("`{name}`")).collect();
+        found.push(format!("some models refuse {} around all arguments", unions.join(" and ")));
+    }
+    if refers_outside(&tree) {
+        found.push("its schema refers to another document, which models cannot read".to_owned());
+    }
+    let schema = Schema::of(text);
+    let properties = schema.properties();
+    for name in schema.required() {
+        if properties.iter().all(|(known, _)| *known != name) {
+            found.push(format!(
+                "its schema requires the argument `{}`, and does not say what it is",
+                neutral_line(&name)
+            ));
+        }
+    }
+    let silent = properties.iter().filter(|(_, schema)| is_empty(schema.description().as_deref(), ""));
+    let silent: Vec<_> = silent.map(|(name, _)| &**name).collect();
+    found.extend(undescribed(&silent));
+    for (name, schema) in &properties {
+        let kinds = schema.kinds();
+        if kinds.is_empty() && schema.choices().is_none() {
+            found.push(format!("its argument `{}` may be anything: say its type", neutral_line(name)));
+        }
+        if kinds.contains(&Kind::Array)
+            && schema.items().kinds().is_empty()
+            && schema.items().choices().is_none()
+        {
+            found.push(format!(
+                "its argument `{}` is a list of anything; some models want `items`",
+                neutral_line(name)
+            ));
+        }
+    }
+}
+
+/// No words, or only those that everybody knows already.
+fn is_empty(description: Option<&str>, name: &str) -> bool {
+    description.map(str::trim).is_none_or(|text| text.is_empty() || text == name)
+}
+
+fn undescribed(names: &[&str]) -> Option<String> {
+    let shown: Vec<_> = names.iter().map(|name| format!("`{}`", neutral_line(name))).collect();
+    match &*shown {
+        [] => None,
+        [one] => Some(format!("its argument {one} has no description")),
+        several => Some(format!("its arguments {} have no description", several.join(", "))),
+    }
+}
+
+fn refers_outside(tree: &Tree) -> bool {
+    let here = tree.member("$ref").and_then(|reference| reference.text());
+    here.is_some_and(|reference| !reference.starts_with('#'))
+        || tree.members().iter().any(|(_, value)| refers_outside(value))
+        || tree.items().is_some_and(|items| items.iter().any(|item| refers_outside(item)))
+}

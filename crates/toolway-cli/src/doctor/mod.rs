@@ -1,0 +1,68 @@
+//! What is wrong with a server, or with the way to it, and what can be done?
+//!
+//! The way is gone step by step, and the first step that fails is the answer: nothing after it can be known.
+//!
+//! | file | question |
+//! |---|---|
+//! | `mod.rs` | Which steps lead to a server? |
+//! | `report.rs` | How is what was found told, to people and to programs? |
+//! | `address.rs` | Can the place that a URL names be reached? |
+//! | `program.rs` | Can the program be found? |
+//! | `talk.rs` | Does it answer, in which era, and what does it list? |
+//! | `verdict.rs` | Which step failed, when connecting did, and what may help? |
+//! | `findings.rs` | What will models stumble over? |
+//! | `settings.rs` | Which settings are in force? |
+
+mod address;
+mod findings;
+mod program;
+mod report;
+mod settings;
+mod talk;
+mod verdict;
+
+use std::time::Duration;
+
+use crate::args::{Doctor, Kind};
+use crate::cmd::Here;
+use crate::console::Console;
+use crate::failure::{Failure, Result};
+use crate::place::{self, Find, Place, Way, interrupted};
+
+use report::{Broken, Report};
+
+/// How long a step may take that is ours alone, unless somebody says otherwise.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, doctor: Doctor<K>) -> Result<()> {
+    let Doctor { mut words, talk, reach } = doctor;
+    let console = Console::new(talk.verbose, true);
+    let place = reach.find(&mut words, here.own.as_ref())?;
+    if let Some(word) = words.first() {
+        return Err(Failure::usage(format!("`{word}` is one word too many")));
+    }
+    let builder = place::builder(&talk, &place, &console);
+    let mut report = Report::new(&console, talk.json);
+    report.begin(&place.name(), settings::of(&talk, &place))?;
+    let patience = talk.timeout.unwrap_or(PATIENCE);
+    let outcome = tokio::select! {
+        outcome = go(&mut report, &place, builder, &console, patience) => outcome,
+        () = interrupted() => return Err(Failure::interrupted()),
+    };
+    report.end(outcome)
+}
+
+async fn go(
+    report: &mut Report<'_>,
+    place: &Place,
+    builder: toolway::client::ClientBuilder,
+    console: &Console,
+    patience: Duration,
+) -> Result<(), Broken> {
+    match &place.way {
+        Way::Url(address) => address::examine(report, address, patience).await?,
+        Way::Command(start) => program::examine(report, start)?,
+        Way::Own(_) => {}
+    }
+    talk::examine(report, place, builder, console).await
+}

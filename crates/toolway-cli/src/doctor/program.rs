@@ -1,0 +1,53 @@
+//! Can the program be found?
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use super::report::{Broken, Report, Step};
+use crate::failure::Fault;
+use crate::place::Start;
+
+pub(super) fn examine(report: &mut Report<'_>, start: &Start) -> Result<(), Broken> {
+    let step = Step::begin("program");
+    let name = start.program.to_string_lossy().into_owned();
+    if let Some(cwd) = &start.cwd
+        && !cwd.is_dir()
+    {
+        let what = format!("the directory {} to start it in does not exist", cwd.display());
+        return Err(report.failed(step, Fault::Usage, &what, "make it, or name another with --cwd"));
+    }
+    let named = Path::new(&start.program);
+    let candidates: Vec<PathBuf> = if named.components().count() > 1 {
+        vec![start.cwd.clone().unwrap_or_default().join(named)]
+    } else {
+        let set = start.env.iter().rev().find(|(name, _)| name.eq_ignore_ascii_case("PATH"));
+        let path = set.map(|(_, value)| value.clone()).or_else(|| env::var_os("PATH")).unwrap_or_default();
+        env::split_paths(&path).flat_map(|folder| spellings(&folder.join(named))).collect()
+    };
+    match candidates.iter().find(|candidate| candidate.is_file()) {
+        Some(found) => report.known("program", &found.display().to_string()),
+        None if named.components().count() > 1 => {
+            let what = format!("there is no file {}", candidates[0].display());
+            Err(report.failed(step, Fault::NotFound, &what, "check the path; hosts want it absolute"))
+        }
+        None => {
+            let what = format!("`{name}` is in none of the directories of PATH");
+            let fix = "install it, or write its whole path; hosts start programs with a shorter PATH than a shell has";
+            Err(report.failed(step, Fault::NotFound, &what, fix))
+        }
+    }
+}
+
+/// What a file may be called at its end where programs are known by that.
+fn spellings(path: &Path) -> Vec<PathBuf> {
+    let mut spellings = vec![path.to_owned()];
+    if cfg!(windows) {
+        let endings = env::var("PATHEXT").unwrap_or_else(|_| ".EXE;.CMD;.BAT;.COM".to_owned());
+        for ending in endings.split(';') {
+            let mut name = path.as_os_str().to_owned();
+            name.push(ending);
+            spellings.push(name.into());
+        }
+    }
+    spellings
+}

@@ -1,0 +1,149 @@
+//! How is what was found told, to people and to programs?
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::console::Console;
+use crate::failure::{Failure, Fault, Result};
+
+/// What was found so far. People see each step as soon as it is known: one that takes long is the one to look at.
+pub(super) struct Report<'c> {
+    console: &'c Console,
+    wants_json: bool,
+    target: String,
+    settings: Vec<(String, String)>,
+    steps: Vec<Value>,
+    warnings: Vec<Value>,
+}
+
+/// The step that failed: nothing can be known after it.
+#[derive(Debug)]
+pub(super) struct Broken(Failure);
+
+/// A step that is being gone.
+#[derive(Debug)]
+pub(super) struct Step {
+    name: &'static str,
+    since: Instant,
+}
+
+impl Step {
+    pub(super) fn begin(name: &'static str) -> Self {
+        Self { name, since: Instant::now() }
+    }
+
+    /// What was thought to be one step was another.
+    pub(super) fn rename(&mut self, name: &'static str) {
+        self.name = name;
+    }
+}
+
+impl<'c> Report<'c> {
+    pub(super) fn new(console: &'c Console, wants_json: bool) -> Self {
+        let (target, settings, steps, warnings) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { console, wants_json, target, settings, steps, warnings }
+    }
+
+    pub(super) fn begin(&mut self, target: &str, settings: Vec<(String, String)>) -> Result<()> {
+        let mut words = format!("{target}\n");
+        for (name, value) in &settings {
+            let _ = writeln!(words, "  {name}: {value}");
+        }
+        target.clone_into(&mut self.target);
+        self.settings = settings;
+        self.tell(&format!("{words}\n"))
+    }
+
+    fn tell(&self, words: &str) -> Result<()> {
+        if self.wants_json { Ok(()) } else { self.console.result(words) }
+    }
+
+    /// A step that worked.
+    pub(super) fn well(&mut self, step: Step, lines: &[String]) -> Result<(), Broken> {
+        let time = step.since.elapsed();
+        self.steps.push(json!({"name": step.name, "status": "ok", "ms": millis(time), "detail": lines}));
+        let first = lines.first().map(|line| format!("{line} ({})", shown(time)));
+        let rest = lines.iter().skip(1).cloned();
+        self.tell(&words('✓', step.name, first.into_iter().chain(rest))).map_err(Broken)
+    }
+
+    /// A step that worked, and took no time of its own.
+    pub(super) fn known(&mut self, name: &'static str, line: &str) -> Result<(), Broken> {
+        self.steps.push(json!({"name": name, "status": "ok", "detail": [line]}));
+        self.tell(&words('✓', name, [line.to_owned()])).map_err(Broken)
+    }
+
+    /// A step that there is no need for.
+    pub(super) fn skipped(&mut self, name: &'static str, why: &str) -> Result<(), Broken> {
+        self.steps.push(json!({"name": name, "status": "skipped", "detail": [why]}));
+        self.tell(&words('–', name, [why.to_owned()])).map_err(Broken)
+    }
+
+    /// A step that failed, and what may be done about it.
+    pub(super) fn failed(&mut self, step: Step, fault: Fault, what: &str, fix: &str) -> Broken {
+        let ms = millis(step.since.elapsed());
+        self.steps
+            .push(json!({"name": step.name, "status": "failed", "ms": ms, "detail": [what], "fix": fix}));
+        let told = what.lines().map(str::to_owned).chain(fix.lines().map(|line| format!("→ {line}")));
+        match self.tell(&words('✗', step.name, told)) {
+            Ok(()) => Broken(Failure::new(fault, format!("{}: {what}", step.name)).hint(fix).shown_already()),
+            Err(failure) => Broken(failure),
+        }
+    }
+
+    /// Something that works, and should be better all the same.
+    pub(super) fn warn(&mut self, about: &str, message: &str) {
+        self.warnings.push(json!({"about": about, "message": message}));
+    }
+
+    /// The last words.
+    pub(super) fn end(self, outcome: Result<(), Broken>) -> Result<()> {
+        if self.wants_json {
+            let settings: serde_json::Map<_, _> =
+                self.settings.into_iter().map(|(name, value)| (name, value.into())).collect();
+            let report = json!({
+                "target": self.target, "ok": outcome.is_ok(), "settings": settings, "steps": self.steps,
+                "warnings": self.warnings,
+            });
+            self.console.result(&format!("{report}\n"))?;
+        } else {
+            let mut words = String::new();
+            for warning in &self.warnings {
+                let text = |name: &str| warning[name].as_str().unwrap_or_default().to_owned();
+                let _ = writeln!(words, "! {}: {}", text("about"), text("message"));
+            }
+            if !words.is_empty() {
+                words.push('\n');
+            }
+            words.push_str(match (&outcome, self.warnings.len()) {
+                (Ok(()), 0) => "All is well.\n",
+                (Ok(()), _) => "It works; what is marked ! makes it harder for models.\n",
+                (Err(_), _) => "",
+            });
+            self.console.result(&format!("{}{words}", if words.is_empty() { "" } else { "\n" }))?;
+        }
+        outcome.map_err(|Broken(failure)| failure)
+    }
+}
+
+fn words(mark: char, name: &str, lines: impl IntoIterator<Item = String>) -> String {
+    let mut words = format!("{mark} {name:7}");
+    for (index, line) in lines.into_iter().enumerate() {
+        let _ = if index == 0 { writeln!(words, "  {line}") } else { writeln!(words, "           {line}") };
+    }
+    words
+}
+
+fn millis(time: Duration) -> f64 {
+    (time.as_secs_f64() * 10_000.0).round() / 10.0
+}
+
+fn shown(time: Duration) -> String {
+    if time < Duration::from_secs(1) {
+        format!("{} ms", time.as_millis())
+    } else {
+        format!("{:.1} s", time.as_secs_f64())
+    }
+}

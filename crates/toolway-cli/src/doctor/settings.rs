@@ -1,0 +1,60 @@
+//! Which settings are in force? Of what may be secret, only that it is there.
+
+use std::env;
+
+use crate::args::Talk;
+use crate::place::{BEARER, Place, Way};
+
+/// Variables that others use, and we do not: whoever relies on them should know.
+const UNUSED: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+
+/// Names and words.
+pub(super) fn of(talk: &Talk, place: &Place) -> Vec<(String, String)> {
+    let mut settings = Vec::new();
+    let mut add = |name: &str, value: String| settings.push((name.to_owned(), value));
+    if let Some(file) = &place.file {
+        add("described in", file.display().to_string());
+    }
+    match &place.way {
+        Way::Url(address) => {
+            let names: Vec<_> = address.headers.iter().map(|(name, _)| &**name).collect();
+            if !names.is_empty() {
+                add("headers", names.join(", "));
+            }
+            if address.bearer.is_some() {
+                let from = if address.is_from_environment {
+                    format!("set, from {BEARER}")
+                } else {
+                    "set".to_owned()
+                };
+                add("token", from);
+            }
+            for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+                if let Some(value) = env::var_os(name).filter(|_| address.is_encrypted()) {
+                    add(name, value.to_string_lossy().into_owned());
+                }
+            }
+            for name in UNUSED.into_iter().filter(|name| env::var_os(name).is_some()) {
+                add(name, "set, and not used: connections are direct".to_owned());
+            }
+        }
+        Way::Command(start) => {
+            let names: Vec<_> =
+                start.env.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+            if !names.is_empty() {
+                add("variables", names.join(", "));
+            }
+            if let Some(cwd) = &start.cwd {
+                add("directory", cwd.display().to_string());
+            }
+        }
+        Way::Own(_) => {}
+    }
+    if let Some(limit) = talk.timeout.or(place.timeout) {
+        add("timeout", format!("{limit:?}"));
+    }
+    if let Some(version) = talk.protocol {
+        add("revision", version.to_string());
+    }
+    settings
+}

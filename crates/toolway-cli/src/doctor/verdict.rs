@@ -1,0 +1,143 @@
+//! Which step failed, when connecting did, and what may help?
+
+use toolway::{Code, Error, ErrorKind};
+
+use crate::failure::{Fault, SAY_WHO, chain};
+use crate::place::Way;
+
+/// What connecting came to.
+#[derive(Debug)]
+pub(super) struct Verdict {
+    /// The step that failed; those before it worked.
+    pub(super) step: &'static str,
+    pub(super) fault: Fault,
+    pub(super) what: String,
+    pub(super) fix: String,
+}
+
+impl Verdict {
+    /// Looks at why a client could not connect, when everything before had worked.
+    pub(super) fn of(error: &Error, way: &Way) -> Self {
+        let what = without_place(&chain(error));
+        let (step, fault, fix) = match way {
+            Way::Url(address) => of_url(error, &address.url),
+            Way::Command(_) => of_command(error),
+            Way::Own(_) => ("era", Fault::of(error), "look at how the server is built".to_owned()),
+        };
+        Self { step, fault, what, fix }
+    }
+}
+
+fn of_url(error: &Error, url: &str) -> (&'static str, Fault, String) {
+    let is_encrypted = url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
+    if let Some(status) = error.http_status() {
+        let (fault, fix) = of_status(status, url);
+        return ("http", fault, fix);
+    }
+    match error.kind() {
+        ErrorKind::NotAdmitted => ("http", Fault::AuthNeeded, SAY_WHO.to_owned()),
+        ErrorKind::Timeout => (
+            "http",
+            Fault::Unreachable,
+            "it takes connections and says nothing: look at the server's log, or give it more time with --timeout SECONDS"
+                .to_owned(),
+        ),
+        // A connection was there a moment ago, so what failed is what comes after it.
+        ErrorKind::Transport if error.is_unsent() && is_encrypted => (
+            "tls",
+            Fault::Unreachable,
+            "if the server does not encrypt, its URL begins with http://; if its certificate is your company's, name that in the \
+             variable SSL_CERT_FILE"
+                .to_owned(),
+        ),
+        ErrorKind::Transport => (
+            "http",
+            Fault::Unreachable,
+            "what listens there does not speak HTTP, or only https://: check the port and the URL".to_owned(),
+        ),
+        _ => of_speech(error),
+    }
+}
+
+fn of_status(status: u16, url: &str) -> (Fault, String) {
+    match status {
+        401 | 403 => (Fault::AuthNeeded, SAY_WHO.to_owned()),
+        404 | 405 | 200..=299 => (Fault::NotFound, path_advice(url)),
+        300..=399 => (Fault::NotFound, "connect to where it leads, if that is right".to_owned()),
+        406 | 415 => (
+            Fault::Unreachable,
+            "what is there speaks HTTP, but not this protocol: check the path".to_owned(),
+        ),
+        429 => (Fault::Unreachable, "it has heard too much from here: try again later".to_owned()),
+        500..=599 => (
+            Fault::Unreachable,
+            "the server failed: look at its log, or at that of the proxy before it".to_owned(),
+        ),
+        _ => (Fault::Unreachable, "look at the server's log".to_owned()),
+    }
+}
+
+fn path_advice(url: &str) -> String {
+    let (place, path) = url.split_once("://").map_or((url, ""), |(scheme, rest)| {
+        let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        (&url[..scheme.len() + 3 + host], &rest[host..])
+    });
+    let path = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    if path.ends_with("/mcp") {
+        "nothing at this path is a server of tools: check the path, and whether a proxy passes it on"
+            .to_owned()
+    } else {
+        format!("nothing at this path is a server of tools; most are at /mcp: try {place}{path}/mcp")
+    }
+}
+
+fn of_command(error: &Error) -> (&'static str, Fault, String) {
+    match error.kind() {
+        ErrorKind::Transport if error.is_unsent() => {
+            ("start", Fault::Unreachable, "check that it may be run, and that it is for this machine".to_owned())
+        }
+        ErrorKind::Transport => (
+            "start",
+            Fault::Unreachable,
+            "run the command by itself and see why it ends; variables that it needs are given with --env NAME=VALUE".to_owned(),
+        ),
+        ErrorKind::Timeout if chain(error).contains("no message") => (
+            "era",
+            Fault::Unreachable,
+            "on stdout, a server writes messages and nothing else: what it has to say to people belongs on stderr".to_owned(),
+        ),
+        ErrorKind::Timeout => (
+            "era",
+            Fault::Unreachable,
+            "it runs and says nothing on its stdout: check that it is a server for stdio, or give it more time with --timeout \
+             SECONDS"
+                .to_owned(),
+        ),
+        _ => of_speech(error),
+    }
+}
+
+/// Somebody answers, and is not understood.
+fn of_speech(error: &Error) -> (&'static str, Fault, String) {
+    let fault = match Fault::of(error) {
+        Fault::ToolError => Fault::Unreachable,
+        fault => fault,
+    };
+    let fix = match error.kind() {
+        _ if error.code() == Some(Code::UNSUPPORTED_VERSION) => UPDATE,
+        ErrorKind::PeerIncompatible => UPDATE,
+        ErrorKind::PeerRefused => "the server refuses to begin: what it says is above; its log may say more",
+        _ => "what it says is not this protocol: on stdout, a server writes messages and nothing else",
+    };
+    ("era", fault, fix.to_owned())
+}
+
+const UPDATE: &str = "update the server; or try another revision with --protocol REVISION";
+
+/// The report has said already where it is.
+fn without_place(words: &str) -> String {
+    match words.strip_prefix("failed to connect to ").and_then(|rest| rest.split_once(": ")) {
+        Some((_, rest)) => rest.to_owned(),
+        None => words.to_owned(),
+    }
+}

@@ -1,0 +1,165 @@
+//! What does a server of files offer?
+//!
+//! | file | question |
+//! |---|---|
+//! | `mod.rs` | Which resources and tools does it have? |
+//! | `shelf.rs` | What is in the directory, and what of it may be seen? |
+//! | `walk.rs` | Which files are below a directory, in which order? |
+//! | `pattern.rs` | Which names does a pattern mean? |
+
+mod pattern;
+mod shelf;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use toolway::prelude::*;
+use toolway::types::Resource;
+
+use self::pattern::Pattern;
+
+use self::shelf::{Entry, Hidden, Shelf};
+
+/// How many files are listed on one page, and how many one search finds.
+const PAGE: usize = 100;
+const MAX_FOUND: usize = 500;
+
+/// What may be done with the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// A server of the files below a directory.
+pub(crate) fn server(directory: &Path, all: bool, access: Access) -> toolway::Result<Server> {
+    let hidden = if all { Hidden::Shown } else { Hidden::Left };
+    let shelf = Shelf::open(directory, hidden)
+        .map_err(|error| toolway::Error::new(toolway::ErrorKind::Misuse, error.to_string()))?;
+    Server::new("toolway-files", env!("CARGO_PKG_VERSION"))
+        .title("Files")
+        .instructions(match access {
+            Access::Read => "Files of one directory, to be read. Paths are relative to it and have `/` between their parts.",
+            Access::Write => "Files of one directory, to be read and written. Paths are relative to it and have `/` between their parts.",
+        })
+        .state(shelf)
+        .resources(resources![file])
+        .list_resources(list)
+        .tools(tools![list_directory, read_file, search_files])
+        .when(access == Access::Write, |server| server.tools(tools![write_file]))
+        .build()
+}
+
+/// A file below the directory.
+#[resource(uri = "files:///{+path}", blocking)]
+fn file(#[arg(complete = paths)] path: PathBuf, shelf: State<Shelf>) -> Result<File, ResourceError> {
+    match shelf.read(&path) {
+        Ok(bytes) => Ok(File::named(path, bytes)),
+        Err(reason) if reason.is_not_found() => Err(ResourceError::not_found()),
+        Err(reason) => Err(ResourceError::new(reason.to_string())),
+    }
+}
+
+/// Paths that begin with what was typed.
+async fn paths(typed: Completing, shelf: State<Shelf>) -> Vec<String> {
+    let begun = typed.value.clone();
+    let found =
+        tokio::task::spawn_blocking(move || shelf.files(None, PAGE + 1, |path| path.starts_with(&*begun)));
+    found.await.map(|(found, _)| found.into_iter().map(|(path, _)| path).collect()).unwrap_or_default()
+}
+
+/// Every file, page by page. The cursor is the last path that was listed, so that a file that comes or goes meanwhile moves none of
+/// the others to another page.
+async fn list(Cursor(after): Cursor, shelf: State<Shelf>) -> Result<ResourcePage, ResourceError> {
+    let (files, is_whole) =
+        tokio::task::spawn_blocking(move || shelf.files(after.as_deref(), PAGE, |_| true)).await?;
+    let next = files.last().filter(|_| !is_whole).map(|(path, _)| path.clone());
+    Ok(ResourcePage { resources: files.into_iter().map(|(path, size)| listed(path, size)).collect(), next })
+}
+
+fn listed(path: String, size: u64) -> Resource {
+    // `{+path}` takes `%41` in a value for a letter that is encoded already; a `%` that is one has to be encoded before.
+    let uri = file::uri(path.replace('%', "%25"));
+    let resource = Resource::new(uri, path);
+    match i64::try_from(size) {
+        Ok(size) => resource.with_size(size),
+        Err(_) => resource,
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Listing {
+    /// What is in the directory, by name.
+    entries: Vec<Entry>,
+}
+
+/// List what is in a directory: names, kinds and sizes.
+#[tool(title = "List a directory", read_only, idempotent, open_world = false, blocking)]
+fn list_directory(
+    /// The directory; the one that is served if nothing is said.
+    path: Option<String>,
+    shelf: State<Shelf>,
+) -> Result<Json<Listing>, ToolError> {
+    let path = path.unwrap_or_default();
+    let entries =
+        shelf.entries(Path::new(&path)).map_err(|reason| ToolError::new(format!("`{path}`: {reason}")))?;
+    Ok(Json(Listing { entries }))
+}
+
+/// Read a file that is text.
+#[tool(title = "Read a file", read_only, idempotent, open_world = false, blocking)]
+fn read_file(
+    /// The file.
+    path: String,
+    shelf: State<Shelf>,
+) -> Result<String, ToolError> {
+    let fail = |reason: String| ToolError::new(format!("`{path}`: {reason}"));
+    let bytes = shelf.read(Path::new(&path)).map_err(|reason| fail(reason.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| {
+        fail(format!(
+            "it is no text; read the resource {} to get its bytes",
+            file::uri(path.replace('%', "%25"))
+        ))
+    })
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Found {
+    /// The files, by their paths.
+    paths: Vec<String>,
+    /// Whether there are more than these.
+    more: bool,
+}
+
+/// Find files by their names: a part of the path, or a pattern with `*` (any letters), `?` (one letter) and `**` (any directories).
+#[tool(title = "Search for files", read_only, idempotent, open_world = false, blocking)]
+fn search_files(
+    /// A part of the path, such as `report`, or a pattern, such as `**/*.md`. Upper and lower case are the same.
+    pattern: String,
+    shelf: State<Shelf>,
+) -> Result<Json<Found>, ToolError> {
+    let pattern = Pattern::new(&pattern).map_err(ToolError::new)?;
+    let (files, is_whole) = shelf.files(None, MAX_FOUND, |path| pattern.matches(path));
+    Ok(Json(Found { paths: files.into_iter().map(|(path, _)| path).collect(), more: !is_whole }))
+}
+
+/// Write a text into a file. Directories on the way are made.
+#[tool(title = "Write a file", destructive, idempotent, open_world = false, blocking)]
+fn write_file(
+    /// The file.
+    path: String,
+    /// What is to stand in it.
+    content: String,
+    /// Whether a file that is there already is replaced; if not, it is left as it is.
+    #[arg(default = false)]
+    overwrite: bool,
+    shelf: State<Shelf>,
+) -> Result<String, ToolError> {
+    let written = shelf.write(Path::new(&path), content.as_bytes(), overwrite);
+    written.map_err(|reason| ToolError::new(format!("`{path}`: {reason}")))?;
+    Ok(format!("{} bytes are in `{path}`", content.len()))
+}

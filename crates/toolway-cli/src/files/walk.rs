@@ -1,0 +1,82 @@
+//! Which files are below a directory, in which order?
+//!
+//! Names are taken in the order of their letters, and what is in a directory before what comes after its name: so paths are in order
+//! too, and a walk can go on after any path without having seen what came before.
+
+use std::path::Path;
+
+use cap_std::fs::Dir;
+
+use super::shelf::Hidden;
+
+/// How deep directories are gone into.
+const MAX_DEPTH: usize = 100;
+
+/// How many entries one walk looks at.
+const MAX_SEEN: usize = 200_000;
+
+/// Files with their sizes, and whether these are all.
+pub(super) fn files(
+    directory: &Dir,
+    hidden: Hidden,
+    after: Option<&Path>,
+    most: usize,
+    wanted: &dyn Fn(&str) -> bool,
+) -> (Vec<(String, u64)>, bool) {
+    let mut walk = Walk { hidden, after, most, wanted, found: Vec::new(), seen: 0 };
+    let is_whole = walk.go(directory, "", 0);
+    (walk.found, is_whole)
+}
+
+struct Walk<'w> {
+    hidden: Hidden,
+    after: Option<&'w Path>,
+    most: usize,
+    wanted: &'w dyn Fn(&str) -> bool,
+    found: Vec<(String, u64)>,
+    seen: usize,
+}
+
+impl Walk<'_> {
+    /// Looks below a directory; false, when it was given up because there is enough. What cannot be opened is left out: a list of
+    /// what there is need not fail for one file.
+    fn go(&mut self, directory: &Dir, below: &str, depth: usize) -> bool {
+        let Ok(entries) = directory.entries() else { return true };
+        let mut names = Vec::new();
+        for entry in entries.flatten() {
+            self.seen += 1;
+            if self.seen > MAX_SEEN {
+                return false;
+            }
+            // Links are left out, and so are names that are no text: no URI stands for them.
+            if let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type())
+                && self.hidden.shows(&name)
+                && (kind.is_dir() || kind.is_file())
+            {
+                names.push((name, kind.is_dir(), entry));
+            }
+        }
+        names.sort_by(|(a, ..), (b, ..)| a.cmp(b));
+        for (name, is_directory, entry) in names {
+            let path = if below.is_empty() { name } else { format!("{below}/{name}") };
+            let is_past = self.after.is_none_or(|after| Path::new(&path) > after);
+            if is_directory {
+                let may_hold_more = is_past || self.after.is_some_and(|after| after.starts_with(&path));
+                if may_hold_more
+                    && depth < MAX_DEPTH
+                    && let Ok(inner) = entry.open_dir()
+                    && !self.go(&inner, &path, depth + 1)
+                {
+                    return false;
+                }
+            } else if is_past && (self.wanted)(&path) {
+                if self.found.len() == self.most {
+                    return false;
+                }
+                let size = entry.metadata().map_or(0, |about| about.len());
+                self.found.push((path, size));
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,199 @@
+//! How is JSON read and shown without changing the order of its members or the spelling of its numbers?
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use toolway::RawJson;
+
+/// The members of an object in their order; nothing, if it is none.
+pub(crate) fn members(object: &RawJson) -> Option<Vec<(String, RawJson)>> {
+    object.decode::<Members>().ok().map(|members| members.0)
+}
+
+/// The text of a string; nothing, if it is something else.
+pub(crate) fn text(value: &RawJson) -> Option<String> {
+    value.decode().ok()
+}
+
+/// The items of an array; nothing, if it is none.
+pub(crate) fn items(array: &RawJson) -> Option<Vec<RawJson>> {
+    array.decode().ok()
+}
+
+/// A value that was read once, to be looked into often. Objects keep the order of their members.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    /// The value itself.
+    pub(crate) value: RawJson,
+    members: Vec<(String, Arc<Tree>)>,
+    items: Option<Vec<Arc<Tree>>>,
+}
+
+/// How deep a value is looked into.
+const MAX_DEPTH: usize = 64;
+
+impl Tree {
+    pub(crate) fn of(value: &RawJson) -> Arc<Self> {
+        Self::within(value, 0)
+    }
+
+    fn within(value: &RawJson, depth: usize) -> Arc<Self> {
+        let mut tree = Self { value: value.clone(), members: Vec::new(), items: None };
+        if depth < MAX_DEPTH {
+            let inside = |value: &RawJson| Self::within(value, depth + 1);
+            match value.as_bytes().first() {
+                Some(b'{') => {
+                    let members = members(value).unwrap_or_default();
+                    tree.members = members.into_iter().map(|(name, value)| (name, inside(&value))).collect();
+                }
+                Some(b'[') => {
+                    tree.items = Some(items(value).unwrap_or_default().iter().map(inside).collect());
+                }
+                _ => {}
+            }
+        }
+        Arc::new(tree)
+    }
+
+    /// The members of an object, in their order.
+    pub(crate) fn members(&self) -> &[(String, Arc<Self>)] {
+        &self.members
+    }
+
+    /// One member of an object; the last, where there are several of the same name.
+    pub(crate) fn member(&self, name: &str) -> Option<&Arc<Self>> {
+        self.members.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// The items of an array; nothing, if it is none.
+    pub(crate) fn items(&self) -> Option<&[Arc<Self>]> {
+        self.items.as_deref()
+    }
+
+    /// The text of a string; nothing, if it is something else.
+    pub(crate) fn text(&self) -> Option<String> {
+        text(&self.value)
+    }
+}
+
+struct Members(Vec<(String, RawJson)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+/// An object of these members.
+pub(crate) fn object<'m>(members: impl IntoIterator<Item = (&'m str, &'m str)>) -> String {
+    let mut text = String::from("{");
+    for (index, (name, value)) in members.into_iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        text.push_str(&quoted(name));
+        text.push(':');
+        text.push_str(value);
+    }
+    text.push('}');
+    text
+}
+
+/// A text as JSON.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The value on several lines, for people.
+pub(crate) fn pretty(value: &RawJson) -> String {
+    let mut shown = String::new();
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    let mut letters = value.as_str().chars().peekable();
+    while let Some(letter) = letters.next() {
+        if is_text {
+            shown.push(letter);
+            match letter {
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                '"' => is_text = false,
+                _ => {}
+            }
+            continue;
+        }
+        match letter {
+            ' ' | '\t' | '\n' | '\r' => {}
+            '{' | '[' => {
+                shown.push(letter);
+                while letters.next_if(char::is_ascii_whitespace).is_some() {}
+                match letters.next_if(|next| matches!(next, '}' | ']')) {
+                    Some(end) => shown.push(end),
+                    None => {
+                        depth += 1;
+                        new_line(&mut shown, depth);
+                    }
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                new_line(&mut shown, depth);
+                shown.push(letter);
+            }
+            ',' => {
+                shown.push(letter);
+                new_line(&mut shown, depth);
+            }
+            ':' => shown.push_str(": "),
+            _ => {
+                is_text = letter == '"';
+                shown.push(letter);
+            }
+        }
+    }
+    shown
+}
+
+fn new_line(text: &mut String, depth: usize) {
+    text.push('\n');
+    text.extend(std::iter::repeat_n("  ", depth));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pretty_json_says_the_same() {
+        let text = r#"{"z": 1e400, "a":[ ],"b":{},"c":["x\"{,}",{"d":12345678901234567890123}], "z":null}"#;
+        let shown = pretty(&RawJson::parse(text).unwrap());
+        let lines = "{\n  \"z\": 1e400,\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    \"x\\\"{,}\",\n    {\n      \"d\": 12345678901234567890123\n    }\n  ],\n  \"z\": null\n}";
+        assert_eq!(shown, lines);
+    }
+
+    #[test]
+    fn members_keep_their_order() {
+        let object = RawJson::parse(r#"{"z":1,"a":"x","m":[1,2]}"#).unwrap();
+        let names: Vec<_> = members(&object).unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["z", "a", "m"]);
+        let tree = Tree::of(&object);
+        assert_eq!(tree.member("a").and_then(|value| value.text()).as_deref(), Some("x"));
+        assert_eq!(tree.member("m").and_then(|value| value.items()).unwrap().len(), 2);
+        assert!(members(&RawJson::parse("[1]").unwrap()).is_none());
+    }
+}

@@ -1,0 +1,184 @@
+//! Which server is meant by what stands on the command line?
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+
+use toolway::Server;
+use toolway::client::Command;
+use toolway::hub::config::Variables;
+use toolway::hub::{Config, ConfigError, ServerConfig, ServerKind};
+
+use super::{Address, Place, Start, Way};
+use crate::args::{Nowhere, Reach, TARGETS};
+use crate::closest::did_you_mean;
+use crate::failure::{Failure, Result};
+
+/// The variable with a token for servers that are named by their URL.
+pub(crate) const BEARER: &str = "TOOLWAY_BEARER";
+
+/// What finds a server.
+pub(crate) trait Find {
+    /// Finds it, and takes away the word that says where it is.
+    fn find(&self, words: &mut Vec<String>, own: Option<&Server>) -> Result<Place>;
+}
+
+impl Find for Nowhere {
+    fn find(&self, _words: &mut Vec<String>, own: Option<&Server>) -> Result<Place> {
+        let server = own.ok_or_else(|| Failure::usage("there is no server"))?;
+        Ok(Way::Own(Box::new(server.clone())).into())
+    }
+}
+
+impl Find for Reach {
+    fn find(&self, words: &mut Vec<String>, _own: Option<&Server>) -> Result<Place> {
+        if let Some((program, args)) = self.command.split_first() {
+            return Ok(Way::Command(self.command(program.clone(), args.to_vec())?).into());
+        }
+        if let Some(line) = &self.line {
+            let parsed = Command::parse(line)?;
+            let args = parsed.get_args().map(OsString::from).collect();
+            return Ok(Way::Command(self.command(parsed.get_program().to_owned(), args)?).into());
+        }
+        if words.is_empty() {
+            return Err(Failure::usage("no TARGET is given").hint(TARGETS.trim_end()));
+        }
+        let target = words.remove(0);
+        if is_url(&target) {
+            // A token in the environment is for whom the user names by hand, not for whom a file names.
+            let mut address = self.address(target, Vec::new())?;
+            if address.bearer.is_none() {
+                address.bearer = env::var(BEARER).ok().filter(|token| !token.is_empty());
+                address.is_from_environment = true;
+            }
+            return Ok(Way::Url(address).into());
+        }
+        match &self.config {
+            Some(file) => {
+                self.named_in(&Config::from_file(file).map_err(|error| wrong(&error))?, file, &target)
+            }
+            None if is_program(&target) => Ok(Way::Command(self.command(target.into(), Vec::new())?).into()),
+            None => match Config::find(&target) {
+                Ok(server) => self.configured(&server),
+                Err(error) => Err(unknown(&target, &error)),
+            },
+        }
+    }
+}
+
+impl Reach {
+    fn address(&self, url: String, mut headers: Vec<(String, String)>) -> Result<Address> {
+        if !self.env.is_empty() || self.cwd.is_some() {
+            return Err(Failure::usage(
+                "--env and --cwd are for servers that are started here, not for URLs",
+            ));
+        }
+        for header in &self.header {
+            // What stands there may be a secret, and is not shown.
+            let (name, value) = header.split_once(':').ok_or_else(|| {
+                Failure::usage("--header: it must have a name and a value, such as 'X-Api-Key: 123'")
+            })?;
+            headers.push((name.trim().to_owned(), value.trim().to_owned()));
+        }
+        Ok(Address { url, headers, bearer: self.bearer.clone(), is_from_environment: false })
+    }
+
+    fn command(&self, program: OsString, args: Vec<OsString>) -> Result<Start> {
+        if !self.header.is_empty() || self.bearer.is_some() {
+            return Err(Failure::usage(
+                "--header and --bearer are for URLs, not for servers that are started here",
+            ));
+        }
+        let mut variables = Vec::new();
+        for variable in &self.env {
+            variables.push(match variable.split_once('=') {
+                Some((name, value)) if !name.is_empty() => (name.into(), value.into()),
+                Some(_) => return Err(Failure::usage("--env: it must have a name, such as LANG=C")),
+                // As it is here.
+                None => match env::var_os(variable) {
+                    Some(value) => (variable.into(), value),
+                    None => {
+                        return Err(Failure::usage(format!(
+                            "--env: the variable `{variable}` is not set here"
+                        ))
+                        .hint(format!("give it a value: --env {variable}=VALUE")));
+                    }
+                },
+            });
+        }
+        Ok(Start { program, args, env: variables, cwd: self.cwd.clone() })
+    }
+
+    fn named_in(&self, config: &Config, file: &Path, name: &str) -> Result<Place> {
+        match config.server(name) {
+            Some(server) => self.configured(server),
+            None => {
+                let known: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
+                let meant = did_you_mean(name, known.iter().copied());
+                let failure = Failure::not_found(format!("{} has no server `{name}`{meant}", file.display()));
+                Err(if known.is_empty() {
+                    failure
+                } else {
+                    failure.hint(format!("it has {}", known.join(", ")))
+                })
+            }
+        }
+    }
+
+    fn configured(&self, server: &ServerConfig) -> Result<Place> {
+        let kind = server.resolve(&Variables::default()).map_err(|error| wrong(&error))?;
+        let way = match kind {
+            ServerKind::Url { url, headers, .. } => Way::Url(self.address(url, headers)?),
+            ServerKind::Command { program, args, env, cwd, .. } => {
+                let args = args.into_iter().map(OsString::from).collect();
+                let mut start = self.command(program.into(), args)?;
+                let set = start.env;
+                start.env = env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+                start.env.extend(set);
+                start.cwd = start.cwd.or(cwd);
+                Way::Command(start)
+            }
+            _ => {
+                return Err(Failure::usage(format!(
+                    "`{}` is reached in a way that is not known here",
+                    server.name
+                )));
+            }
+        };
+        Ok(Place {
+            way,
+            file: server.file().map(Path::to_owned),
+            is_of_project: self.config.is_none() && server.project().is_some(),
+            timeout: server.timeout,
+        })
+    }
+}
+
+pub(crate) fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    matches!(scheme.as_deref(), Some("http" | "https"))
+}
+
+/// A path to a file. Names without a folder are names of servers.
+fn is_program(text: &str) -> bool {
+    text.contains(std::path::is_separator) && Path::new(text).is_file()
+}
+
+fn wrong(error: &ConfigError) -> Failure {
+    Failure::usage(error.to_string())
+}
+
+/// There is no such server, unless a file has mistakes.
+fn unknown(target: &str, error: &ConfigError) -> Failure {
+    if error.file().is_some() {
+        return wrong(error);
+    }
+    let failure = Failure::not_found(error.to_string());
+    if target.contains("://") {
+        failure.hint("a URL of a server begins with http:// or https://")
+    } else if target.contains(['/', '.', ':']) && !target.contains(char::is_whitespace) {
+        failure.hint(format!("if it is a URL, write http://{target}; if it is a program, check its path"))
+    } else {
+        failure.hint("a command is written after two dashes: -- COMMAND ARG...")
+    }
+}

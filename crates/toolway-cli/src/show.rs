@@ -1,0 +1,139 @@
+//! How is a result shown to a person?
+
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use toolway::RawJson;
+use toolway::types::{CallToolResult, Content, GetPromptResult, ResourceContents};
+
+use crate::failure::{Failure, Result};
+use crate::json;
+
+/// Where images, sounds and files of a result go.
+#[derive(Debug)]
+pub(crate) struct Saver {
+    directory: Option<PathBuf>,
+    number: usize,
+}
+
+impl Saver {
+    pub(crate) fn new(directory: Option<PathBuf>) -> Self {
+        Self { directory, number: 0 }
+    }
+
+    /// What stands for bytes in a text: where they were written, or what they are.
+    fn place(&mut self, data: &str, mime_type: Option<&str>) -> Result<String> {
+        let kind = mime_type.unwrap_or("application/octet-stream");
+        let Ok(bytes) = decoded(data) else { return Ok(format!("[{kind}, broken: no base64]")) };
+        let size = size(bytes.len() as u64);
+        let Some(directory) = &self.directory else { return Ok(format!("[{kind}, {size}]")) };
+        std::fs::create_dir_all(directory).map_err(|error| not_written(directory, &error))?;
+        // The name is ours: one from a server could lead anywhere.
+        loop {
+            self.number += 1;
+            let path = directory.join(format!("{}.{}", self.number, extension(kind)));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(mut file) => {
+                    file.write_all(&bytes).map_err(|error| not_written(&path, &error))?;
+                    return Ok(format!("[{kind}, {size}: {}]", path.display()));
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(not_written(&path, &error)),
+            }
+        }
+    }
+}
+
+fn not_written(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("{} cannot be written: {error}", path.display()))
+}
+
+/// Bytes of a server, which writes them as base64.
+pub(crate) fn decoded(data: &str) -> Result<Vec<u8>, base64_simd::Error> {
+    base64_simd::STANDARD.decode_to_vec(data)
+}
+
+/// What a tool gave back.
+pub(crate) fn tool_result(result: &CallToolResult, saver: &mut Saver) -> Result<String> {
+    let mut text = blocks(&result.content, saver)?;
+    let has_text = result.content.iter().any(|block| block.as_text().is_some());
+    if let Some(structured) = &result.structured_content
+        && !has_text
+    {
+        text.push_str(&json::pretty(structured));
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The messages of a prompt.
+pub(crate) fn prompt(result: &GetPromptResult, saver: &mut Saver) -> Result<String> {
+    let mut text = String::new();
+    for message in &result.messages {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let _ = writeln!(text, "[{}]", message.role.as_str());
+        text.push_str(&blocks(std::slice::from_ref(&message.content), saver)?);
+    }
+    Ok(text)
+}
+
+fn blocks(content: &[Content], saver: &mut Saver) -> Result<String> {
+    let mut text = String::new();
+    for block in content {
+        match block {
+            Content::Text(block) => text.push_str(&block.text),
+            Content::Image(block) => text.push_str(&saver.place(&block.data, Some(&block.mime_type))?),
+            Content::Audio(block) => text.push_str(&saver.place(&block.data, Some(&block.mime_type))?),
+            Content::Resource(block) => text.push_str(&contents(&block.resource, saver)?),
+            Content::Link(link) => {
+                let _ = write!(text, "[{}]({})", link.display_name(), link.uri);
+            }
+            other => text.push_str(&json::pretty(&RawJson::encoded(other, toolway::ProtocolVersion::LATEST))),
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+/// What stands in a resource.
+fn contents(contents: &ResourceContents, saver: &mut Saver) -> Result<String> {
+    match (&contents.text, &contents.blob) {
+        (Some(text), _) => Ok(text.clone()),
+        (None, Some(blob)) => saver.place(blob, contents.mime_type.as_deref()),
+        (None, None) => Ok(String::new()),
+    }
+}
+
+/// `12 KiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KiB", bytes.div_ceil(1024)),
+        _ => format!("{} MiB", bytes.div_ceil(1_048_576)),
+    }
+}
+
+/// What a file of a kind is called at its end.
+fn extension(mime_type: &str) -> &'static str {
+    match mime_type.split(';').next().unwrap_or_default().trim() {
+        "image/png" => "png",
+        "image/jpeg" => "jpg",
+        "image/gif" => "gif",
+        "image/webp" => "webp",
+        "image/svg+xml" => "svg",
+        "audio/wav" | "audio/x-wav" => "wav",
+        "audio/mpeg" | "audio/mp3" => "mp3",
+        "audio/ogg" => "ogg",
+        "application/pdf" => "pdf",
+        "application/json" => "json",
+        "application/zip" => "zip",
+        "text/plain" => "txt",
+        _ => "bin",
+    }
+}

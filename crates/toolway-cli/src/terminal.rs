@@ -1,0 +1,68 @@
+//! What may be shown on a terminal?
+//!
+//! A terminal obeys what is written to it, and a server is a stranger: its texts could clear the screen, fake our own words, or
+//! put something into the clipboard. So what is no letter is shown by its number.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// The text with everything that a terminal might obey shown as `\u001b`. Line breaks and tabs stay.
+///
+/// The same spelling is right inside of JSON, so JSON stays JSON.
+pub(crate) fn neutral(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut buffer = [0; 2];
+    for letter in text.chars() {
+        if is_command(letter) {
+            for unit in letter.encode_utf16(&mut buffer) {
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
+        } else {
+            shown.push(letter);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The same on one line.
+pub(crate) fn neutral_line(text: &str) -> String {
+    neutral(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+}
+
+fn is_command(letter: char) -> bool {
+    match letter {
+        '\n' | '\t' => false,
+        // Letters that turn the direction of others, or that nobody sees.
+        '\u{061c}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{feff}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{e0000}'..='\u{e007f}' => true,
+        _ => letter.is_control(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_might_obey_is_shown_by_its_number() {
+        assert_eq!(neutral("plain, größer, 日本\n\tnext"), "plain, größer, 日本\n\tnext");
+        assert_eq!(neutral("\u{1b}[2J\u{7}\r\u{7f}\u{9b}"), "\\u001b[2J\\u0007\\u000d\\u007f\\u009b");
+        assert_eq!(neutral("a\u{202e}b\u{e0041}"), "a\\u202eb\\udb40\\udc41");
+    }
+
+    #[test]
+    fn json_stays_json() {
+        let text = "\"a\u{9b}b\u{e0041}\"";
+        let read: String = serde_json::from_str(&neutral(text)).unwrap();
+        assert_eq!(read, "a\u{9b}b\u{e0041}");
+    }
+}

@@ -1,0 +1,24 @@
+//! The commands, as a person or a program runs them: results on stdout, everything else on stderr, and the right exit code.
+//!
+//! | file | question |
+//! |---|---|
+//! | `stage.rs` | How are programs and servers started, and what is compared with what? |
+//! | `commands.rs` | What do `list`, `call`, `read`, `prompt` and `complete` do? |
+//! | `targets.rs` | How is the server found? |
+//! | `failures.rs` | What is said, and which code is given, when something goes wrong? |
+//! | `doctor.rs` | Which step fails? |
+//! | `words.rs` | Which words does a person read? |
+//! | `terminal.rs` | What does somebody see who sits at a terminal? |
+//! | `serve.rs` | How are servers run? |
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod commands;
+mod doctor;
+mod failures;
+mod serve;
+mod stage;
+mod targets;
+#[cfg(unix)]
+mod terminal;
+mod words;

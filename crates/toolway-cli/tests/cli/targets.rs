@@ -1,0 +1,146 @@
+//! How is the server found?
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+
+use crate::stage::{Folder, Ran, fixture_http, fixture_path, listen, run, say, toolway};
+
+fn config(folder: &Folder, name: &str, servers: &serde_json::Value) -> String {
+    folder.write(name, &json!({"mcpServers": servers}).to_string())
+}
+
+#[test]
+fn a_program_is_named_by_its_path() {
+    // Without arguments it is no server, but it is started.
+    let ran = say(&["list", fixture_path().to_str().unwrap()]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(4), ""));
+    assert!(ran.stderr.contains("ended with exit status 1"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_command_is_one_line_or_many_words() {
+    let line = format!("'{}' serve", fixture_path().display());
+    let ran = say(&["call", "--command", &line, "add", "a=1", "b=2"]);
+    assert_eq!(ran, Ran { code: Some(0), stdout: "3\n".to_owned(), stderr: String::new() });
+    assert_eq!(say(&["list", "--command", "an 'open quote"]).code, Some(1));
+    assert_eq!(say(&["list", "--command", "x", "--", "y"]).code, Some(1));
+}
+
+#[test]
+fn a_server_is_named_as_in_a_file() {
+    let folder = Folder::new();
+    let http = fixture_http();
+    let file = config(
+        &folder,
+        "servers.json",
+        &json!({
+            "pipe": {"command": fixture_path(), "args": ["serve"]},
+            "web": {"url": http.url},
+        }),
+    );
+    for name in ["pipe", "web"] {
+        let ran = say(&["call", "--config", &file, name, "add", "a=1", "b=2"]);
+        assert_eq!(ran, Ran { code: Some(0), stdout: "3\n".to_owned(), stderr: String::new() });
+    }
+    let ran = say(&["list", "--config", &file, "pip"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
+    assert_eq!(
+        ran.stderr,
+        format!("toolway: {file} has no server `pip`; did you mean `pipe`?\nit has pipe, web\n")
+    );
+    let ran = say(&["list", "--config", "/no/such/file", "pipe"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(1), ""));
+    assert!(ran.stderr.contains("/no/such/file"), "{}", ran.stderr);
+}
+
+#[test]
+fn files_of_the_project_and_of_the_user_are_found_and_a_strangers_program_is_named() {
+    let project = Folder::new();
+    let home = Folder::new();
+    config(&project, ".mcp.json", &json!({"here": {"command": fixture_path(), "args": ["serve"]}}));
+    config(&home, ".cursor/mcp.json", &json!({"there": {"command": fixture_path(), "args": ["serve"]}}));
+    let call = |words: &[&str]| {
+        let mut command = toolway();
+        command.current_dir(&project.0).env("HOME", &home.0).args(words);
+        run(command, "")
+    };
+    let here = call(&["call", "here", "add", "a=1", "b=2"]);
+    assert_eq!((here.code, &*here.stdout), (Some(0), "3\n"));
+    assert!(
+        here.stderr.starts_with("Starting `") && here.stderr.contains(".mcp.json says."),
+        "{}",
+        here.stderr
+    );
+    assert_eq!(
+        call(&["call", "here", "--json", "add", "a=1", "b=2"]).stderr,
+        "",
+        "programs are not spoken to"
+    );
+    for name in ["there", "cursor:there"] {
+        let there = call(&["call", name, "add", "a=1", "b=2"]);
+        assert_eq!(there, Ran { code: Some(0), stdout: "3\n".to_owned(), stderr: String::new() }, "{name}");
+    }
+    let nowhere = call(&["list", "ther"]);
+    assert_eq!((nowhere.code, &*nowhere.stdout), (Some(2), ""));
+    assert!(nowhere.stderr.contains("is `there` meant?"), "{}", nowhere.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn variables_and_the_directory_of_a_command_are_set() {
+    let folder = Folder::new();
+    let script = r#"printf '%s %s %s' "$ONE" "$TWO" "$(pwd)" >&2; exit 1"#;
+    let mut command = toolway();
+    command.env("TWO", "second").args(["list", "-v", "--env", "ONE=first", "--env", "TWO", "--cwd"]);
+    command.arg(&folder.0).args(["--", "sh", "-c", script]);
+    let ran = run(command, "");
+    assert!(ran.stderr.contains(&format!("first second {}", folder.0.display())), "{}", ran.stderr);
+}
+
+/// Listens, keeps what is said, and answers nothing of use.
+fn listener() -> (String, Arc<Mutex<String>>) {
+    let heard = Arc::new(Mutex::new(String::new()));
+    let keep = heard.clone();
+    let address = listen(move |mut stream| {
+        use std::io::Read;
+        let mut bytes = [0; 4096];
+        let length = stream.read(&mut bytes).unwrap();
+        keep.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..length]));
+        let _ =
+            stream.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    });
+    (format!("http://{address}/mcp"), heard)
+}
+
+#[test]
+fn headers_and_tokens_are_sent_and_never_shown() {
+    let (url, heard) = listener();
+    let ran = say(&["list", &url, "--header", "X-Key: s3cret-key", "--bearer", "s3cret-token", "-v"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(3), ""));
+    let heard = heard.lock().unwrap().to_lowercase();
+    assert!(
+        heard.contains("x-key: s3cret-key") && heard.contains("authorization: bearer s3cret-token"),
+        "{heard}"
+    );
+    assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_token_of_the_environment_goes_to_urls_and_to_nobody_that_a_file_names() {
+    let folder = Folder::new();
+    let (url, heard) = listener();
+    let file = config(&folder, "servers.json", &json!({"web": {"url": url}}));
+    let call = |words: &[&str]| {
+        let mut command = toolway();
+        command.env("TOOLWAY_BEARER", "s3cret-token").args(words);
+        let ran = run(command, "");
+        assert_eq!(ran.code, Some(3));
+        assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+        std::mem::take(&mut *heard.lock().unwrap()).to_lowercase()
+    };
+    assert!(call(&["list", &url]).contains("bearer s3cret-token"));
+    assert!(!call(&["list", "--config", &file, "web"]).contains("s3cret"));
+    assert!(call(&["list", "--config", &file, "web", "--bearer", "other"]).contains("bearer other"));
+}

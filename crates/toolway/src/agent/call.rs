@@ -1,0 +1,282 @@
+//! What does a model's reply ask for?
+//!
+//! Readers are lenient: they take a whole response, a message of it, a list or a single call, and lose none. What is wrong
+//! with a call is told to the model when the call is made.
+
+use serde_json::Value;
+use toolway_protocol::RawJson;
+
+use super::answer::ToolAnswer;
+use super::failure::ToolFailure;
+use super::output::ToolOutput;
+
+/// A model wants a tool to be called.
+///
+/// ```
+/// use serde_json::json;
+/// use toolway::agent::ToolCall;
+///
+/// let reply = json!({"role": "assistant", "content": [
+///     {"type": "text", "text": "Let me see."},
+///     {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Oslo"}},
+/// ]});
+/// let calls = ToolCall::from_anthropic(&reply);
+/// assert_eq!(calls.len(), 1);
+/// assert_eq!(calls[0].name, "weather");
+/// assert_eq!(calls[0].arguments().unwrap().as_str(), r#"{"city":"Oslo"}"#);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// What the answer refers to.
+    pub id: String,
+    /// Which tool, by its own name or by the one that the provider knows.
+    pub name: String,
+    /// A JSON object, or what is wrong with what came instead.
+    arguments: Result<RawJson, String>,
+    /// Whether the id is ours, because the model gave none.
+    has_own_id: bool,
+}
+
+impl ToolCall {
+    /// A call. Arguments that are no JSON object fail it when it is made.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<RawJson>) -> Self {
+        let arguments = object(arguments.into());
+        Self { id: id.into(), name: name.into(), arguments, has_own_id: false }
+    }
+
+    /// The arguments as a JSON object, or what is wrong with what came instead.
+    pub fn arguments(&self) -> Result<&RawJson, &str> {
+        self.arguments.as_ref().map_err(String::as_str)
+    }
+
+    /// The calls in a reply of OpenAI: of chat completions a response (of whose choices the first counts), a message, or
+    /// its `tool_calls`; of the Responses API a response, or its `output`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolway::agent::ToolCall;
+    ///
+    /// let output = json!([{"type": "function_call", "call_id": "call_1", "name": "add", "arguments": "{\"a\":2"}]);
+    /// let calls = ToolCall::from_openai(&output);
+    /// assert!(calls[0].arguments().unwrap_err().starts_with("the arguments are not valid JSON"));
+    /// ```
+    pub fn from_openai(reply: &Value) -> Vec<Self> {
+        let message = match &reply["choices"][0]["message"] {
+            Value::Null => reply,
+            message => message,
+        };
+        let calls = match (&message["tool_calls"], &message["output"]) {
+            (Value::Array(calls), _) | (_, Value::Array(calls)) => calls.as_slice(),
+            _ => one_or_many(message),
+        };
+        numbered(calls, |call| match call["type"].as_str() {
+            Some("function_call") => {
+                Some((call.get("call_id").or(call.get("id")), &call["name"], &call["arguments"]))
+            }
+            // A tool without a schema, which nobody here offers. It has to be answered all the same.
+            Some("custom") => Some((call.get("id"), &call["custom"]["name"], &call["custom"]["input"])),
+            _ => {
+                let function = call.get("function")?;
+                Some((call.get("id"), &function["name"], &function["arguments"]))
+            }
+        })
+    }
+
+    /// The calls in a reply of Anthropic: a message, its `content`, or one block of it.
+    pub fn from_anthropic(reply: &Value) -> Vec<Self> {
+        let blocks = match &reply["content"] {
+            Value::Array(blocks) => blocks.as_slice(),
+            _ => one_or_many(reply),
+        };
+        numbered(blocks, |block| {
+            (block["type"] == "tool_use").then(|| (block.get("id"), &block["name"], &block["input"]))
+        })
+    }
+
+    /// The calls in a reply of Gemini: a response (of whose candidates the first counts), its content, its `parts`, or one
+    /// part. Models that give no ids get made-up ones, which [`ToolAnswer::to_gemini`] does not send.
+    pub fn from_gemini(reply: &Value) -> Vec<Self> {
+        let content = match &reply["candidates"][0]["content"] {
+            Value::Null => reply,
+            content => content,
+        };
+        let parts = match &content["parts"] {
+            Value::Array(parts) => parts.as_slice(),
+            _ => one_or_many(content),
+        };
+        numbered(parts, |part| {
+            let call = part.get("functionCall").or(part.get("function_call"))?;
+            Some((call.get("id"), &call["name"], &call["args"]))
+        })
+    }
+
+    /// What came of it.
+    pub(super) fn answer(self, result: Result<ToolOutput, ToolFailure>) -> ToolAnswer {
+        ToolAnswer { id: self.id, name: self.name, result, has_own_id: self.has_own_id }
+    }
+}
+
+fn one_or_many(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(many) => many,
+        one => std::slice::from_ref(one),
+    }
+}
+
+/// The calls among the items of a reply. One without an id is called by its number.
+fn numbered<'v>(
+    items: &'v [Value],
+    read: impl Fn(&'v Value) -> Option<(Option<&'v Value>, &'v Value, &'v Value)>,
+) -> Vec<ToolCall> {
+    let calls = items.iter().filter_map(read).enumerate();
+    calls
+        .map(|(index, (id, name, arguments))| {
+            let id = id.and_then(Value::as_str).filter(|id| !id.is_empty());
+            ToolCall {
+                id: id.map_or_else(|| format!("call_{index}"), str::to_owned),
+                name: name.as_str().unwrap_or_default().to_owned(),
+                arguments: read_arguments(arguments),
+                has_own_id: id.is_none(),
+            }
+        })
+        .collect()
+}
+
+/// Arguments as JSON, or as a text that holds JSON. A model that has nothing to say may say nothing.
+fn read_arguments(arguments: &Value) -> Result<RawJson, String> {
+    match arguments {
+        Value::String(text) if text.trim().is_empty() => object(Value::Null.into()),
+        Value::String(text) => match RawJson::parse(text) {
+            Ok(arguments) => object(arguments),
+            Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+        },
+        other => object(other.clone().into()),
+    }
+}
+
+fn object(arguments: RawJson) -> Result<RawJson, String> {
+    match arguments.as_bytes().first() {
+        Some(b'{') => Ok(arguments),
+        Some(b'n') => Ok(Value::Object(serde_json::Map::new()).into()),
+        first => {
+            let kind = match first {
+                Some(b'[') => "an array",
+                Some(b'"') => "a string",
+                Some(b't' | b'f') => "a boolean",
+                _ => "a number",
+            };
+            Err(format!("the arguments must be a JSON object, not {kind}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Id, name and arguments of each call.
+    fn seen(calls: &[ToolCall]) -> Vec<(&str, &str, Result<&str, &str>)> {
+        calls.iter().map(|call| (&*call.id, &*call.name, call.arguments().map(RawJson::as_str))).collect()
+    }
+
+    #[test]
+    fn replies_of_openai() {
+        let call = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "add", "arguments": arguments}});
+        let calls = json!([call("1", "{\"a\": 1}"), call("2", "")]);
+        let message = json!({"role": "assistant", "content": null, "tool_calls": calls});
+        let response =
+            json!({"choices": [{"message": message}, {"message": {"tool_calls": [call("3", "{}")]}}]});
+        for reply in [&response, &message, &calls] {
+            let calls = ToolCall::from_openai(reply);
+            assert_eq!(seen(&calls), [("1", "add", Ok("{\"a\": 1}")), ("2", "add", Ok("{}"))], "{reply}");
+        }
+        assert_eq!(ToolCall::from_openai(&calls[0]).len(), 1);
+        assert!(ToolCall::from_openai(&json!({"role": "assistant", "content": "hello"})).is_empty());
+        let custom = json!([{"id": "1", "type": "custom", "custom": {"name": "x", "input": "print(1)"}}]);
+        let calls = ToolCall::from_openai(&custom);
+        assert_eq!((&*calls[0].name, calls[0].arguments().is_err()), ("x", true));
+    }
+
+    #[test]
+    fn replies_of_openais_responses() {
+        let output = json!([
+            {"type": "reasoning", "summary": []},
+            {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "add", "arguments": "{}"},
+            {"type": "message", "content": []},
+        ]);
+        for reply in [&json!({"object": "response", "output": output}), &output, &output[1]] {
+            assert_eq!(seen(&ToolCall::from_openai(reply)), [("call_1", "add", Ok("{}"))], "{reply}");
+        }
+    }
+
+    #[test]
+    fn replies_of_anthropic() {
+        let block = json!({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {"a": 1}});
+        let theirs =
+            json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}});
+        let content = json!([{"type": "text", "text": "So."}, block, theirs]);
+        for reply in [&json!({"role": "assistant", "content": content}), &content, &block] {
+            assert_eq!(
+                seen(&ToolCall::from_anthropic(reply)),
+                [("toolu_1", "add", Ok("{\"a\":1}"))],
+                "{reply}"
+            );
+        }
+        assert!(ToolCall::from_anthropic(&json!({"content": "hello"})).is_empty());
+    }
+
+    #[test]
+    fn replies_of_gemini() {
+        let parts = json!([
+            {"text": "So."},
+            {"functionCall": {"name": "add", "args": {"a": 1}}, "thoughtSignature": "x"},
+            {"functionCall": {"id": "7", "name": "add"}},
+            {"function_call": {"name": "add", "args": {}}},
+        ]);
+        let content = json!({"role": "model", "parts": parts});
+        for reply in [&json!({"candidates": [{"content": content}]}), &content, &parts] {
+            let calls = ToolCall::from_gemini(reply);
+            let expected =
+                [("call_0", "add", Ok("{\"a\":1}")), ("7", "add", Ok("{}")), ("call_2", "add", Ok("{}"))];
+            assert_eq!(seen(&calls), expected, "{reply}");
+        }
+    }
+
+    #[test]
+    fn no_call_is_lost_whatever_is_wrong_with_it() {
+        let calls = json!([
+            {"id": "1", "function": {"name": "add", "arguments": "{\"a\": "}},
+            {"id": "2", "function": {"name": "add", "arguments": "[1]"}},
+            {"id": "3", "function": {"name": "add", "arguments": "\"{}\""}},
+            {"id": "4", "function": {"name": "add", "arguments": {"a": 1}}},
+            {"id": "5", "function": {"name": "add", "arguments": 5}},
+            {"id": "6", "function": {"name": "add", "arguments": true}},
+            {"id": "7", "function": {"name": "add", "arguments": null}},
+            {"id": "8", "function": {"name": "add"}},
+            {"id": 9, "function": {"name": 9, "arguments": " "}},
+            {"id": "", "function": {}},
+        ]);
+        let calls = ToolCall::from_openai(&calls);
+        assert_eq!(calls.len(), 10);
+        let arguments: Vec<_> = calls.iter().map(|call| call.arguments().map(RawJson::as_str)).collect();
+        assert!(arguments[0].unwrap_err().starts_with("the arguments are not valid JSON: EOF while parsing"));
+        assert_eq!(arguments[1], Err("the arguments must be a JSON object, not an array"));
+        assert_eq!(arguments[2], Err("the arguments must be a JSON object, not a string"));
+        assert_eq!(arguments[3], Ok("{\"a\":1}"));
+        assert_eq!(arguments[4], Err("the arguments must be a JSON object, not a number"));
+        assert_eq!(arguments[5], Err("the arguments must be a JSON object, not a boolean"));
+        assert!(arguments[6..].iter().all(|arguments| *arguments == Ok("{}")));
+        assert_eq!((&*calls[8].id, &*calls[8].name), ("call_8", ""));
+        assert_eq!(calls[9].id, "call_9");
+        for nothing in
+            [json!(null), json!("x"), json!([]), json!({}), json!([null, 1]), json!({"choices": []})]
+        {
+            assert!(ToolCall::from_openai(&nothing).is_empty());
+            assert!(ToolCall::from_anthropic(&nothing).is_empty());
+            assert!(ToolCall::from_gemini(&nothing).is_empty());
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! What came of a call that did not succeed, and what may the model read of it?
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use toolway_protocol::RpcError;
+use toolway_protocol::jsonrpc::Code;
+use toolway_protocol::types::{CallToolResult, Content};
+
+use super::output;
+use crate::error::{Error, ErrorKind};
+
+/// A call without an output. The model reads [`for_model`](ToolFailure::for_model) and goes on; the program may look at the
+/// rest.
+///
+/// The text for the model is also what `{}` prints. What lies underneath, addresses and all, is the `source()` and never
+/// part of that text.
+///
+/// ```
+/// use std::error::Error;
+/// use toolway::agent::{FailureKind, ToolFailure};
+///
+/// let cause = std::io::Error::other("connection to 10.0.0.7 refused");
+/// let failure = ToolFailure::unavailable("weather").caused_by(cause);
+/// assert_eq!(failure.kind(), FailureKind::Unavailable);
+/// assert_eq!(failure.for_model(), "the tool `weather` is unavailable right now; go on without it or try again later");
+/// assert!(failure.source().is_some());
+/// ```
+pub struct ToolFailure(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: FailureKind,
+    /// The tool's name, where the text needs it and it is known.
+    tool: Option<String>,
+    /// What is said beyond what the kind says.
+    text: String,
+    result: Option<CallToolResult>,
+    rpc: Option<RpcError>,
+    cause: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// Why a call has no output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// The tool ran and said that it failed. It wrote the text for the model.
+    Failed,
+    /// The tool cannot be reached now.
+    Unavailable,
+    /// There is no such tool.
+    Unknown,
+    /// The server answered with an error of the protocol.
+    Refused,
+    /// Nothing came in time. The tool may have done its work all the same.
+    TimedOut,
+    /// The call was given up on purpose.
+    Cancelled,
+    /// The arguments are not what the tool takes.
+    Invalid,
+}
+
+impl ToolFailure {
+    /// The tool says that it failed; the model reads the text.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self::new(FailureKind::Failed, None, text)
+    }
+
+    /// The tool cannot be reached now.
+    pub fn unavailable(tool: impl Into<String>) -> Self {
+        Self::new(FailureKind::Unavailable, Some(tool.into()), "")
+    }
+
+    /// There is no such tool, but maybe one that was meant.
+    ///
+    /// ```
+    /// use toolway::agent::ToolFailure;
+    ///
+    /// assert_eq!(ToolFailure::unknown("ad", Some("add")).for_model(), "no such tool: `ad`, did you mean `add`?");
+    /// assert_eq!(ToolFailure::unknown("ad", None).for_model(), "no such tool: `ad`");
+    /// ```
+    pub fn unknown(tool: &str, meant: Option<&str>) -> Self {
+        let text = meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default();
+        Self::new(FailureKind::Unknown, Some(cut(tool).to_owned()), text)
+    }
+
+    /// The server answered with an error of the protocol. The model reads its message, which is meant for peers.
+    pub fn refused(error: RpcError) -> Self {
+        let mut refused = Self::new(FailureKind::Refused, None, error.to_string());
+        refused.0.rpc = Some(error);
+        refused
+    }
+
+    /// Nothing came in time.
+    pub fn timed_out(tool: impl Into<String>) -> Self {
+        Self::new(FailureKind::TimedOut, Some(tool.into()), "")
+    }
+
+    /// The call was given up on purpose.
+    pub fn cancelled(tool: impl Into<String>) -> Self {
+        Self::new(FailureKind::Cancelled, Some(tool.into()), "")
+    }
+
+    /// The arguments are not what the tool takes; the text says to the model what is wrong with them.
+    pub fn invalid(text: impl Into<String>) -> Self {
+        Self::new(FailureKind::Invalid, None, text)
+    }
+
+    /// A result that tells of a failure, which is kept whole.
+    pub(super) fn from_result(result: CallToolResult) -> Self {
+        let mut failed = Self::failed(output::text(&result));
+        failed.0.result = Some(result);
+        failed
+    }
+
+    /// A tool panicked. What it said is for the program.
+    pub(super) fn panicked(tool: &str, panic: crate::panic::Panic) -> Self {
+        Self::failed(format!("the tool `{tool}` failed unexpectedly")).caused_by(panic)
+    }
+
+    fn new(kind: FailureKind, tool: Option<String>, text: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, tool, text: text.into(), result: None, rpc: None, cause: None }))
+    }
+
+    /// Adds what lies underneath, which the model does not see.
+    pub fn caused_by(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.cause = Some(cause.into());
+        self
+    }
+
+    /// Says which tool it was, unless that is known.
+    pub fn of_tool(mut self, tool: &str) -> Self {
+        self.0.tool.get_or_insert_with(|| tool.to_owned());
+        self
+    }
+
+    /// Why there is no output.
+    pub fn kind(&self) -> FailureKind {
+        self.0.kind
+    }
+
+    /// The code of the server's error, if it answered with one.
+    pub fn code(&self) -> Option<Code> {
+        self.rpc().map(|error| error.code)
+    }
+
+    /// The server's error, if it answered with one.
+    pub fn rpc(&self) -> Option<&RpcError> {
+        self.0.rpc.as_ref()
+    }
+
+    /// The blocks in which the tool told of its failure; empty if it did not.
+    pub fn content(&self) -> &[Content] {
+        self.result().map(|result| &*result.content).unwrap_or_default()
+    }
+
+    /// The result in which the tool told of its failure, if it did.
+    pub fn result(&self) -> Option<&CallToolResult> {
+        self.0.result.as_ref()
+    }
+
+    /// What a model may read: what happened and what it can do about it, without what lies underneath.
+    pub fn for_model(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// What a model may read.
+impl fmt::Display for ToolFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { kind, tool, text, .. } = &*self.0;
+        let subject = match tool {
+            Some(tool) => format!("the tool `{tool}`"),
+            None => "the tool".to_owned(),
+        };
+        match kind {
+            FailureKind::Failed if text.is_empty() => write!(f, "{subject} failed and did not say why"),
+            FailureKind::Failed | FailureKind::Invalid => f.write_str(text),
+            FailureKind::Unavailable if text.is_empty() => {
+                write!(f, "{subject} is unavailable right now; go on without it or try again later")
+            }
+            FailureKind::Unavailable => {
+                write!(
+                    f,
+                    "{subject} became unavailable during the call and {text}; go on without it or look first"
+                )
+            }
+            FailureKind::Unknown => {
+                write!(f, "no such tool: `{}`{text}", tool.as_deref().unwrap_or_default())
+            }
+            FailureKind::Refused => write!(f, "the call of {subject} was refused: {text}"),
+            FailureKind::TimedOut => {
+                write!(f, "{subject} did not answer in time; it may have done its work all the same")
+            }
+            FailureKind::Cancelled => write!(f, "the call of {subject} was cancelled"),
+        }
+    }
+}
+
+/// For people: the text, and each cause on a line of its own.
+impl fmt::Debug for ToolFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return f.debug_tuple("ToolFailure").field(&self.0).finish();
+        }
+        write!(f, "{self}")?;
+        let mut source = self.source();
+        while let Some(error) = source {
+            write!(f, "\ncaused by: {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl StdError for ToolFailure {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match &self.0.cause {
+            Some(cause) => Some(&**cause),
+            None => None,
+        }
+    }
+}
+
+/// [`FailureKind::Failed`], and the model reads the text.
+impl From<&str> for ToolFailure {
+    fn from(text: &str) -> Self {
+        Self::failed(text)
+    }
+}
+
+/// [`FailureKind::Failed`], and the model reads the text.
+impl From<String> for ToolFailure {
+    fn from(text: String) -> Self {
+        Self::failed(text)
+    }
+}
+
+/// [`FailureKind::Refused`].
+impl From<RpcError> for ToolFailure {
+    fn from(error: RpcError) -> Self {
+        Self::refused(error)
+    }
+}
+
+/// What became of a request to a server, told to a model. Only what a peer said on purpose is passed on; the error itself
+/// is the cause.
+///
+/// ```
+/// use toolway::agent::{FailureKind, ToolFailure};
+/// use toolway::{Error, ErrorKind};
+///
+/// let error = Error::new(ErrorKind::Transport, "failed to connect to http://10.0.0.7/mcp");
+/// let failure = ToolFailure::from(error).of_tool("weather");
+/// assert_eq!(failure.kind(), FailureKind::Unavailable);
+/// assert!(!failure.for_model().contains("10.0.0.7"));
+/// ```
+impl From<Error> for ToolFailure {
+    fn from(error: Error) -> Self {
+        let failure = match (error.kind(), error.rpc()) {
+            (_, Some(rpc)) => Self::refused(rpc.clone()),
+            (ErrorKind::ToolFailed, None) => Self::failed(error.to_string()),
+            (ErrorKind::Timeout, None) => Self::new(FailureKind::TimedOut, None, ""),
+            // A client that was closed has no server any more.
+            (ErrorKind::Cancelled, None) if !error.is_session_ended() => {
+                Self::new(FailureKind::Cancelled, None, "")
+            }
+            _ if error.is_broken_off() => {
+                Self::new(FailureKind::Unavailable, None, "may have done its work all the same")
+            }
+            // A server that breaks the protocol or does not let us in is as good as none.
+            _ => Self::new(FailureKind::Unavailable, None, ""),
+        };
+        failure.caused_by(error)
+    }
+}
+
+/// A name of bounded length: a model may write anything.
+pub(super) fn cut(name: &str) -> &str {
+    name.char_indices().nth(MAX_NAME).map_or(name, |(end, _)| &name[..end])
+}
+
+/// How many characters of a name that nobody knows are repeated to a model.
+const MAX_NAME: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_text_for_the_model() {
+        let refused = || ToolFailure::refused(RpcError::invalid_params("`a` is missing"));
+        for (failure, kind, text) in [
+            (ToolFailure::failed("no"), FailureKind::Failed, "no"),
+            (ToolFailure::failed(""), FailureKind::Failed, "the tool failed and did not say why"),
+            (
+                ToolFailure::failed("").of_tool("x"),
+                FailureKind::Failed,
+                "the tool `x` failed and did not say why",
+            ),
+            (
+                ToolFailure::unavailable("x").of_tool("y"),
+                FailureKind::Unavailable,
+                "the tool `x` is unavailable right now; go on without it or try again later",
+            ),
+            (refused(), FailureKind::Refused, "the call of the tool was refused: `a` is missing (-32602)"),
+            (
+                refused().of_tool("x"),
+                FailureKind::Refused,
+                "the call of the tool `x` was refused: `a` is missing (-32602)",
+            ),
+            (
+                ToolFailure::timed_out("x"),
+                FailureKind::TimedOut,
+                "the tool `x` did not answer in time; it may have done its work all the same",
+            ),
+            (ToolFailure::cancelled("x"), FailureKind::Cancelled, "the call of the tool `x` was cancelled"),
+            (ToolFailure::invalid("not JSON"), FailureKind::Invalid, "not JSON"),
+        ] {
+            assert_eq!((failure.kind(), &*failure.for_model()), (kind, text));
+        }
+        let long = ToolFailure::unknown(&"é".repeat(100_000), None).for_model();
+        assert!(long.len() < 500, "a model may write anything");
+    }
+
+    #[test]
+    fn errors_of_a_client_become_failures_that_hide_their_text() {
+        for (kind, expected) in [
+            (ErrorKind::Transport, FailureKind::Unavailable),
+            (ErrorKind::PeerMisbehaved, FailureKind::Unavailable),
+            (ErrorKind::PeerIncompatible, FailureKind::Unavailable),
+            (ErrorKind::NotAdmitted, FailureKind::Unavailable),
+            (ErrorKind::Application, FailureKind::Unavailable),
+            (ErrorKind::Timeout, FailureKind::TimedOut),
+            (ErrorKind::Cancelled, FailureKind::Cancelled),
+        ] {
+            let failure = ToolFailure::from(Error::new(kind, "http://secret@host")).of_tool("x");
+            assert_eq!(failure.kind(), expected);
+            assert!(!failure.for_model().contains("secret"), "{failure}");
+            assert_eq!(failure.source().unwrap().to_string(), "http://secret@host");
+        }
+        // Whoever tries again does it twice, perhaps.
+        let broken = Error::new(ErrorKind::Transport, "http://secret@host").broken_off();
+        let broken = ToolFailure::from(broken).of_tool("x");
+        assert_eq!(broken.kind(), FailureKind::Unavailable);
+        assert_eq!(
+            broken.for_model(),
+            "the tool `x` became unavailable during the call and may have done its work all the same; go on without it or look first"
+        );
+        let refused = ToolFailure::from(Error::from(RpcError::invalid_params("no such tool: `x`")));
+        assert_eq!((refused.kind(), refused.code()), (FailureKind::Refused, Some(Code::INVALID_PARAMS)));
+        let failed = ToolFailure::from(Error::new(ErrorKind::ToolFailed, "division by zero"));
+        assert_eq!((failed.kind(), &*failed.for_model()), (FailureKind::Failed, "division by zero"));
+    }
+}

@@ -1,0 +1,67 @@
+//! Tools for a model: native functions and tools of servers in one list, in the shape that each provider takes.
+//!
+//! A program that talks with a model does four things in a loop: it offers tools, reads the calls in the model's reply, makes
+//! them, and sends their results back. Each of them is a call here; the request to the model is the program's own.
+//!
+//! ```
+//! use serde::Deserialize;
+//! use serde_json::json;
+//! use toolway::agent::{self, ToolCall, ToolSet};
+//!
+//! #[derive(Deserialize)]
+//! struct Addends {
+//!     a: f64,
+//!     b: f64,
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let numbers = json!({"a": {"type": "number"}, "b": {"type": "number"}});
+//! let schema = json!({"type": "object", "properties": numbers, "required": ["a", "b"]});
+//! let add = agent::tool("add", "Add two numbers.", schema, async |of: Addends| (of.a + of.b).to_string());
+//! let tools = ToolSet::new().with(add);
+//!
+//! // What a model answers that was offered them.
+//! let message = json!({"role": "assistant", "content": null, "tool_calls": [
+//!     {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
+//!     {"id": "call_2", "type": "function", "function": {"name": "ad", "arguments": "{}"}},
+//! ]});
+//! let answers = tools.call_all(ToolCall::from_openai(&message)).await;
+//! assert_eq!(answers[0].to_openai(), json!({"role": "tool", "tool_call_id": "call_1", "content": "5"}));
+//! assert_eq!(answers[1].result.as_ref().unwrap_err().for_model(), "no such tool: `ad`, did you mean `add`?");
+//! # });
+//! ```
+//!
+//! | file | question |
+//! |---|---|
+//! | `tool.rs` | What must something do to be a tool of a model? |
+//! | `native.rs` | How does a function of this program become one? |
+//! | `set.rs` | Which tools does a model have, and what becomes of its calls? |
+//! | `name.rs` | What is each tool called where not every name is allowed? |
+//! | `call.rs` | What does a model's reply ask for? |
+//! | `answer.rs` | How is the model told what came of it? |
+//! | `render.rs`, `schema/` | How is a list of them written for a provider? |
+//! | `output.rs`, `failure.rs` | What came of a call? |
+//! | `join.rs` | How do many calls run at the same time? |
+
+mod answer;
+mod call;
+mod failure;
+mod join;
+mod name;
+mod native;
+mod output;
+mod render;
+pub mod schema;
+mod set;
+mod tool;
+
+pub use answer::ToolAnswer;
+pub use call::ToolCall;
+pub use failure::{FailureKind, ToolFailure};
+pub use name::Provider;
+pub use native::{IntoOutput, NativeTool, tool};
+pub use output::ToolOutput;
+pub use render::Rendered;
+pub use schema::{Effect, Loss};
+pub use set::{Duplicate, ToolSet};
+pub use tool::{AgentTool, Calling};

@@ -1,0 +1,199 @@
+//! How does a function of this program become a tool of a model?
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::DeserializeOwned;
+use toolway_protocol::RawJson;
+use toolway_protocol::json::reason;
+use toolway_protocol::types::{CallToolResult, ToolAnnotations};
+
+use super::failure::ToolFailure;
+use super::output::ToolOutput;
+use super::tool::{AgentTool, Calling};
+
+/// Makes a tool of a function.
+///
+/// The function takes its arguments as any type that can be decoded from them, or as [`RawJson`] to see them as they came.
+/// It gives back text, JSON, a [`ToolOutput`], or a `Result` of one of those; see [`IntoOutput`].
+///
+/// ```
+/// use serde_json::json;
+/// use toolway::RawJson;
+/// use toolway::agent::{self, AgentTool, FailureKind, ToolFailure};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+/// let weather = agent::tool("weather", "The weather in a city.", schema, async |arguments: RawJson| {
+///     if !arguments.as_str().contains("Oslo") {
+///         return Err(ToolFailure::failed("only Oslo has weather"));
+///     }
+///     Ok(json!({"degrees": -3}))
+/// });
+/// let output = weather.call(json!({"city": "Oslo"}).into()).await?;
+/// assert_eq!(output.text(), r#"{"degrees":-3}"#);
+/// let failure = weather.call(json!({"city": "Rome"}).into()).await.unwrap_err();
+/// assert_eq!(failure.kind(), FailureKind::Failed);
+/// assert_eq!(failure.for_model(), "only Oslo has weather");
+/// # Ok::<(), ToolFailure>(()) }).unwrap();
+/// ```
+pub fn tool<A, F, O>(
+    name: impl Into<String>,
+    description: impl Into<String>,
+    schema: impl Into<RawJson>,
+    function: F,
+) -> NativeTool<A, F>
+where
+    A: DeserializeOwned + Send + 'static,
+    F: Fn(A) -> O + Send + Sync + 'static,
+    O: Future<Output: IntoOutput> + Send + 'static,
+{
+    NativeTool {
+        name: name.into(),
+        description: description.into(),
+        schema: schema.into(),
+        title: None,
+        annotations: None,
+        output_schema: None,
+        function,
+        arguments: PhantomData,
+    }
+}
+
+/// A function as a tool; [`tool`] makes it.
+pub struct NativeTool<A, F> {
+    name: String,
+    description: String,
+    schema: RawJson,
+    title: Option<String>,
+    annotations: Option<ToolAnnotations>,
+    output_schema: Option<RawJson>,
+    function: F,
+    arguments: PhantomData<fn(A)>,
+}
+
+impl<A, F> NativeTool<A, F> {
+    /// Adds a name for people.
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Adds hints about its behaviour.
+    pub fn with_annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.annotations = Some(annotations);
+        self
+    }
+
+    /// Adds the JSON Schema of its structured result.
+    pub fn with_output_schema(mut self, schema: impl Into<RawJson>) -> Self {
+        self.output_schema = Some(schema.into());
+        self
+    }
+}
+
+impl<A, F, O> AgentTool for NativeTool<A, F>
+where
+    A: DeserializeOwned + Send + 'static,
+    F: Fn(A) -> O + Send + Sync + 'static,
+    O: Future<Output: IntoOutput> + Send + 'static,
+{
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn input_schema(&self) -> &RawJson {
+        &self.schema
+    }
+
+    fn call(&self, arguments: RawJson) -> Calling<'_> {
+        match arguments.decode() {
+            Ok(decoded) => {
+                let running = (self.function)(decoded);
+                Box::pin(async { running.await.into_output() })
+            }
+            Err(error) => {
+                let text = format!("the arguments of `{}` do not fit: {}", self.name, reason(&error));
+                Box::pin(async { Err(ToolFailure::invalid(text)) })
+            }
+        }
+    }
+
+    fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    fn annotations(&self) -> Option<&ToolAnnotations> {
+        self.annotations.as_ref()
+    }
+
+    fn output_schema(&self) -> Option<&RawJson> {
+        self.output_schema.as_ref()
+    }
+}
+
+impl<A, F> fmt::Debug for NativeTool<A, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NativeTool").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What a function that is a tool may give back.
+///
+/// Text is text, JSON is structured content with its text beside it, nothing is the text `done`, and a [`CallToolResult`]
+/// is what it says, which may be a failure. A `Result` of any of them fails with whatever a [`ToolFailure`] can be made of.
+///
+/// ```
+/// use toolway::agent::{IntoOutput, ToolFailure};
+/// use toolway::types::CallToolResult;
+///
+/// assert_eq!("5".into_output()?.text(), "5");
+/// assert_eq!(serde_json::json!([1, 2]).into_output()?.text(), "[1,2]");
+/// assert_eq!(().into_output()?.text(), "done");
+/// assert!(CallToolResult::error("division by zero").into_output().is_err());
+/// assert!(Err::<String, _>("division by zero").into_output().is_err());
+/// # Ok::<(), ToolFailure>(())
+/// ```
+pub trait IntoOutput {
+    /// The output, or the failure.
+    fn into_output(self) -> Result<ToolOutput, ToolFailure>;
+}
+
+impl IntoOutput for ToolOutput {
+    fn into_output(self) -> Result<ToolOutput, ToolFailure> {
+        Ok(self)
+    }
+}
+
+impl IntoOutput for CallToolResult {
+    fn into_output(self) -> Result<ToolOutput, ToolFailure> {
+        self.try_into()
+    }
+}
+
+impl IntoOutput for () {
+    fn into_output(self) -> Result<ToolOutput, ToolFailure> {
+        Ok("done".into())
+    }
+}
+
+macro_rules! outputs {
+    ($($type:ty),*) => {$(
+        impl IntoOutput for $type {
+            fn into_output(self) -> Result<ToolOutput, ToolFailure> {
+                Ok(self.into())
+            }
+        }
+    )*};
+}
+outputs!(String, &str, serde_json::Value, RawJson);
+
+impl<T: IntoOutput, E: Into<ToolFailure>> IntoOutput for Result<T, E> {
+    fn into_output(self) -> Result<ToolOutput, ToolFailure> {
+        self.map_err(Into::into)?.into_output()
+    }
+}

@@ -1,0 +1,258 @@
+//! How is a list of tools written for a provider?
+
+use serde::ser::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+use super::name::Provider;
+use super::schema::{Converted, Effect, Loss, convert};
+use super::set::ToolSet;
+
+/// A list of tools as a provider takes it, and what it does not say any more. It serialises as the list.
+///
+/// ```
+/// use serde_json::json;
+/// use toolway::agent::{self, ToolSet};
+///
+/// let schema = json!({"type": "object", "properties": {"id": {"type": "string", "minLength": 1}}, "required": ["id"]});
+/// let tools = ToolSet::new().with(agent::tool("find", "Find a thing.", schema, async |_: serde_json::Value| "here"));
+/// let rendered = tools.for_openai_strict();
+/// let request = json!({"model": "gpt-5", "messages": [], "tools": rendered});
+/// assert_eq!(request["tools"][0]["function"]["strict"], true);
+/// for loss in &rendered.losses {
+///     eprintln!("{loss}"); // the tool `find`: `minLength` at `#/properties/id` is lost: it is not supported
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Rendered {
+    /// What the request says under `tools`.
+    pub tools: Vec<Value>,
+    /// What the tools say and this list does not.
+    pub losses: Vec<Loss>,
+}
+
+impl Serialize for Rendered {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.tools.serialize(serializer)
+    }
+}
+
+/// In the shape that each provider takes. Every list can be called by the same [`ToolSet`]: whatever was changed on the way
+/// out, names and all, is turned back in calls.
+impl ToolSet {
+    /// For OpenAI's chat completions. Schemas are advice: the model mostly keeps to them.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolway::agent::{self, ToolSet};
+    ///
+    /// let add = agent::tool("add", "Add.", json!({"type": "object"}), async |_: serde_json::Value| "5");
+    /// let tools = ToolSet::new().with(add).for_openai().tools;
+    /// let parameters = json!({"type": "object", "properties": {}});
+    /// let function = json!({"name": "add", "description": "Add.", "parameters": parameters});
+    /// assert_eq!(tools, [json!({"type": "function", "function": function})]);
+    /// ```
+    pub fn for_openai(&self) -> Rendered {
+        self.render(Provider::OpenAi, chat)
+    }
+
+    /// For OpenAI's chat completions, with `strict`: the model can write nothing that the schemas do not allow.
+    ///
+    /// Objects are closed, whether their schema says so or not, and what is optional may be null instead of missing. A tool
+    /// whose schema cannot be strict is in the list without it, and the losses say why.
+    pub fn for_openai_strict(&self) -> Rendered {
+        self.render(Provider::OpenAiStrict, chat)
+    }
+
+    /// For OpenAI's Responses API, where `strict` has to be taken back by whoever does not want it.
+    pub fn for_openai_responses(&self) -> Rendered {
+        self.render(Provider::OpenAi, responses)
+    }
+
+    /// For OpenAI's Responses API, with `strict`; see [`for_openai_strict`](ToolSet::for_openai_strict).
+    pub fn for_openai_responses_strict(&self) -> Rendered {
+        self.render(Provider::OpenAiStrict, responses)
+    }
+
+    /// For Anthropic.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolway::agent::{self, ToolSet};
+    ///
+    /// let add = agent::tool("add", "Add.", json!({"type": "object"}), async |_: serde_json::Value| "5");
+    /// let tools = ToolSet::new().with(add).for_anthropic().tools;
+    /// let schema = json!({"type": "object", "properties": {}});
+    /// assert_eq!(tools, [json!({"name": "add", "description": "Add.", "input_schema": schema})]);
+    /// ```
+    pub fn for_anthropic(&self) -> Rendered {
+        self.render(Provider::Anthropic, |function| {
+            let mut tool = named(&function);
+            tool.insert("input_schema".to_owned(), function.converted.schema.unwrap_or_default());
+            tool.into()
+        })
+    }
+
+    /// For Gemini: the list has one entry, which holds all functions.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolway::agent::{self, ToolSet};
+    ///
+    /// let schema = json!({"type": "object", "properties": {"a": {"type": ["integer", "null"]}}});
+    /// let add = agent::tool("add", "Add.", schema, async |_: serde_json::Value| "5");
+    /// let tools = ToolSet::new().with(add).for_gemini().tools;
+    /// let parameters = json!({"type": "OBJECT", "properties": {"a": {"type": "INTEGER", "nullable": true}}});
+    /// let function = json!({"name": "add", "description": "Add.", "parameters": parameters});
+    /// assert_eq!(tools, [json!({"functionDeclarations": [function]})]);
+    /// ```
+    pub fn for_gemini(&self) -> Rendered {
+        let mut rendered = self.render(Provider::Gemini, |function| {
+            let mut tool = named(&function);
+            tool.extend(function.converted.schema.map(|schema| ("parameters".to_owned(), schema)));
+            tool.into()
+        });
+        if !rendered.tools.is_empty() {
+            let functions = std::mem::take(&mut rendered.tools);
+            rendered.tools.push(json!({"functionDeclarations": functions}));
+        }
+        rendered
+    }
+
+    fn render(&self, provider: Provider, shape: impl Fn(Function<'_>) -> Value) -> Rendered {
+        let mut rendered = Rendered { tools: Vec::with_capacity(self.len()), losses: Vec::new() };
+        let renamed = self.renamed().iter().map(|renamed| Loss {
+            tool: renamed.now.clone(),
+            pointer: String::new(),
+            what: "name".to_owned(),
+            why: format!("another tool is called `{}`, so it is `{}`", renamed.name, renamed.now),
+            effect: Effect::Remark,
+        });
+        rendered.losses.extend(renamed);
+        for (index, tool) in self.iter().enumerate() {
+            let name = self.name_of(provider, index);
+            let mut converted = convert(provider, self.schema_of(index));
+            let losses = std::mem::take(&mut converted.losses).into_iter();
+            rendered.losses.extend(losses.map(|loss| Loss { tool: tool.name().to_owned(), ..loss }));
+            if name != tool.name() {
+                rendered.losses.push(Loss {
+                    tool: tool.name().to_owned(),
+                    pointer: String::new(),
+                    what: "name".to_owned(),
+                    why: format!("it is not allowed, so it is `{name}`"),
+                    effect: Effect::Remark,
+                });
+            }
+            rendered.tools.push(shape(Function {
+                provider,
+                name,
+                description: tool.description(),
+                converted,
+            }));
+        }
+        rendered
+    }
+}
+
+/// A tool on its way out.
+struct Function<'t> {
+    provider: Provider,
+    name: &'t str,
+    description: &'t str,
+    converted: Converted,
+}
+
+fn named(function: &Function<'_>) -> Map<String, Value> {
+    let mut members = Map::from_iter([("name".to_owned(), function.name.into())]);
+    // Some refuse an empty text.
+    if !function.description.is_empty() {
+        members.insert("description".to_owned(), function.description.into());
+    }
+    members
+}
+
+fn chat(function: Function<'_>) -> Value {
+    let mut members = named(&function);
+    // Without the word it is not strict there.
+    if function.provider == Provider::OpenAiStrict {
+        members.insert("strict".to_owned(), function.converted.is_strict.into());
+    }
+    members.insert("parameters".to_owned(), function.converted.schema.unwrap_or_default());
+    json!({"type": "function", "function": members})
+}
+
+fn responses(function: Function<'_>) -> Value {
+    let mut members = named(&function);
+    members.insert("type".to_owned(), "function".into());
+    members.insert("strict".to_owned(), function.converted.is_strict.into());
+    members.insert("parameters".to_owned(), function.converted.schema.unwrap_or_default());
+    members.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::tool;
+
+    fn tools() -> ToolSet {
+        let text =
+            json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
+        let map = json!({"type": "object", "properties": {"map": {"type": "object"}}});
+        ToolSet::new().with(tool("say.it", "Say it.", text, async |_: Value| ())).with(tool(
+            "free",
+            "",
+            map,
+            async |_: Value| (),
+        ))
+    }
+
+    #[test]
+    fn every_provider_has_its_shape() {
+        let tools = tools();
+        let name = tools.name_for(Provider::OpenAi, "say.it").unwrap().to_owned();
+        let text = json!({"type": "string"});
+        let open = json!({"type": "object", "properties": {"text": text}, "required": ["text"]});
+        let closed = json!({"type": "object", "properties": {"text": text}, "required": ["text"], "additionalProperties": false});
+
+        let chat = tools.for_openai().tools;
+        let function = json!({"name": name, "description": "Say it.", "parameters": open});
+        assert_eq!(chat[0], json!({"type": "function", "function": function}));
+        assert_eq!(chat[1]["function"].get("description"), None, "an empty one is none");
+
+        let strict = tools.for_openai_strict();
+        let function = json!({"name": name, "description": "Say it.", "strict": true, "parameters": closed});
+        assert_eq!(strict.tools[0], json!({"type": "function", "function": function}));
+        assert_eq!(strict.tools[1]["function"]["strict"], false);
+        let told = strict.losses.iter().find(|loss| loss.what == "strict").unwrap();
+        assert_eq!((&*told.tool, &*told.pointer), ("free", "/properties/map"));
+
+        let flat = json!({"type": "function", "name": name, "description": "Say it.", "strict": false, "parameters": open});
+        assert_eq!(tools.for_openai_responses().tools[0], flat);
+        assert_eq!(tools.for_openai_responses_strict().tools[0]["strict"], true);
+        assert_eq!(tools.for_openai_responses_strict().tools[1]["strict"], false);
+
+        let anthropic = json!({"name": name, "description": "Say it.", "input_schema": open});
+        assert_eq!(tools.for_anthropic().tools[0], anthropic);
+
+        let gemini = tools.for_gemini().tools;
+        let functions = gemini[0]["functionDeclarations"].as_array().unwrap();
+        assert_eq!((gemini.len(), functions.len()), (1, 2));
+        assert_eq!(functions[0]["name"], "say.it", "dots are allowed there");
+        assert_eq!(functions[0]["parameters"]["type"], "OBJECT");
+        assert!(ToolSet::new().for_gemini().tools.is_empty());
+    }
+
+    #[test]
+    fn a_name_that_is_changed_is_told() {
+        let losses = tools().for_openai().losses;
+        let told: Vec<_> = losses.iter().filter(|loss| loss.what == "name").map(|loss| &*loss.tool).collect();
+        assert_eq!(told, ["say.it"]);
+        assert_eq!(losses[0].effect, Effect::Remark);
+    }
+
+    #[test]
+    fn it_serialises_as_the_list() {
+        let rendered = tools().for_anthropic();
+        assert_eq!(json!({"tools": rendered}), json!({"tools": rendered.tools}));
+    }
+}

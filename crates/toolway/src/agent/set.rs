@@ -1,0 +1,453 @@
+//! Which tools does a model have, and what becomes of its calls?
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+use toolway_protocol::RawJson;
+
+use super::answer::ToolAnswer;
+use super::call::ToolCall;
+use super::failure::ToolFailure;
+use super::join::join_all;
+use super::name::{Names, Provider};
+use super::output::ToolOutput;
+use super::schema;
+use super::tool::{AgentTool, Renamed};
+use crate::closest::closest;
+use crate::panic;
+
+/// A list of tools for a model, from wherever they come. Cloning it is cheap.
+///
+/// No tool hides another: one whose name is taken gets the next free one (`search_2`), is called by that, and
+/// [`renamed`](ToolSet::renamed) tells of it. [`try_with`](ToolSet::try_with) refuses it instead.
+///
+/// ```
+/// use serde_json::json;
+/// use toolway::agent::{self, AgentTool, ToolCall, ToolSet};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let schema = || json!({"type": "object"});
+/// let here = agent::tool("search", "Search the notes.", schema(), async |_: serde_json::Value| "a note");
+/// let there = agent::tool("search", "Search the web.", schema(), async |_: serde_json::Value| "a page");
+/// let tools = ToolSet::new().with(here).with(there);
+/// let names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
+/// assert_eq!(names, ["search", "search_2"]);
+///
+/// let answer = tools.call(ToolCall::new("1", "search_2", json!({}))).await;
+/// assert_eq!(answer.result?.text(), "a page");
+/// # Ok::<(), toolway::agent::ToolFailure>(()) }).unwrap();
+/// ```
+#[derive(Clone, Default)]
+pub struct ToolSet(Arc<Inner>);
+
+#[derive(Clone, Default)]
+struct Inner {
+    tools: Vec<Entry>,
+    /// Which tool has which name.
+    own: HashMap<String, usize>,
+    renamed: Vec<Duplicate>,
+    names: OnceLock<Names>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    tool: Arc<dyn AgentTool>,
+    /// Its schema, once somebody needed it.
+    schema: Arc<OnceLock<Value>>,
+}
+
+/// A tool whose name was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Duplicate {
+    /// The name that it has.
+    pub name: String,
+    /// What it is called in the list.
+    pub now: String,
+}
+
+impl fmt::Display for Duplicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is a tool `{}` already; another one could be `{}`", self.name, self.now)
+    }
+}
+
+impl std::error::Error for Duplicate {}
+
+impl ToolSet {
+    /// No tools.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tool. One whose name is taken gets another one.
+    pub fn with(mut self, tool: impl AgentTool) -> Self {
+        self.push(Arc::new(tool));
+        self
+    }
+
+    /// Adds a tool, unless there is one of that name.
+    ///
+    /// ```
+    /// use toolway::agent::{self, ToolSet};
+    ///
+    /// let tool = || agent::tool("add", "Add.", serde_json::json!({"type": "object"}), async |_: serde_json::Value| "5");
+    /// let tools = ToolSet::new().try_with(tool())?;
+    /// assert_eq!(tools.try_with(tool()).unwrap_err().name, "add");
+    /// # Ok::<(), agent::Duplicate>(())
+    /// ```
+    pub fn try_with(self, tool: impl AgentTool) -> Result<Self, Duplicate> {
+        let name = tool.name();
+        if self.0.own.contains_key(name) {
+            return Err(Duplicate { name: name.to_owned(), now: self.0.free(name) });
+        }
+        Ok(self.with(tool))
+    }
+
+    /// The same tools, each called `prefix__name`.
+    ///
+    /// ```
+    /// use toolway::agent::{self, ToolSet};
+    ///
+    /// let read = agent::tool("read", "Read.", serde_json::json!({"type": "object"}), async |_: serde_json::Value| "text");
+    /// let tools = ToolSet::new().with(read).prefixed("files");
+    /// assert!(tools.get("files__read").is_some());
+    /// ```
+    pub fn prefixed(&self, prefix: &str) -> Self {
+        let tools = self.iter();
+        tools
+            .map(|tool| Renamed { name: format!("{prefix}__{}", tool.name()), tool: Arc::clone(tool) })
+            .collect()
+    }
+
+    /// The tools, in the order in which they came.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<dyn AgentTool>> + DoubleEndedIterator + Clone {
+        self.0.tools.iter().map(|entry| &entry.tool)
+    }
+
+    /// The tool of this name, which may be its own or the one that a provider knows it by.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn AgentTool>> {
+        self.find(name).map(|index| &self.0.tools[index].tool)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.tools.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.tools.is_empty()
+    }
+
+    /// Those that came when their names were taken.
+    pub fn renamed(&self) -> &[Duplicate] {
+        &self.0.renamed
+    }
+
+    /// What a provider knows a tool by: its own name where that is allowed.
+    ///
+    /// ```
+    /// use toolway::agent::{self, Provider, ToolSet};
+    ///
+    /// let read = agent::tool("files.read", "Read.", serde_json::json!({"type": "object"}), async |_: serde_json::Value| "text");
+    /// let tools = ToolSet::new().with(read);
+    /// assert_eq!(tools.name_for(Provider::Gemini, "files.read"), Some("files.read"));
+    /// let name = tools.name_for(Provider::OpenAi, "files.read").unwrap();
+    /// assert!(name.starts_with("files_read_"));
+    /// assert_eq!(tools.get(name).unwrap().name(), "files.read");
+    /// ```
+    pub fn name_for(&self, provider: Provider, tool: &str) -> Option<&str> {
+        let index = self.find(tool)?;
+        Some(self.name_of(provider, index))
+    }
+
+    /// Makes one call. It cannot fail, only its answer can.
+    pub async fn call(&self, call: ToolCall) -> ToolAnswer {
+        let result = self.outcome(&call).await.map_err(|failure| failure.of_tool(&call.name));
+        call.answer(result)
+    }
+
+    /// Makes the calls at the same time, and answers them in their order. Nothing fails as a whole: a tool that fails, is
+    /// not there or panics is one answer that says so.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future gives up what is still under way. Without a runtime that moves it, everything runs on one thread:
+    /// a tool that blocks it holds up the others.
+    pub async fn call_all(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolAnswer> {
+        join_all(calls.into_iter().map(|call| self.call(call))).await
+    }
+
+    async fn outcome(&self, call: &ToolCall) -> Result<ToolOutput, ToolFailure> {
+        let Some(index) = self.find(&call.name) else {
+            let meant = closest(&call.name, self.names().all());
+            return Err(ToolFailure::unknown(&call.name, meant));
+        };
+        let arguments = call.arguments().map_err(ToolFailure::invalid)?;
+        // What is left as it is keeps its text: every digit of a number, every member.
+        let decoded = arguments.decode::<Value>().ok();
+        let restored = decoded.and_then(|decoded| schema::restore(self.schema_of(index), &decoded));
+        let arguments = restored.map_or_else(|| arguments.clone(), RawJson::from);
+        panic::catch(|| self.0.tools[index].tool.call(arguments))
+            .await
+            .unwrap_or_else(|panic| Err(ToolFailure::panicked(&call.name, panic)))
+    }
+
+    fn push(&mut self, tool: Arc<dyn AgentTool>) {
+        let inner = Arc::make_mut(&mut self.0);
+        let name = tool.name().to_owned();
+        let tool = if inner.own.contains_key(&name) {
+            let now = inner.free(&name);
+            inner.renamed.push(Duplicate { name, now: now.clone() });
+            Arc::new(Renamed { name: now, tool })
+        } else {
+            tool
+        };
+        inner.own.insert(tool.name().to_owned(), inner.tools.len());
+        inner.tools.push(Entry { tool, schema: Arc::default() });
+        inner.names = OnceLock::new();
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.0.own.get(name).copied().or_else(|| self.names().find(name))
+    }
+
+    /// A tool's schema. One that cannot be read says nothing.
+    pub(super) fn schema_of(&self, index: usize) -> &Value {
+        let Entry { tool, schema } = &self.0.tools[index];
+        schema.get_or_init(|| tool.input_schema().decode().unwrap_or_default())
+    }
+
+    /// What a provider calls a tool.
+    pub(super) fn name_of(&self, provider: Provider, index: usize) -> &str {
+        self.names().changed(provider, index).unwrap_or_else(|| self.0.tools[index].tool.name())
+    }
+
+    fn names(&self) -> &Names {
+        self.0.names.get_or_init(|| Names::of(self.iter().map(AgentTool::name)))
+    }
+}
+
+impl Inner {
+    /// A name like this one that no tool has.
+    fn free(&self, name: &str) -> String {
+        // As many as there are tools may be taken, and not one more.
+        let mut numbered = (2..self.tools.len() + 3).map(|number| format!("{name}_{number}"));
+        numbered.find(|name| !self.own.contains_key(name)).expect("there are fewer tools than numbers")
+    }
+}
+
+impl<T: AgentTool> Extend<T> for ToolSet {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, tools: I) {
+        for tool in tools {
+            self.push(Arc::new(tool));
+        }
+    }
+}
+
+impl<T: AgentTool> FromIterator<T> for ToolSet {
+    fn from_iter<I: IntoIterator<Item = T>>(tools: I) -> Self {
+        let mut set = Self::new();
+        set.extend(tools);
+        set
+    }
+}
+
+/// The tools, to put into another list.
+impl IntoIterator for ToolSet {
+    type Item = Arc<dyn AgentTool>;
+    type IntoIter = std::vec::IntoIter<Arc<dyn AgentTool>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter().cloned().collect::<Vec<_>>().into_iter()
+    }
+}
+
+impl IntoIterator for &ToolSet {
+    type Item = Arc<dyn AgentTool>;
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter().cloned().collect::<Vec<_>>().into_iter()
+    }
+}
+
+impl fmt::Debug for ToolSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(AgentTool::name)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use serde_json::json;
+    use tokio::sync::Barrier;
+
+    use super::*;
+    use crate::agent::{FailureKind, tool};
+
+    /// A tool that gives its arguments back.
+    fn echo(name: &str, schema: Value) -> impl AgentTool {
+        tool(name, "Gives its arguments back.", schema, async |arguments: RawJson| {
+            arguments.as_str().to_owned()
+        })
+    }
+
+    fn open() -> Value {
+        json!({"type": "object"})
+    }
+
+    #[test]
+    fn no_tool_hides_another() {
+        let mut tools = ToolSet::new();
+        tools.extend(["a", "a_2", "a", "a", "b"].map(|name| echo(name, open())));
+        let names: Vec<_> = tools.iter().map(AgentTool::name).collect();
+        assert_eq!(names, ["a", "a_2", "a_3", "a_4", "b"]);
+        let renamed: Vec<_> = tools.renamed().iter().map(|renamed| (&*renamed.name, &*renamed.now)).collect();
+        assert_eq!(renamed, [("a", "a_3"), ("a", "a_4")]);
+        let told = tools.for_anthropic().losses;
+        assert_eq!(
+            told[0].to_string(),
+            "the tool `a_3`: `name` at `#` is lost: another tool is called `a`, so it is `a_3`"
+        );
+        let before = tools.clone();
+        assert_eq!(tools.try_with(echo("a", open())).unwrap_err().now, "a_5");
+        assert_eq!(before.len(), 5);
+    }
+
+    #[test]
+    fn a_copy_is_a_list_of_its_own() {
+        let one = ToolSet::new().with(echo("a", open()));
+        let two = one.clone().with(echo("b", open()));
+        assert_eq!((one.len(), two.len()), (1, 2));
+        let mut both: ToolSet = (&one).into_iter().collect();
+        both.extend(&two.prefixed("more"));
+        assert_eq!(format!("{both:?}"), "{\"a\", \"more__a\", \"more__b\"}");
+        assert!(!both.is_empty() && ToolSet::new().is_empty());
+    }
+
+    #[tokio::test]
+    async fn tools_are_called_by_their_own_name_and_by_any_providers() {
+        let names = ["files.read", "files/read", "größe", "plain"];
+        let tools: ToolSet = names.map(|name| echo(name, open())).into_iter().collect();
+        for name in names {
+            for provider in Provider::ALL {
+                let theirs = tools.name_for(provider, name).unwrap();
+                assert!(provider.accepts_name(theirs));
+                assert_eq!(tools.get(theirs).unwrap().name(), name);
+                let answer = tools.call(ToolCall::new("1", theirs, json!({"x": 1}))).await;
+                assert_eq!((&*answer.name, &*answer.result.unwrap().text()), (theirs, "{\"x\":1}"));
+            }
+        }
+        assert_eq!(tools.name_for(Provider::OpenAi, "nobody"), None);
+    }
+
+    #[tokio::test]
+    async fn calls_run_at_the_same_time_and_are_answered_in_their_order() {
+        // Everybody waits for everybody.
+        let barrier = Arc::new(Barrier::new(10));
+        let meet = tool("meet", "Wait for the others.", open(), move |arguments: Value| {
+            let barrier = Arc::clone(&barrier);
+            async move {
+                barrier.wait().await;
+                arguments["who"].to_string()
+            }
+        });
+        let calls = (0..10).map(|who| ToolCall::new(format!("call {who}"), "meet", json!({"who": who})));
+        let answers = ToolSet::new().with(meet).call_all(calls).await;
+        for (who, answer) in answers.iter().enumerate() {
+            assert_eq!(answer.id, format!("call {who}"));
+            assert_eq!(answer.result.as_ref().unwrap().text(), who.to_string());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_one_failure() {
+        let early =
+            tool("early", "", open(), |_: Value| -> std::future::Ready<String> { panic!("secret 1") });
+        let late = tool("late", "", open(), async |_: Value| -> String { panic!("secret 2") });
+        let tools = ToolSet::new().with(early).with(late).with(echo("echo", open()));
+        let calls = ["early", "late", "echo"].map(|name| ToolCall::new(name, name, json!({})));
+        let answers = tools.call_all(calls).await;
+        for answer in &answers[..2] {
+            let failure = answer.result.as_ref().unwrap_err();
+            assert_eq!(failure.kind(), FailureKind::Failed);
+            assert_eq!(failure.for_model(), format!("the tool `{}` failed unexpectedly", answer.name));
+            assert!(format!("{failure:?}").contains("secret"), "the program can know why");
+        }
+        assert_eq!(answers[2].result.as_ref().unwrap().text(), "{}");
+    }
+
+    #[tokio::test]
+    async fn dropping_a_call_gives_it_up() {
+        struct Guard(Arc<AtomicUsize>);
+        impl Drop for Guard {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        let running = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&running);
+        let wait = tool("wait", "", open(), move |_: Value| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let guard = Guard(Arc::clone(&counted));
+            async move {
+                std::future::pending::<()>().await;
+                drop(guard);
+            }
+        });
+        let tools = ToolSet::new().with(wait);
+        let mut calls =
+            Box::pin(tools.call_all((0..5).map(|id| ToolCall::new(id.to_string(), "wait", json!({})))));
+        let polled =
+            std::future::poll_fn(|cx| std::task::Poll::Ready(calls.as_mut().poll(cx).is_ready())).await;
+        assert!(!polled);
+        assert_eq!(running.load(Ordering::Relaxed), 5);
+        drop(calls);
+        assert_eq!(running.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn arguments_become_those_that_the_tool_takes_and_stay_text_otherwise() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"id": {"type": "integer"}, "note": {"type": "string"}, "map": {"type": "object"}, "a b": {}},
+            "required": ["id"],
+        });
+        let tools = ToolSet::new().with(echo("echo", schema));
+        let odd = tools.for_anthropic().tools[0]["input_schema"]["properties"].clone();
+        let odd = odd.as_object().unwrap().keys().find(|name| name.starts_with("a_b")).unwrap().clone();
+        for (sent, received) in [
+            (r#"{"id": 1, "note": null}"#.to_owned(), r#"{"id":1}"#),
+            (r#"{"id": 1, "map": "{\"x\": 1}"}"#.to_owned(), r#"{"id":1,"map":{"x":1}}"#),
+            (format!(r#"{{"id": 1, "{odd}": 2}}"#), r#"{"a b":2,"id":1}"#),
+            // More digits than a float has, and spaces: nothing is to be done, so nothing is done.
+            (
+                r#"{"id": 12345678901234567890123, "x":  1.10}"#.to_owned(),
+                r#"{"id": 12345678901234567890123, "x":  1.10}"#,
+            ),
+        ] {
+            let call = ToolCall::new("1", "echo", RawJson::parse(&sent).unwrap());
+            assert_eq!(tools.call(call).await.result.unwrap().text(), received);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_schema_that_cannot_be_read_stops_nobody() {
+        let schema = RawJson::from((0..200).fold(json!({}), |inner, _| json!({"items": inner})));
+        let odd = tool("odd", "", schema, async |_: Value| "fine");
+        let tools = ToolSet::new().with(odd).with(echo("echo", json!("no schema")));
+        for rendered in
+            [tools.for_openai(), tools.for_openai_strict(), tools.for_anthropic(), tools.for_gemini()]
+        {
+            assert!(rendered.losses.iter().any(|loss| loss.tool == "odd"), "{rendered:?}");
+            assert!(rendered.losses.iter().any(|loss| loss.tool == "echo"), "{rendered:?}");
+        }
+        assert_eq!(tools.call(ToolCall::new("1", "odd", json!({}))).await.result.unwrap().text(), "fine");
+    }
+}

@@ -1,0 +1,192 @@
+//! In which era is a conversation opened, and how?
+//!
+//! Unless a revision is pinned, the server is probed: `server/discover` first, and `initialize` if the answer
+//! shows a server that does not know it, or if none comes on a pipe.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout, timeout_at};
+use toolway_protocol::era::negotiate::{Verdict, choose, judge_error, judge_status};
+use toolway_protocol::{Era, Id, Method, ProtocolVersion};
+
+use super::ClientBuilder;
+use super::eras::Met;
+use crate::client::connection::Connection;
+use crate::client::target::Connector;
+use crate::client::transport::{Inbox, Transport, exchange};
+use crate::client::{Dress, ServerFacts, handshake, stateless};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A conversation that is being opened.
+pub(super) struct Opening<'o> {
+    pub(super) builder: &'o ClientBuilder,
+    pub(super) connector: &'o dyn Connector,
+    pub(super) next_id: &'o AtomicI64,
+    /// Makes the place where what the server says goes, for each attempt.
+    pub(super) inbox: &'o (dyn Fn() -> Inbox + Send + Sync),
+    pub(super) deadline: Instant,
+}
+
+/// Whether a server of the other era is welcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fallback {
+    Allowed,
+    Refused,
+}
+
+/// What a probe has shown.
+#[expect(clippy::large_enum_variant, reason = "it is looked at once, and gone")]
+enum Probed {
+    Opened(Dress, ServerFacts),
+    /// The server wants a handshake; this is what it said instead of an answer.
+    Older(Option<Error>),
+}
+
+impl Opening<'_> {
+    pub(super) async fn open(&self) -> Result<Connection> {
+        let (version, fallback) = match self.builder.pinned {
+            Some(version) if version.era() == Era::Handshake => {
+                return self.shake(self.reach().await?, version).await;
+            }
+            Some(version) => (version, Fallback::Refused),
+            None if self.builder.eras.get(&self.connector.name()) == Some(Met::Older) => {
+                return self.shake(self.reach().await?, ProtocolVersion::LATEST_HANDSHAKE).await;
+            }
+            None => (ProtocolVersion::LATEST, Fallback::Allowed),
+        };
+        let (transport, inbox) = self.reach().await?;
+        let older = match self.probe(&*transport, version, fallback).await {
+            Ok(Probed::Opened(era, server)) => {
+                return Ok(Connection { transport, era, server, inbox, lost: AtomicBool::new(false) });
+            }
+            Ok(Probed::Older(_)) if transport.is_connected() => (transport, inbox),
+            Ok(Probed::Older(refusal)) => self.once_more(refusal).await?,
+            // Some older servers end when they hear something that they do not know.
+            Err(error) if fallback == Fallback::Allowed && !transport.is_connected() => {
+                self.once_more(Some(error)).await?
+            }
+            Err(error) => return Err(error),
+        };
+        let connection = self.shake(older, ProtocolVersion::LATEST_HANDSHAKE).await?;
+        self.builder.eras.learn(&self.connector.name(), Met::Older);
+        Ok(connection)
+    }
+
+    async fn reach(&self) -> Result<(Box<dyn Transport>, Inbox)> {
+        let transport = self.connector.reach().await?;
+        transport.use_headers(&self.builder.headers)?;
+        let inbox = (self.inbox)();
+        transport.deliver_to(inbox.clone());
+        Ok((transport, inbox))
+    }
+
+    /// A second way, after the first has ended; if there is none, why the first did.
+    async fn once_more(&self, first: Option<Error>) -> Result<(Box<dyn Transport>, Inbox)> {
+        match (self.reach().await, first) {
+            (Err(_), Some(first)) => Err(first),
+            (reached, _) => reached,
+        }
+    }
+
+    /// Waits for an answer while there is time. Whoever is late is asked why, which is too late when all of this is dropped.
+    async fn in_time<T>(&self, asking: impl Future<Output = Result<T>>) -> Result<T> {
+        timeout_at(self.deadline, asking).await.unwrap_or_else(|_| Err(self.late()))
+    }
+
+    /// When a time from now is over; some are longer than clocks go.
+    pub(super) fn deadline(limit: Duration) -> Instant {
+        let now = Instant::now();
+        now.checked_add(limit).unwrap_or(now + Duration::from_hours(24 * 365))
+    }
+
+    pub(super) fn late(&self) -> Error {
+        let limit = self.builder.connect_timeout;
+        Error::new(ErrorKind::Timeout, format!("nothing came within {limit:?}")).unsent()
+    }
+
+    fn id(&self) -> Id {
+        Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    async fn shake(
+        &self,
+        (transport, inbox): (Box<dyn Transport>, Inbox),
+        version: ProtocolVersion,
+    ) -> Result<Connection> {
+        let info = self.builder.info.clone();
+        let opened =
+            self.in_time(handshake::open(&*transport, inbox.asked(), version, info, self.id())).await;
+        let (link, server) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return Err(explained(error, &*transport)),
+        };
+        Ok(Connection { transport, era: Dress::Handshake(link), server, inbox, lost: AtomicBool::new(false) })
+    }
+
+    async fn probe(
+        &self,
+        transport: &dyn Transport,
+        mut version: ProtocolVersion,
+        fallback: Fallback,
+    ) -> Result<Probed> {
+        // One correction is allowed: a server that refuses the revision it proposed itself is not argued with.
+        for attempt in 0..2 {
+            let ClientBuilder { info, answers, .. } = self.builder;
+            let link = stateless::Link::new(version, answers.capabilities(), info.clone());
+            let asking = self.in_time(exchange(transport, link.bare(self.id(), Method::Discover)));
+            let outcome = match patience(transport, fallback, self.builder.probe_timeout) {
+                None => asking.await,
+                Some(limit) => match timeout(limit, asking).await {
+                    Ok(outcome) => outcome,
+                    Err(_) => return Ok(Probed::Older(None)),
+                },
+            };
+            let (verdict, refusal) = match outcome {
+                Ok(result) => {
+                    let discovered = stateless::discovered(&result)?;
+                    match choose(&discovered.supported_versions) {
+                        Verdict::Stateless(chosen) => {
+                            let link = stateless::Link::new(chosen, answers.capabilities(), info.clone());
+                            return Ok(Probed::Opened(Dress::Stateless(link), stateless::facts(discovered)));
+                        }
+                        verdict => (verdict, None),
+                    }
+                }
+                Err(error) => match verdict(&error) {
+                    Some(verdict) => (verdict, Some(error)),
+                    None => return Err(explained(error, transport)),
+                },
+            };
+            match verdict {
+                Verdict::Stateless(proposed) if attempt == 0 => version = proposed,
+                Verdict::Handshake if fallback == Fallback::Allowed => return Ok(Probed::Older(refusal)),
+                _ => return Err(refusal.unwrap_or_else(incompatible)),
+            }
+        }
+        Err(incompatible())
+    }
+}
+
+/// How long an answer to a probe is waited for, where silence says something: over HTTP, somebody always answers.
+fn patience(transport: &dyn Transport, fallback: Fallback, limit: Duration) -> Option<Duration> {
+    (fallback == Fallback::Allowed && !transport.has_headers()).then_some(limit)
+}
+
+/// What a failed probe says about the server; nothing, when the fault may lie elsewhere.
+fn verdict(error: &Error) -> Option<Verdict> {
+    error.rpc().map(judge_error).or_else(|| error.http_status().and_then(judge_status))
+}
+
+/// Adds what is known about the server's state.
+pub(super) fn explained(error: Error, transport: &dyn Transport) -> Error {
+    match transport.diagnosis() {
+        // A connection that broke has said it already.
+        Some(diagnosis) if error.kind() != ErrorKind::Transport => error.explained(diagnosis),
+        _ => error,
+    }
+}
+
+fn incompatible() -> Error {
+    Error::new(ErrorKind::PeerIncompatible, "the server speaks no protocol version that this client does")
+}

@@ -1,0 +1,208 @@
+//! How does one request go over one connection: in time, and told if it is given up?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::{Instant, timeout_at};
+use toolway_protocol::types::{Cancelled, LogLevel, Progress};
+use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
+
+use super::behalf::{OnBehalf, Passed};
+use super::ears::{Ears, Hook};
+use super::transport::{Inbox, Outgoing, Transport, exchange};
+use super::{Dress, ServerFacts};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A conversation that was opened.
+pub(super) struct Connection {
+    pub(super) transport: Box<dyn Transport>,
+    pub(super) era: Dress,
+    pub(super) server: ServerFacts,
+    pub(super) inbox: Inbox,
+    /// The server has forgotten it.
+    pub(super) lost: AtomicBool,
+}
+
+/// What goes for one request and all its rounds.
+#[derive(Clone)]
+pub(super) struct Terms {
+    /// How long nothing may be heard of it.
+    pub(super) timeout: Option<Duration>,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) meta: Option<toolway_protocol::capability::Settings>,
+    pub(super) progress: Progressing,
+    pub(super) ears: Arc<Ears>,
+    /// For whom it is made, if not for the application itself.
+    pub(super) behalf: Option<OnBehalf>,
+}
+
+/// Whether the server is asked to tell of progress, and who hears of it.
+#[derive(Clone)]
+pub(super) enum Progressing {
+    Unwanted,
+    Wanted(Option<Hook<Progress>>),
+}
+
+impl Connection {
+    pub(super) fn version(&self) -> ProtocolVersion {
+        match &self.era {
+            Dress::Handshake(link) => link.version(),
+            Dress::Stateless(link) => link.version(),
+        }
+    }
+
+    /// Whether anything can be asked over it.
+    pub(super) fn is_usable(&self) -> bool {
+        !self.lost.load(Ordering::Acquire) && self.transport.is_connected()
+    }
+
+    pub(super) fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
+        match &self.era {
+            Dress::Handshake(link) => link.notification(method, params),
+            Dress::Stateless(link) => link.notification(method, params),
+        }
+    }
+
+    /// Says how much of the log later requests want; `false` where the server must be told.
+    pub(super) fn set_log_level(&self, level: LogLevel) -> bool {
+        match &self.era {
+            Dress::Handshake(_) => false,
+            Dress::Stateless(link) => {
+                link.set_log_level(level);
+                true
+            }
+        }
+    }
+
+    /// Asks whether the server is there.
+    pub(super) async fn ping(self: &Arc<Self>, id: Id, terms: &Terms) -> Result<()> {
+        let outgoing = match &self.era {
+            Dress::Handshake(link) => link.bare(id, Method::Ping),
+            Dress::Stateless(link) => link.bare(id, Method::Discover),
+        };
+        self.send(outgoing, terms).await.map(drop)
+    }
+
+    /// Sends a request and gives back the result as it came, after as many rounds as it takes.
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        next_id: &(dyn Fn() -> Id + Send + Sync),
+        request: &Request,
+        terms: &Terms,
+    ) -> Result<RawJson> {
+        match &self.era {
+            Dress::Handshake(link) => {
+                let outgoing = link.request(next_id(), request, terms.wants_progress(), terms.meta.as_ref());
+                self.send(outgoing, terms).await
+            }
+            Dress::Stateless(link) => link.ask(self, next_id, request, terms).await,
+        }
+    }
+
+    /// What came of a request that was made for somebody else.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(super) async fn passed(&self, method: &Method, result: RawJson) -> Result<Passed> {
+        match &self.era {
+            Dress::Handshake(_) => Ok(Passed::Complete(result)),
+            Dress::Stateless(link) => link.passed(self, method, result).await,
+        }
+    }
+
+    /// One request, one reply. A request that is given up is taken back.
+    pub(super) async fn send(self: &Arc<Self>, mut outgoing: Outgoing, terms: &Terms) -> Result<RawJson> {
+        if !terms.headers.is_empty() {
+            outgoing.headers.extend_from_slice(&terms.headers);
+        }
+        let Some(id) = outgoing.id.clone() else {
+            return Err(Error::new(ErrorKind::Misuse, "a notification has no reply to wait for"));
+        };
+        let hearing = match &terms.progress {
+            Progressing::Wanted(hook) => Some(terms.ears.hear(id.clone(), hook.clone())),
+            Progressing::Unwanted => None,
+        };
+        let method = outgoing.method.clone();
+        let _carried = self.inbox.asked().carried().note(&id, &method, terms.behalf.as_ref());
+        let mut given_up = GivenUp(
+            (!self.transport.cancels_by_dropping(self.version())).then(|| (self.clone(), id, method.clone())),
+        );
+        let outcome = {
+            let work = exchange(&*self.transport, outgoing);
+            let Some(limit) = terms.timeout else {
+                return given_up.unless_dropped(work.await, self);
+            };
+            let mut work = std::pin::pin!(work);
+            let mut since = Instant::now();
+            loop {
+                // Some times are longer than clocks go.
+                let Some(until) = since.checked_add(limit) else { break Some(work.await) };
+                match timeout_at(until, &mut work).await {
+                    Ok(outcome) => break Some(outcome),
+                    // A person may be thinking about a question of the server.
+                    Err(_) if self.inbox.asked().is_busy() => since = Instant::now(),
+                    Err(_) => match &hearing {
+                        Some(hearing) if hearing.last() > since => since = hearing.last(),
+                        _ => break None,
+                    },
+                }
+            }
+        };
+        match outcome {
+            Some(outcome) => given_up.unless_dropped(outcome, self),
+            None => Err(timed_out(&method, terms.timeout.unwrap_or_default())),
+        }
+    }
+}
+
+impl Terms {
+    /// For a request that nobody but the client itself wants.
+    pub(super) fn of_our_own(ears: Arc<Ears>, timeout: Option<Duration>) -> Self {
+        Self { timeout, headers: Vec::new(), meta: None, progress: Progressing::Unwanted, ears, behalf: None }
+    }
+
+    pub(super) fn wants_progress(&self) -> bool {
+        matches!(self.progress, Progressing::Wanted(_))
+    }
+}
+
+/// A request that is under way. Dropping it tells the server that nobody waits for it.
+struct GivenUp(Option<(Arc<Connection>, Id, Method)>);
+
+impl GivenUp {
+    /// The request has its answer, or never will.
+    fn unless_dropped(&mut self, outcome: Result<RawJson>, connection: &Connection) -> Result<RawJson> {
+        self.0 = None;
+        if let Err(error) = &outcome
+            && error.is_session_ended()
+        {
+            connection.lost.store(true, Ordering::Release);
+        }
+        outcome
+    }
+}
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        let Some((connection, id, method)) = self.0.take() else { return };
+        // Without a runtime there is nobody who could say it.
+        let Ok(runtime) = Handle::try_current() else { return };
+        if !connection.is_usable() {
+            return;
+        }
+        tracing::debug!(method = method.name(), "a request is given up");
+        runtime.spawn(async move {
+            let cancelled = Cancelled::new().with_request_id(id).with_reason("the caller gave it up");
+            let params = RawJson::encoded(&cancelled, connection.version());
+            let outgoing = connection.notification(Method::Cancelled, Some(&params));
+            if let Err(error) = connection.transport.carry(outgoing).await {
+                tracing::debug!(%error, "a request could not be taken back");
+            }
+        });
+    }
+}
+
+fn timed_out(method: &Method, limit: Duration) -> Error {
+    let message = format!("the server did not answer {} within {limit:?}", method.name());
+    Error::new(ErrorKind::Timeout, message).broken_off()
+}

@@ -1,0 +1,143 @@
+//! What becomes of what the server says?
+
+use std::io;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tokio::io::AsyncRead;
+use tokio::task::JoinSet;
+use toolway_protocol::json::Limits;
+use toolway_protocol::jsonrpc::{Incoming, Rejected, parse};
+use toolway_protocol::{Id, Message};
+
+use super::line::Line;
+use super::say::Queued;
+use crate::client::transport::Answering;
+use crate::error::{Error, ErrorKind};
+use crate::transport::frame::{self, Lines};
+
+/// Why nothing is heard any more.
+#[derive(Debug)]
+pub(in crate::client) enum Ended {
+    /// The server said that nothing more comes.
+    Closed,
+    /// Reading failed.
+    Broke(io::Error),
+    /// A line without an end. What it was the answer to is not known, so that nobody can be told but all.
+    TooLong,
+    /// The line was over before.
+    Over,
+}
+
+/// Reads until the output ends, or the line is over.
+pub(in crate::client) async fn hear(
+    reader: &mut (impl AsyncRead + Unpin),
+    line: &Line,
+    max_line: usize,
+) -> Ended {
+    let mut lines = Lines::new(max_line);
+    let mut hearing = Hearing { line, answering: JoinSet::new() };
+    let mut open = true;
+    while open {
+        let more = tokio::select! {
+            biased;
+            () = line.ended() => return Ended::Over,
+            more = lines.fill(reader) => more,
+        };
+        match more {
+            Ok(more) => open = more,
+            Err(error) => return Ended::Broke(error),
+        }
+        while let Some(text) = lines.next_line() {
+            match text {
+                frame::Line::Text(text) => hearing.take_line(&text),
+                frame::Line::TooLong => return Ended::TooLong,
+            }
+        }
+        if lines.is_skipping() {
+            return Ended::TooLong;
+        }
+    }
+    Ended::Closed
+}
+
+struct Hearing<'l> {
+    line: &'l Line,
+    /// The questions that somebody thinks about. They end when nobody reads any more.
+    answering: JoinSet<()>,
+}
+
+impl Hearing<'_> {
+    fn take_line(&mut self, text: &Bytes) {
+        match parse(text, Limits::default()) {
+            Ok(Incoming::One(message)) => self.take(message),
+            // Whoever speaks 2025-03-26 must take them; from others they do no harm.
+            Ok(Incoming::Batch(messages)) => {
+                if messages.iter().any(Result::is_err) {
+                    self.line.heard().note_junk(text);
+                }
+                for message in messages.into_iter().flatten() {
+                    self.take(message);
+                }
+            }
+            Err(rejected) => match replied_to(text) {
+                Some(id) => self.line.settle(&id, Err(malformed(&rejected))),
+                // Rubbish on a pipe is skipped.
+                None => self.line.heard().note_junk(text),
+            },
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        self.line.heard().note_message();
+        if let Message::Response { id, outcome } = &message {
+            match (id.clone(), outcome) {
+                (Some(id), _) => self.line.settle(&id, Ok(message)),
+                (None, Err(error)) => self.line.heard().note_stray(error),
+                (None, Ok(_)) => {}
+            }
+            return;
+        }
+        let Some(inbox) = self.line.inbox() else { return };
+        inbox.take(&message);
+        match inbox.answer(&message) {
+            Some(Answering::Now(frame)) => self.line.answer_now(&frame),
+            Some(Answering::Later(frame)) => self.answer_later(frame),
+            None => {}
+        }
+    }
+
+    fn answer_later(&mut self, frame: impl Future<Output = Option<Bytes>> + Send + 'static) {
+        while self.answering.try_join_next().is_some() {}
+        // Answers that are ready, and wait for a server that does not read, count too.
+        if self.answering.len() >= MAX_ANSWERING {
+            return;
+        }
+        let queue = self.line.queue();
+        self.answering.spawn(async move {
+            if let Some(frame) = frame.await {
+                // Nobody writes any more: the server has gone.
+                let _ = queue.send(Queued::unasked(&frame)).await;
+            }
+        });
+    }
+}
+
+/// The id that a reply has which cannot be read otherwise: whoever waits for it need not wait until its time is over.
+fn replied_to(text: &[u8]) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Reply {
+        id: Id,
+        method: Option<IgnoredAny>,
+    }
+    let reply: Reply = serde_json::from_slice(text).ok()?;
+    reply.method.is_none().then_some(reply.id)
+}
+
+fn malformed(rejected: &Rejected) -> Error {
+    Error::new(ErrorKind::PeerMisbehaved, "the server's reply is malformed").caused_by(rejected.error.clone())
+}
+
+/// How many questions of the server may be answered at once, those included whose answers wait to be written.
+const MAX_ANSWERING: usize = 64;

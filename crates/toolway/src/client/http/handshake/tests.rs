@@ -1,0 +1,104 @@
+//! Calls that are given up: is anything left of them?
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use ::http::header::HeaderValue;
+use ::http::{HeaderMap, Request, Response, StatusCode};
+use bytes::Bytes;
+use http_body::{Body, Frame};
+use tokio::time::timeout;
+use toolway_protocol::{Id, Method, ProtocolVersion};
+
+use super::Conversation;
+use crate::client::http::line::{Line, Redirects};
+use crate::client::http::send::{HttpBody, HttpClient, Sending};
+use crate::client::http::url::Url;
+use crate::client::transport::Outgoing;
+
+/// Says something, and then nothing any more, or goes away.
+struct Said {
+    text: Option<&'static str>,
+    goes_away: bool,
+}
+
+impl Body for Said {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        match self.text.take() {
+            Some(text) => Poll::Ready(Some(Ok(Frame::data(text.into())))),
+            None if self.goes_away => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// What is answered to each request; nothing, when there is no more of it.
+#[derive(Default)]
+struct Script(Mutex<VecDeque<(u16, Said)>>);
+
+impl HttpClient for Script {
+    fn send(&self, _: Request<Bytes>) -> Sending<'_> {
+        let answer = self.0.lock().expect("a lock").pop_front();
+        Box::pin(async move {
+            let Some((status, body)) = answer else { return std::future::pending().await };
+            let mut response = Response::new(HttpBody::new(body));
+            *response.status_mut() = StatusCode::from_u16(status).expect("a status");
+            response.headers_mut().insert("content-type", HeaderValue::from_static("text/event-stream"));
+            Ok(response)
+        })
+    }
+}
+
+fn conversation(answers: Vec<(u16, &'static str, bool)>) -> Arc<Conversation> {
+    let answers =
+        answers.into_iter().map(|(status, text, goes_away)| (status, Said { text: Some(text), goes_away }));
+    let script = Arc::new(Script(Mutex::new(answers.collect())));
+    let url = Url::parse("http://localhost/mcp").expect("a URL");
+    Arc::new(Conversation::new(Arc::new(Line::new(url, HeaderMap::new(), script, Redirects::Allowed))))
+}
+
+fn outgoing(method: Method) -> Outgoing {
+    Outgoing::new(b"{}".to_vec(), Some(Id::Number(1)), method, Some(ProtocolVersion::V2025_11_25))
+}
+
+/// Time stands still, and goes on when everybody waits: so the call has come as far as it comes.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_given_up_leaves_nothing_behind() {
+    for (case, answers) in [
+        ("no reply", vec![]),
+        ("a silent stream", vec![(200, "", false)]),
+        ("a stream that goes on", vec![(200, "id: 1\ndata:\n\n", false)]),
+        ("a break", vec![(200, "id: 1\nretry: 100000\ndata:\n\n", true)]),
+        ("no resuming", vec![(200, "id: 1\ndata:\n\n", true)]),
+    ] {
+        let conversation = conversation(answers);
+        let call = timeout(Duration::from_secs(10), conversation.carry(outgoing(Method::CallTool)));
+        assert!(call.await.is_err(), "{case}");
+        assert!(conversation.elsewhere.is_empty(), "{case}");
+        assert_eq!(Arc::strong_count(&conversation), 1, "{case}: nobody works on it");
+        assert!(!conversation.is_over(), "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn neither_does_one_of_the_old_transport() {
+    let answers = vec![(405, "", true), (200, "event: endpoint\ndata: /post\n\n", false), (202, "", true)];
+    let conversation = conversation(answers);
+    // Taken, and never answered.
+    let call = timeout(Duration::from_secs(10), conversation.carry(outgoing(Method::Initialize)));
+    assert!(call.await.is_err());
+    assert!(conversation.pipe.get().is_some());
+    assert!(conversation.elsewhere.is_empty());
+    conversation.close().await.expect("nobody is told");
+    tokio::task::yield_now().await;
+    assert_eq!(Arc::strong_count(&conversation), 1, "nobody listens");
+}

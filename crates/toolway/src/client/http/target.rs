@@ -1,0 +1,241 @@
+//! Which server is meant, and what is it told with every request?
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use ::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+
+use super::Endpoint;
+use super::headers::header;
+use super::line::{Line, Redirects};
+use super::send::{BuiltIn, HttpClient, connector};
+use super::tls::{self, Trust};
+use super::url::{Url, shown};
+use crate::client::target::{Connector, IntoTarget, Reaching, Target};
+use crate::error::{Error, ErrorKind, Result};
+
+/// How long it may take to connect, unless somebody says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A server that is reached over HTTP: its URL, and what every request there carries.
+///
+/// ```no_run
+/// use toolway::client::Http;
+/// use toolway::prelude::*;
+///
+/// # async fn connect(token: &str) -> toolway::Result<()> {
+/// let server = Http::new("http://localhost:8000/mcp").bearer(token).header("x-tenant", "blue");
+/// let client = Client::connect_http(server).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// URLs that begin with `https://` need the feature `tls`. Variables of the environment that name a proxy are left alone; whoever
+/// needs one brings a client that goes through it: [`with_client`](Http::with_client).
+///
+/// Mistakes – a URL that is none, a header that cannot be sent – are told when the server is connected to. Neither [`Debug`]
+/// nor errors show the values of headers, the query of the URL or what else may be secret.
+#[derive(Clone)]
+pub struct Http {
+    url: String,
+    headers: HeaderMap,
+    /// The first mistake.
+    mistake: Option<String>,
+    connect_timeout: Duration,
+    redirects: Redirects,
+    pub(super) trust: Trust,
+    client: Option<Arc<dyn HttpClient>>,
+    /// What sends where the application has nothing of its own: made when it is needed, and kept for the next time.
+    built_in: Arc<OnceLock<Arc<dyn HttpClient>>>,
+}
+
+impl Http {
+    /// The server at a URL.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            headers: HeaderMap::new(),
+            mistake: None,
+            connect_timeout: CONNECT_TIMEOUT,
+            redirects: Redirects::Allowed,
+            trust: Trust::default(),
+            client: None,
+            built_in: Arc::default(),
+        }
+    }
+
+    /// Sends a header with every request: those that post, those that listen, and the one that says goodbye. A second value
+    /// for the same name takes the place of the first.
+    ///
+    /// Headers that the protocol or HTTP itself needs cannot be set: `Content-Type`, `Accept`, `Host`, `Mcp-…` and the like.
+    ///
+    /// ```
+    /// use toolway::client::Http;
+    ///
+    /// let server = Http::new("http://localhost:8000/mcp").header("X-Api-Key", "s3cret");
+    /// assert_eq!(format!("{server:?}"), r#"Http { url: http://localhost:8000/mcp, headers: ["x-api-key"], .. }"#);
+    /// ```
+    pub fn header(self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
+        let header = header(name.as_ref(), value.as_ref());
+        self.keep(header)
+    }
+
+    /// Sends a token with every request: `Authorization: Bearer …`.
+    ///
+    /// ```
+    /// use toolway::client::Http;
+    ///
+    /// let server = Http::new("http://localhost:8000/mcp").bearer("s3cret");
+    /// ```
+    pub fn bearer(self, token: impl AsRef<str>) -> Self {
+        let header = bearer(token.as_ref()).map(|value| (AUTHORIZATION, value));
+        self.keep(header)
+    }
+
+    fn keep(mut self, header: Result<(HeaderName, HeaderValue)>) -> Self {
+        match header {
+            Ok((name, value)) => {
+                self.headers.insert(name, value);
+            }
+            Err(error) => return self.mistaken(error.to_string()),
+        }
+        self
+    }
+
+    pub(super) fn mistaken(mut self, mistake: String) -> Self {
+        self.mistake.get_or_insert(mistake);
+        self
+    }
+
+    /// What was set since makes another one of it.
+    pub(super) fn forget_client(&mut self) {
+        self.built_in = Arc::default();
+    }
+
+    /// Sends requests with a client of the application: see [`HttpClient`]. How it connects is up to it, so
+    /// [`connect_timeout`](Http::connect_timeout) has no effect then.
+    pub fn with_client(mut self, client: impl HttpClient) -> Self {
+        self.client = Some(Arc::new(client));
+        self
+    }
+
+    /// How long it may take to connect: ten seconds, unless it is said here.
+    pub fn connect_timeout(mut self, time: Duration) -> Self {
+        self.connect_timeout = time;
+        self.forget_client();
+        self
+    }
+
+    /// Whether redirects are followed. They are, unless it is said here, as long as they lead to the same scheme, host and port and let
+    /// a message be sent on (307 and 308); all others are errors that name the new URL. So neither headers nor tokens ever reach a
+    /// server that was not named.
+    ///
+    /// ```
+    /// use toolway::client::Http;
+    ///
+    /// let server = Http::new("http://localhost:8000/mcp").allow_redirects(false);
+    /// ```
+    pub fn allow_redirects(mut self, allow: bool) -> Self {
+        self.redirects = if allow { Redirects::Allowed } else { Redirects::Refused };
+        self
+    }
+
+    /// The URL, if nothing is wrong with what was said.
+    fn check(&self) -> Result<Url> {
+        if let Some(mistake) = &self.mistake {
+            return Err(Error::new(ErrorKind::Misuse, mistake.clone()));
+        }
+        let url = Url::parse(&self.url)?;
+        if url.is_encrypted() && self.client.is_none() {
+            tls::check(&url)?;
+        }
+        Ok(url)
+    }
+
+    async fn endpoint(&self) -> Result<Endpoint> {
+        let url = self.check()?;
+        let client = self.sender(&url).await?;
+        Ok(Endpoint::new(Line::new(url, self.headers.clone(), client, self.redirects)))
+    }
+
+    /// What sends requests: the application's, or the built-in one.
+    async fn sender(&self, url: &Url) -> Result<Arc<dyn HttpClient>> {
+        if let Some(client) = self.client.as_ref().or(self.built_in.get()) {
+            return Ok(client.clone());
+        }
+        let made = self.make_client(url).await?;
+        Ok(self.built_in.get_or_init(|| made).clone())
+    }
+
+    async fn make_client(&self, url: &Url) -> Result<Arc<dyn HttpClient>> {
+        let limit = self.connect_timeout;
+        if !url.is_encrypted() {
+            return Ok(Arc::new(BuiltIn::new(connector(), limit)));
+        }
+        let trust = self.trust.clone();
+        // Files are read.
+        let made = tokio::task::spawn_blocking(move || tls::client(&trust, limit)).await;
+        made.map_err(|error| Error::new(ErrorKind::Transport, "TLS could not be set up").caused_by(error))?
+    }
+}
+
+fn bearer(token: &str) -> Result<HeaderValue> {
+    let mistake = |reason| Error::new(ErrorKind::Misuse, format!("the bearer token {reason}"));
+    if token.is_empty() {
+        return Err(mistake("is empty"));
+    }
+    if token.contains(char::is_whitespace) {
+        return Err(mistake("holds white space: a line break at its end can be taken off with `trim`"));
+    }
+    let mut value = HeaderValue::from_str(&format!("Bearer {token}"))
+        .map_err(|_| mistake("holds a control character"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+impl Connector for Http {
+    fn reach(&self) -> Reaching<'_> {
+        Box::pin(async { Ok(Box::new(self.endpoint().await?) as _) })
+    }
+
+    fn name(&self) -> String {
+        shown(&self.url)
+    }
+}
+
+impl IntoTarget for Http {
+    fn into_target(self) -> Result<Target> {
+        // What is wrong is told now rather than when the server is needed.
+        self.check()?;
+        Ok(Target::new(self))
+    }
+}
+
+impl From<&str> for Http {
+    fn from(url: &str) -> Self {
+        Self::new(url)
+    }
+}
+
+impl From<&String> for Http {
+    fn from(url: &String) -> Self {
+        Self::new(url)
+    }
+}
+
+impl From<String> for Http {
+    fn from(url: String) -> Self {
+        Self::new(url)
+    }
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.keys().map(HeaderName::as_str).collect();
+        f.debug_struct("Http")
+            .field("url", &format_args!("{}", shown(&self.url)))
+            .field("headers", &names)
+            .finish_non_exhaustive()
+    }
+}

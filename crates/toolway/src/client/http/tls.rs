@@ -1,0 +1,176 @@
+//! Whom do we believe to be the server that an `https://` URL names, and what is said when it is somebody else?
+
+use std::error::Error as StdError;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_rustls::HttpsConnector;
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{CertificateError, ClientConfig, RootCertStore};
+
+use super::Http;
+use super::send::{BuiltIn, HttpClient, connector};
+use super::url::Url;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The authorities of the application, besides those of the system.
+#[derive(Clone, Default)]
+pub(super) struct Trust(Vec<CertificateDer<'static>>);
+
+impl Http {
+    /// Trusts an authority, besides those that the system trusts: the certificates of `pem`, a text that begins with
+    /// `-----BEGIN CERTIFICATE-----`. For servers inside a company, or of a test.
+    ///
+    /// The system's authorities are read when they are needed first. `SSL_CERT_FILE` and `SSL_CERT_DIR` name others; where there are
+    /// none at all, as in a small container, Mozilla's are used.
+    ///
+    /// ```no_run
+    /// use toolway::client::Http;
+    ///
+    /// # fn server() -> std::io::Result<Http> {
+    /// let authority = std::fs::read("/etc/company/authority.pem")?;
+    /// let server = Http::new("https://tools.company.example/mcp").root_certificate(authority);
+    /// # Ok(server)
+    /// # }
+    /// ```
+    pub fn root_certificate(mut self, pem: impl AsRef<[u8]>) -> Self {
+        match read(pem.as_ref()) {
+            Ok(roots) => {
+                self.trust.0.extend(roots);
+                self.forget_client();
+                self
+            }
+            Err(reason) => self.mistaken(reason),
+        }
+    }
+}
+
+fn read(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match roots {
+        Ok(roots) if roots.is_empty() => {
+            Err("the root certificate is not PEM: it must begin with -----BEGIN CERTIFICATE-----".to_owned())
+        }
+        Ok(roots) => {
+            let mut store = RootCertStore::empty();
+            match roots.iter().try_for_each(|root| store.add(root.clone())) {
+                Ok(()) => Ok(roots),
+                Err(error) => Err(format!("the root certificate cannot be used: {error}")),
+            }
+        }
+        Err(error) => Err(format!("the root certificate is not PEM: {error}")),
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "without TLS it fails")]
+pub(super) fn check(_: &Url) -> Result<()> {
+    Ok(())
+}
+
+/// What sends requests, encrypted. Reads files.
+pub(super) fn client(trust: &Trust, connect_timeout: Duration) -> Result<Arc<dyn HttpClient>> {
+    let found = rustls_native_certs::load_native_certs();
+    for error in &found.errors {
+        tracing::warn!(%error, "certificates of the system could not be read");
+    }
+    let mut config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::new(ErrorKind::Misuse, "TLS cannot be used").caused_by(error))?
+        .with_root_certificates(roots(found.certs, trust))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let mut tcp = connector();
+    tcp.enforce_http(false);
+    let tls = HttpsConnector::from((tcp, config));
+    Ok(Arc::new(BuiltIn::new(tls, connect_timeout)))
+}
+fn roots(of_system: Vec<CertificateDer<'static>>, trust: &Trust) -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    // Systems keep certificates that nobody can read any more; they are no reason to do without the others.
+    let (added, _) = roots.add_parsable_certificates(of_system);
+    if added == 0 {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    roots.add_parsable_certificates(trust.0.iter().cloned());
+    roots
+}
+
+/// What can be done about a connection that failed, if it is because of TLS.
+pub(super) fn advice(error: &(dyn StdError + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<rustls::Error>() {
+            return of_tls(error);
+        }
+        // An error of the operating system hides what it was made of.
+        next = match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+fn of_tls(error: &rustls::Error) -> Option<String> {
+    let advice = match error {
+        rustls::Error::InvalidCertificate(reason) => match reason {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "the server's certificate has expired: it has to be renewed there, unless the clock here is wrong".to_owned()
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "the server's certificate is not valid yet: look at the clocks, here and there".to_owned()
+            }
+            CertificateError::NotValidForName => {
+                "the server's certificate is for another name: connect by a name that it is for".to_owned()
+            }
+            CertificateError::NotValidForNameContext { expected, presented } => format!(
+                "the server's certificate is not for {} but for {}: connect by a name that it is for",
+                expected.to_str(),
+                some_of(presented),
+            ),
+            CertificateError::UnknownIssuer => {
+                "the server's certificate comes from an authority that is not trusted here: if it is the right one, add it with \
+                 `Http::root_certificate` or to the file that SSL_CERT_FILE names"
+                    .to_owned()
+            }
+            CertificateError::BadSignature => {
+                "the server's certificate names an authority that is trusted here but is signed with another key: somebody may pose as \
+                 the server, or the authority has a new certificate, for `Http::root_certificate`"
+                    .to_owned()
+            }
+            _ => return None,
+        },
+        rustls::Error::InvalidMessage(_) => {
+            "the server does not speak TLS there: its URL may have to begin with http://".to_owned()
+        }
+        _ => return None,
+    };
+    Some(advice)
+}
+
+/// The first names of a certificate, which may have many.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        shown.push_str(", …");
+    }
+    if shown.is_empty() { "no name at all".to_owned() } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_without_authorities_has_those_of_mozilla() {
+        let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+        let trust = Trust(vec![key.cert.der().clone()]);
+        let mozilla = webpki_roots::TLS_SERVER_ROOTS.len();
+        assert_eq!(roots(Vec::new(), &Trust::default()).len(), mozilla);
+        assert_eq!(roots(vec![CertificateDer::from(vec![1, 2])], &trust).len(), mozilla + 1);
+        assert_eq!(roots(vec![key.cert.der().clone()], &trust).len(), 2);
+    }
+}

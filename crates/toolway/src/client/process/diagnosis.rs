@@ -1,0 +1,92 @@
+//! What is known of a server that does not answer, and how is it told?
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use super::stderr::Stderr;
+use crate::client::duplex::{Heard, Over};
+use crate::error::ErrorKind;
+
+/// How a process ended, in words that go on after its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct End(pub(super) String);
+
+impl End {
+    pub(super) fn status(status: i32) -> Self {
+        Self(format!("ended with exit status {status}"))
+    }
+
+    /// Somebody else in this program has waited for it.
+    pub(super) fn unknown() -> Self {
+        Self("ended".to_owned())
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What went wrong with the pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trouble {
+    OutputClosed,
+    InputClosed,
+    /// A line of more bytes than this.
+    TooLong(usize),
+}
+
+/// What is known of one server.
+pub(super) struct Facts {
+    /// The command line.
+    pub(super) name: String,
+    pub(super) stderr: Stderr,
+    pub(super) end: OnceLock<End>,
+}
+
+impl Facts {
+    /// Why nothing is carried any more.
+    pub(super) fn over(&self, trouble: Option<Trouble>, heard: &Heard) -> Over {
+        let name = &self.name;
+        let (kind, message) = match (trouble, self.end.get()) {
+            (Some(Trouble::TooLong(max)), _) => (
+                ErrorKind::PeerMisbehaved,
+                format!("the server `{name}` sent a line of more than {max} bytes, and was closed"),
+            ),
+            (_, Some(end)) => (ErrorKind::Transport, format!("the server `{name}` {end}")),
+            (Some(Trouble::InputClosed), None) => (
+                ErrorKind::Transport,
+                format!("the server `{name}` closed its input and is still running; it is being ended"),
+            ),
+            (_, None) => (
+                ErrorKind::Transport,
+                format!("the server `{name}` closed its output and is still running; it is being ended"),
+            ),
+        };
+        Over::new(kind, message).because(self.details(heard))
+    }
+
+    /// What there is to say while the server is there and does not answer.
+    pub(super) fn diagnosis(&self, heard: &Heard) -> String {
+        let name = &self.name;
+        let state = match (self.end.get(), heard.any_message()) {
+            (Some(end), _) => format!("the server `{name}` {end}"),
+            (None, true) => format!("the server `{name}` is running"),
+            (None, false) => format!("the server `{name}` is running, but has not sent a message yet"),
+        };
+        match self.details(heard) {
+            details if details.is_empty() => state,
+            details => format!("{state}; {details}"),
+        }
+    }
+
+    fn details(&self, heard: &Heard) -> String {
+        let (output, stderr) = (heard.to_string(), self.stderr.to_string());
+        match (output.is_empty(), stderr.is_empty()) {
+            (_, true) => output,
+            (true, false) => format!("its stderr: {stderr}"),
+            (false, false) => format!("{output}; its stderr: {stderr}"),
+        }
+    }
+}

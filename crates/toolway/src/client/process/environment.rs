@@ -1,0 +1,127 @@
+//! What does a server get of our environment?
+
+use std::ffi::{OsStr, OsString};
+
+/// Which of our variables a server gets, before those that are set for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inherit {
+    /// Those that programs need to run at all, and that hold no secrets of ours.
+    Basics,
+    All,
+    Nothing,
+}
+
+/// The variables of a server: those it inherits, then those that are set or taken away.
+pub(super) fn variables(
+    inherit: Inherit,
+    ours: impl Iterator<Item = (OsString, OsString)>,
+    changes: &[(OsString, Option<OsString>)],
+) -> Vec<(OsString, OsString)> {
+    let mut variables: Vec<_> = ours
+        .filter(|(name, _)| match inherit {
+            Inherit::Basics => is_basic(name),
+            Inherit::All => true,
+            Inherit::Nothing => false,
+        })
+        .collect();
+    for (name, value) in changes {
+        variables.retain(|(known, _)| !is_same(known, name));
+        if let Some(value) = value {
+            variables.push((name.clone(), value.clone()));
+        }
+    }
+    variables
+}
+
+/// Windows does not tell upper case from lower case.
+fn is_same(left: &OsStr, right: &OsStr) -> bool {
+    if cfg!(windows) { left.eq_ignore_ascii_case(right) } else { left == right }
+}
+
+fn is_basic(name: &OsStr) -> bool {
+    BASICS.iter().any(|basic| name.eq_ignore_ascii_case(basic))
+        || name.to_str().is_some_and(|name| name.starts_with("LC_"))
+}
+
+/// Compared without regard to case: proxies are written in either, and Windows has `Path`.
+const BASICS: [&str; 42] = [
+    // Who runs it, and where.
+    "HOME",
+    "LOGNAME",
+    "USER",
+    "SHELL",
+    "PATH",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+    // How it speaks to people.
+    "LANG",
+    "LANGUAGE",
+    "TERM",
+    "NO_COLOR",
+    "TZ",
+    // How it gets to the network: what starts a server often has to fetch it first.
+    "ALL_PROXY",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    // The same on Windows.
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "NUMBER_OF_PROCESSORS",
+    "OS",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(inherit: Inherit, changes: &[(&str, Option<&str>)]) -> Vec<String> {
+        let ours = [("PATH", "/bin"), ("AWS_SECRET_ACCESS_KEY", "s"), ("https_proxy", "p"), ("LC_ALL", "C")];
+        let ours = ours.map(|(name, value)| (name.into(), value.into()));
+        let changes: Vec<_> =
+            changes.iter().map(|(name, value)| (name.into(), value.map(Into::into))).collect();
+        let variables = variables(inherit, ours.into_iter(), &changes);
+        let mut shown: Vec<_> = variables
+            .into_iter()
+            .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+            .collect();
+        shown.sort();
+        shown
+    }
+
+    #[test]
+    fn secrets_are_not_inherited_unless_somebody_says_so() {
+        assert_eq!(given(Inherit::Basics, &[]), ["LC_ALL=C", "PATH=/bin", "https_proxy=p"]);
+        assert_eq!(given(Inherit::All, &[]).len(), 4);
+        assert!(given(Inherit::Nothing, &[]).is_empty());
+    }
+
+    #[test]
+    fn what_is_set_wins() {
+        let changes = [("PATH", Some("/x")), ("TOKEN", Some("t")), ("LC_ALL", None), ("TOKEN", Some("u"))];
+        assert_eq!(given(Inherit::Basics, &changes), ["PATH=/x", "TOKEN=u", "https_proxy=p"]);
+        assert_eq!(given(Inherit::Nothing, &changes), ["PATH=/x", "TOKEN=u"]);
+    }
+}

@@ -1,0 +1,120 @@
+//! Which file is a program, and why can it not be started?
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Command;
+use super::platform::is_program;
+use crate::error::{Error, ErrorKind};
+
+/// The file to start. A relative path with a folder in it is taken from the working directory of the server, on every
+/// system; a bare name is looked for on `PATH`, and on Windows with the endings of programs: `npx` is `npx.cmd` there.
+pub(super) fn file(command: &Command, path: Option<&OsStr>) -> OsString {
+    let program = Path::new(&command.program);
+    let found = if is_bare(program) {
+        let endings =
+            if cfg!(windows) { env::var("PATHEXT").unwrap_or(ENDINGS.to_owned()) } else { String::new() };
+        find(program, folders(command, path), &endings, is_program)
+    } else {
+        // Systems disagree about whose folder a relative path begins in.
+        command.cwd.as_ref().and_then(|folder| std::path::absolute(folder.join(program)).ok())
+    };
+    found.map_or_else(|| command.program.clone(), PathBuf::into_os_string)
+}
+
+/// The endings of programs, where nobody has said which.
+const ENDINGS: &str = ".COM;.EXE;.BAT;.CMD";
+
+/// A name without a folder.
+fn is_bare(program: &Path) -> bool {
+    program.file_name() == Some(program.as_os_str())
+}
+
+fn folders(command: &Command, path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
+    let cwd = command.cwd.clone().unwrap_or_default();
+    let folders: Vec<_> = env::split_paths(path.unwrap_or_default()).collect();
+    // An empty one means the working directory, where nobody wants programs to be found by chance.
+    let folders = folders.into_iter().filter(|folder| !folder.as_os_str().is_empty());
+    folders.filter_map(move |folder| std::path::absolute(cwd.join(folder)).ok())
+}
+
+/// The first program of this name, or of this name with one of these endings. A name without an ending is not taken where programs
+/// have endings: beside `npx.cmd` there is an `npx` for other systems.
+fn find(
+    program: &Path,
+    mut folders: impl Iterator<Item = PathBuf>,
+    endings: &str,
+    is_program: impl Fn(&Path) -> bool,
+) -> Option<PathBuf> {
+    let endings: Vec<_> = endings.split(';').filter(|ending| !ending.is_empty()).collect();
+    folders.find_map(|folder| {
+        let plain = folder.join(program);
+        if (endings.is_empty() || program.extension().is_some()) && is_program(&plain) {
+            return Some(plain);
+        }
+        endings.iter().find_map(|ending| {
+            let mut name = plain.clone().into_os_string();
+            name.push(ending.to_ascii_lowercase());
+            Some(PathBuf::from(name)).filter(|file| is_program(file))
+        })
+    })
+}
+
+/// Says why a program could not be started, and what to do.
+pub(super) fn failure(command: &Command, path: Option<&OsStr>, error: io::Error) -> Error {
+    let name = command.program.display();
+    let why = match &command.cwd {
+        Some(folder) if !folder.is_dir() => {
+            format!("its working directory `{}` is not there, or is no folder", folder.display())
+        }
+        _ if error.kind() == io::ErrorKind::NotFound => {
+            let file = file(command, path);
+            match path {
+                _ if !is_bare(Path::new(&file)) => missing(Path::new(&file)),
+                None => "there is no `PATH` to look for it; give the whole path".to_owned(),
+                Some(_) => "it was not found on `PATH`; is it installed?".to_owned(),
+            }
+        }
+        _ if error.kind() == io::ErrorKind::PermissionDenied => {
+            "it may not be executed; is it a program, and are its permissions right?".to_owned()
+        }
+        _ => "the system refuses".to_owned(),
+    };
+    Error::new(ErrorKind::Transport, format!("failed to start `{name}`: {why}")).caused_by(error)
+}
+
+fn missing(file: &Path) -> String {
+    if file.exists() {
+        // A script whose first line names an interpreter, or a program for another system.
+        return format!("`{}` is there, but what runs it is not: see its first line", file.display());
+    }
+    format!("there is no file `{}`", file.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_endings_are_tried_in_their_order() {
+        let folder = env::temp_dir().join(format!("toolway-program-{}", std::process::id()));
+        let (first, second) = (folder.join("first"), folder.join("second"));
+        for file in ["first/npx", "first/npx.cmd", "second/npx.exe", "second/tool.exe", "second/tool.cmd"] {
+            let file = folder.join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        }
+        let folders = [&first, &second].map(Clone::clone);
+        let find = |name: &str, endings: &str| {
+            find(Path::new(name), folders.clone().into_iter(), endings, Path::is_file)
+        };
+        assert_eq!(find("npx", ".EXE;.CMD"), Some(first.join("npx.cmd")), "the first folder first");
+        assert_eq!(find("tool", ".EXE;.CMD"), Some(second.join("tool.exe")), "the first ending first");
+        assert_eq!(find("npx.exe", ".EXE;.CMD"), Some(second.join("npx.exe")));
+        assert_eq!(find("npx", ""), Some(first.join("npx")));
+        assert_eq!(find("absent", ".EXE;.CMD"), None);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,163 @@
+//! What has a server written to its stderr lately?
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::client::duplex::shown;
+use crate::panic::attempt;
+
+/// What is called with each line.
+pub(super) type Hook = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The last lines. Displayed it is one line, and none if there are none.
+pub(super) struct Stderr {
+    tail: Mutex<Tail>,
+    hook: Option<Hook>,
+}
+
+#[derive(Default)]
+struct Tail {
+    /// Fit to be shown.
+    lines: VecDeque<String>,
+    bytes: usize,
+    /// A line that has not ended, as it came.
+    partial: Vec<u8>,
+}
+
+impl Stderr {
+    pub(super) fn new(hook: Option<Hook>) -> Self {
+        Self { tail: Mutex::default(), hook }
+    }
+
+    /// Reads to the end, so that no server waits because nobody reads what it says.
+    pub(super) async fn drain(&self, mut reader: impl AsyncRead + Unpin, server: &str) {
+        let mut buffer = [0; 8 << 10];
+        // An error is an end, too: there is nothing that could be done about it.
+        while let Ok(count @ 1..) = reader.read(&mut buffer).await {
+            for piece in buffer[..count].split_inclusive(|byte| *byte == b'\n') {
+                let (text, ends) = match piece.split_last() {
+                    Some((b'\n', text)) => (text, true),
+                    _ => (piece, false),
+                };
+                self.lock().extend(text);
+                if ends {
+                    self.finish_line(server);
+                }
+            }
+        }
+        self.finish_line(server);
+    }
+
+    fn finish_line(&self, server: &str) {
+        let line = {
+            let mut tail = self.lock();
+            let line = std::mem::take(&mut tail.partial);
+            if line.trim_ascii().is_empty() {
+                return;
+            }
+            let shown = shown(&line, MAX_SHOWN);
+            tracing::debug!(target: "toolway::stderr", server, "{shown}");
+            tail.push(shown);
+            line
+        };
+        if let Some(hook) = &self.hook {
+            let text = String::from_utf8_lossy(&line);
+            if let Err(panic) = attempt(|| hook(text.trim_end_matches('\r'))) {
+                tracing::warn!(%panic, "what was to be called with a line of stderr failed");
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tail> {
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tail {
+    fn extend(&mut self, text: &[u8]) {
+        let room = MAX_LINE.saturating_sub(self.partial.len());
+        self.partial.extend_from_slice(&text[..text.len().min(room)]);
+    }
+
+    fn push(&mut self, line: String) {
+        self.bytes += line.len();
+        self.lines.push_back(line);
+        while self.lines.len() > MAX_LINES || self.bytes > MAX_TAIL {
+            let Some(oldest) = self.lines.pop_front() else { break };
+            self.bytes -= oldest.len();
+        }
+    }
+}
+
+impl fmt::Display for Stderr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tail = self.lock();
+        let partial = shown(&tail.partial, MAX_SHOWN);
+        let lines = tail.lines.iter().chain((!partial.is_empty()).then_some(&partial));
+        for (index, line) in lines.enumerate() {
+            if index > 0 {
+                f.write_str(" | ")?;
+            }
+            f.write_str(line)?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a line that are looked at; the rest is thrown away.
+const MAX_LINE: usize = 4 << 10;
+/// Characters of a line that are kept.
+const MAX_SHOWN: usize = 500;
+/// Lines that are kept.
+const MAX_LINES: usize = 20;
+/// Bytes that are kept of all of them.
+const MAX_TAIL: usize = 8 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_last_lines_are_kept_and_nothing_grows() {
+        let stderr = Stderr::new(None);
+        let text: String =
+            (0..1000).map(|number| format!("line {number}")).collect::<Vec<_>>().join("\r\n\n") + "\r\n";
+        stderr.drain(text.as_bytes(), "test").await;
+        let expected: Vec<_> = (980..1000).map(|number| format!("line {number}")).collect();
+        assert_eq!(stderr.to_string(), expected.join(" | "));
+        stderr.drain(&*vec![b'x'; 1 << 20], "test").await;
+        let tail = stderr.to_string();
+        assert!(tail.ends_with("x…") && tail.len() < 1000, "{tail}");
+        for _ in 0..30 {
+            stderr.drain("ö".repeat(5000).as_bytes(), "test").await;
+        }
+        assert!(stderr.to_string().len() <= MAX_TAIL + 3 * MAX_LINES);
+        assert!(stderr.lock().partial.capacity() <= 2 * MAX_LINE);
+    }
+
+    #[tokio::test]
+    async fn a_line_without_an_end_is_seen_and_a_hook_may_panic() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let seen = lines.clone();
+        let stderr = Arc::new(Stderr::new(Some(Arc::new(move |line: &str| {
+            seen.lock().unwrap().push(line.to_owned());
+            assert_ne!(line, "one", "a test");
+        }))));
+        let (mut writer, reader) = tokio::io::duplex(64);
+        let draining = tokio::spawn({
+            let stderr = stderr.clone();
+            async move { stderr.drain(reader, "test").await }
+        });
+        tokio::io::AsyncWriteExt::write_all(&mut writer, b"one\ntwo\nPassword: ").await.unwrap();
+        while !stderr.to_string().contains("Password:") {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(stderr.to_string(), "one | two | Password:");
+        drop(writer);
+        draining.await.unwrap();
+        assert_eq!(*lines.lock().unwrap(), ["one", "two", "Password: "]);
+    }
+}

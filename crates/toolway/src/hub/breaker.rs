@@ -1,0 +1,220 @@
+//! How often may a server be tried? Again and again, but not in a loop that only costs.
+//!
+//! Every attempt to reach a server counts, whoever makes it: the task that looks after it, or a call. The second one may
+//! follow at once. From then on, they are spread by random waits that grow to five seconds, until ten seconds have passed without
+//! any. After [five attempts in a minute](super::HubBuilder::attempts), the next one comes after ten to twenty
+//! seconds, and calls fail at once until then: a program that ends as soon as it is started is not started a hundred times
+//! a minute.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::client::{Connector, Reaching, Target, backoff};
+use crate::error::{Error, ErrorKind, Result};
+use crate::jitter::fraction;
+
+/// How often a server may be tried before it is left alone for longer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attempts {
+    pub(super) number: usize,
+    pub(super) within: Duration,
+}
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Self { number: MAX_ATTEMPTS, within: ATTEMPTS_WITHIN }
+    }
+}
+
+/// The attempts that were made to reach one server.
+#[derive(Debug)]
+pub(super) struct Breaker {
+    limit: Attempts,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The last ones, as many as matter.
+    attempts: VecDeque<Instant>,
+    /// When the next one may be made.
+    next: Option<Instant>,
+    /// They were too many.
+    is_open: bool,
+    counted: u64,
+}
+
+impl Breaker {
+    pub(super) fn new(limit: Attempts) -> Self {
+        Self { limit, state: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When the next attempt may be made.
+    pub(super) fn next(&self) -> Instant {
+        let now = Instant::now();
+        self.lock().next.map_or(now, |next| next.max(now))
+    }
+
+    /// How many attempts were counted so far.
+    pub(super) fn counted(&self) -> u64 {
+        self.lock().counted
+    }
+
+    /// Forgets all attempts.
+    pub(super) fn reset(&self) {
+        let mut state = self.lock();
+        *state = State { counted: state.counted, ..State::default() };
+    }
+
+    /// Says why nothing is tried, if it was tried too often.
+    pub(super) fn check(&self) -> Result<()> {
+        let state = self.lock();
+        let wait = state.next.map(|next| next.saturating_duration_since(Instant::now())).unwrap_or_default();
+        if state.is_open && !wait.is_zero() { Err(self.left_alone(wait)) } else { Ok(()) }
+    }
+
+    /// Begins an attempt, or says why it is too early.
+    fn begin(&self) -> Result<()> {
+        self.check()?;
+        let wait = self.next().saturating_duration_since(Instant::now());
+        if !wait.is_zero() {
+            let message =
+                format!("it could not be reached a moment ago; the next attempt is due in {wait:.1?}");
+            return Err(Error::new(ErrorKind::Transport, message).unsent().with_retry_after(wait));
+        }
+        self.count();
+        Ok(())
+    }
+
+    /// Counts an attempt, and finds out when the next one may be made.
+    pub(super) fn count(&self) {
+        let now = Instant::now();
+        let mut state = self.lock();
+        while state.attempts.front().is_some_and(|first| now.duration_since(*first) >= self.limit.within) {
+            state.attempts.pop_front();
+        }
+        state.attempts.push_back(now);
+        state.counted += 1;
+        let lately = state.attempts.iter().filter(|attempt| now.duration_since(**attempt) < STEADY).count();
+        state.is_open = state.attempts.len() >= self.limit.number;
+        state.next = Some(match (state.is_open, lately) {
+            (true, _) => now + LONG_WAIT.mul_f64(f64::midpoint(1.0, fraction())),
+            (false, 0 | 1) => now,
+            (false, _) => now + backoff(u32::try_from(lately).unwrap_or(u32::MAX).saturating_add(1), None),
+        });
+        // More of them say nothing more.
+        if state.attempts.len() > self.limit.number {
+            state.attempts.pop_front();
+        }
+    }
+
+    fn left_alone(&self, wait: Duration) -> Error {
+        let Attempts { number, within } = self.limit;
+        let message = format!(
+            "it was tried {number} times within {within:?} and is left alone for {wait:.1?}; `refresh` tries at once"
+        );
+        Error::new(ErrorKind::Transport, message)
+    }
+}
+
+/// A way to a server that is not gone too often.
+pub(super) struct Guarded {
+    pub(super) target: Target,
+    pub(super) breaker: Arc<Breaker>,
+}
+
+impl Connector for Guarded {
+    fn reach(&self) -> Reaching<'_> {
+        match self.breaker.begin() {
+            Ok(()) => self.target.connector().reach(),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.target.connector().name()
+    }
+
+    fn is_lasting(&self) -> bool {
+        self.target.connector().is_lasting()
+    }
+}
+
+/// How often a server is tried within [`ATTEMPTS_WITHIN`] before it is left alone for longer.
+const MAX_ATTEMPTS: usize = 5;
+
+const ATTEMPTS_WITHIN: Duration = Duration::from_mins(1);
+
+/// How long a server is left alone that was tried too often; half of it at least.
+const LONG_WAIT: Duration = Duration::from_secs(20);
+
+/// Attempts that are longer ago have led to something.
+const STEADY: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn waits(breaker: &Breaker) -> Duration {
+        breaker.next() - Instant::now()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_second_attempt_follows_at_once_and_the_sixth_much_later() {
+        let breaker = Breaker::new(Attempts::default());
+        breaker.begin().unwrap();
+        breaker.begin().unwrap();
+        for _ in 0..3 {
+            let wait = waits(&breaker);
+            assert!(wait <= Duration::from_secs(5), "{wait:?}");
+            if !wait.is_zero() {
+                let early = breaker.begin().unwrap_err();
+                assert!(early.is_unsent(), "whoever asks may wait");
+                assert_eq!(early.retry_after(), Some(wait));
+            }
+            advance(wait).await;
+            breaker.begin().unwrap();
+        }
+        let wait = waits(&breaker);
+        assert!(wait >= LONG_WAIT / 2 && wait <= LONG_WAIT, "{wait:?}");
+        let refused = breaker.begin().unwrap_err();
+        assert!(!refused.is_unsent(), "nobody waits that long");
+        assert!(
+            refused.to_string().starts_with("it was tried 5 times within 60s and is left alone for "),
+            "{refused}"
+        );
+        advance(wait).await;
+        breaker.begin().unwrap();
+        assert!(waits(&breaker) >= LONG_WAIT / 2, "it is still too often");
+        breaker.reset();
+        breaker.begin().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_long_ago_does_not_count() {
+        let breaker = Breaker::new(Attempts::default());
+        for _ in 0..3 {
+            advance(waits(&breaker)).await;
+            breaker.begin().unwrap();
+        }
+        advance(STEADY).await;
+        breaker.begin().unwrap();
+        assert!(waits(&breaker).is_zero(), "it held for a while");
+        advance(ATTEMPTS_WITHIN).await;
+        for _ in 0..4 {
+            breaker.check().unwrap();
+            advance(waits(&breaker)).await;
+            breaker.begin().unwrap();
+        }
+        breaker.check().unwrap();
+    }
+}

@@ -1,0 +1,331 @@
+//! What does one entry of a file say about its server?
+//!
+//! Hosts agree on `command`, `args`, `env`, `cwd`, `url`, `headers` and `type`, and each has words of its own besides. Where
+//! two of them mean the same, both are understood; where a word means different things, the rule stands below.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::time::Duration;
+
+use toolway_protocol::RawJson;
+
+use super::error::{Mistake, Mistakes, Place, member, shown};
+use super::resolve::{wrong_header_name, wrong_url, wrong_variable_name};
+use super::source::Node;
+use crate::closest::closest;
+
+/// One entry, read.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// The name that stands in a list's entry: `{"name": "github", "command": …}`.
+    pub(super) name: Option<String>,
+    pub(super) disabled: bool,
+    pub(super) timeout: Option<Duration>,
+    pub(super) other: Vec<(String, RawJson)>,
+    pub(super) way: Way,
+}
+
+/// How the server is reached, with variables as they are written.
+#[derive(Clone)]
+pub(super) enum Way {
+    Command {
+        program: Text,
+        args: Vec<Text>,
+        env: Vec<(String, Text)>,
+        env_file: Option<Text>,
+        cwd: Option<Text>,
+    },
+    Url {
+        url: Text,
+        headers: Vec<(String, Text)>,
+        sse: bool,
+    },
+}
+
+/// A string of the file that may have variables in it.
+#[derive(Clone)]
+pub(super) struct Text {
+    pub(super) written: String,
+    pub(super) field: String,
+    pub(super) place: Place,
+}
+
+/// Which members of an entry count.
+#[derive(Clone, Copy)]
+enum Aim {
+    Command,
+    Url { member: &'static str, sse: bool },
+}
+
+/// Reads an entry. Everything that is wrong goes to the mistakes, and there is an entry only if nothing is.
+pub(super) fn read(
+    node: Node<'_>,
+    path: &str,
+    server: Option<&str>,
+    mistakes: &mut Mistakes,
+) -> Option<Entry> {
+    let mut reader = Reader { path, server, mistakes, wrong: 0 };
+    let entry = reader.entry(node);
+    let is_right = reader.wrong == 0;
+    entry.filter(|_| is_right)
+}
+
+struct Reader<'r> {
+    path: &'r str,
+    server: Option<&'r str>,
+    mistakes: &'r mut Mistakes,
+    wrong: usize,
+}
+
+impl Reader<'_> {
+    fn entry(&mut self, node: Node<'_>) -> Option<Entry> {
+        // Asked for now, because places are found faster in the order of the file.
+        let place = node.place();
+        let members = self.members(self.path.to_owned(), node)?;
+        let aim = self.aim(&members, place);
+        let (mut name, mut disabled, mut timeout, mut other) = (None, false, None, Vec::new());
+        let (mut program, mut args, mut env, mut env_file, mut cwd) =
+            (None, Vec::new(), Vec::new(), None, None);
+        let (mut url, mut headers) = (None, Vec::new());
+        for (key, value) in members {
+            let field = member(self.path, &key);
+            match (&*key, aim) {
+                // Written by programs that write every member they know.
+                _ if value.is_null() => {}
+                ("name", _) if self.server.is_none() => name = self.string(field, value),
+                ("type" | "transport", _) => {}
+                ("disabled", _) => disabled |= self.take(&field, value, Node::truth).unwrap_or_default(),
+                ("enabled", _) => disabled |= !self.take(&field, value, Node::truth).unwrap_or(true),
+                ("timeout", _) => timeout = self.timeout(&field, value),
+                ("command", Some(Aim::Command)) => program = self.program(field, value),
+                ("args", Some(Aim::Command)) => args = self.list(&field, value),
+                ("env", Some(Aim::Command)) => {
+                    env = self.named(&field, value, Node::scalar, wrong_variable_name);
+                }
+                ("envFile", Some(Aim::Command)) => env_file = self.text(field, value, Node::text),
+                ("cwd", Some(Aim::Command)) => cwd = self.text(field, value, Node::text),
+                ("headers", Some(Aim::Url { .. })) => {
+                    headers = self.named(&field, value, Node::text, wrong_header_name);
+                    self.case_does_not_matter(&headers);
+                }
+                (_, Some(Aim::Url { member, .. })) if key == member => url = self.url(field, value),
+                _ => other.push((key, value.raw())),
+            }
+        }
+        let way = match aim? {
+            Aim::Command => Way::Command { program: program?, args, env, env_file, cwd },
+            Aim::Url { sse, .. } => Way::Url { url: url?, headers, sse },
+        };
+        Some(Entry { name, disabled, timeout, other, way })
+    }
+
+    /// Whether the server is started or called. What `type` says counts; without it, what is there.
+    fn aim(&mut self, members: &[(String, Node<'_>)], place: Place) -> Option<Aim> {
+        let has = |name: &str| members.iter().any(|(key, value)| key == name && !value.is_null());
+        let declared = members.iter().find(|(key, value)| {
+            // FastMCP and LangChain say `transport`.
+            (key == "type" || key == "transport") && !value.is_null()
+        });
+        let declared = match declared {
+            Some((key, value)) => Some(self.declared(member(self.path, key), *value)?),
+            None => None,
+        };
+        // Gemini has `url` for the older transport beside `httpUrl`, which then counts.
+        let addresses = if declared == Some(Type::Sse) { ["url", "serverUrl", "httpUrl"] } else { ADDRESSES };
+        let address = addresses.into_iter().find(|name| has(name));
+        let reason = match (declared, has("command"), address) {
+            (Some(Type::Stdio), true, _) | (None, true, None) => return Some(Aim::Command),
+            (Some(Type::Http | Type::Sse), _, Some(member)) | (None, false, Some(member)) => {
+                return Some(Aim::Url { member, sse: declared == Some(Type::Sse) });
+            }
+            (None, true, Some(address)) => format!(
+                "has both `command` and `{address}`: leave one out, or add `\"type\": \"stdio\"` or `\"type\": \"http\"`"
+            ),
+            (Some(Type::Stdio), false, _) => {
+                format!("has no `command`, which a server of its type needs{}", meant(members, &["command"]))
+            }
+            (Some(Type::Http | Type::Sse), _, None) => {
+                format!("has no `url`, which a server of its type needs{}", meant(members, &["url"]))
+            }
+            (None, false, None) => {
+                let meant = meant(members, &["command", "url", "httpUrl", "serverUrl"]);
+                format!(
+                    "has neither `command` nor `url`: say how the server is started, or where it is{meant}"
+                )
+            }
+        };
+        self.mistake(self.path.to_owned(), place, reason);
+        None
+    }
+
+    fn declared(&mut self, field: String, value: Node<'_>) -> Option<Type> {
+        let text = self.take(&field, value, Node::text)?;
+        let plain: String = text.chars().filter(|letter| !"-_".contains(*letter)).collect();
+        match &*plain.to_ascii_lowercase() {
+            // Copilot's word for it.
+            "stdio" | "local" => Some(Type::Stdio),
+            "http" | "streamablehttp" => Some(Type::Http),
+            "sse" => Some(Type::Sse),
+            _ => {
+                let reason = format!("must be `stdio`, `http` or `sse`; found `{}`", shown(&text));
+                self.mistake(field, value.place(), reason);
+                None
+            }
+        }
+    }
+
+    fn program(&mut self, field: String, value: Node<'_>) -> Option<Text> {
+        if value.is_list() {
+            let reason = "must be a string; found a list: put the program here, and the rest into `args`";
+            self.mistake(field, value.place(), reason.to_owned());
+            return None;
+        }
+        let text = self.text(field, value, Node::text)?;
+        if text.written.is_empty() {
+            self.mistake(text.field, text.place, "is empty: say which program is to be started".to_owned());
+            return None;
+        }
+        Some(text)
+    }
+
+    fn url(&mut self, field: String, value: Node<'_>) -> Option<Text> {
+        let text = self.text(field, value, Node::text)?;
+        // With a variable in it, it can be looked at only when its value is known.
+        if let Some(reason) = wrong_url(&text.written).filter(|_| !text.written.contains('$')) {
+            self.mistake(text.field, text.place, reason.to_owned());
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Claude Code, the Gemini CLI and `FastMCP` count milliseconds, Cline and Roo seconds. Nobody means less than a
+    /// second, nor a quarter of an hour and more in seconds.
+    fn timeout(&mut self, field: &str, value: Node<'_>) -> Option<Duration> {
+        let Some(number) = value.number() else {
+            let reason = format!("must be a number of milliseconds; found {}", value.found());
+            self.mistake(field.to_owned(), value.place(), reason);
+            return None;
+        };
+        let seconds = if number < SECONDS_BELOW { number } else { number / 1000.0 };
+        match Duration::try_from_secs_f64(seconds) {
+            Ok(time) if !time.is_zero() => Some(time),
+            _ => {
+                let reason = format!("must be a time that can be waited for; found {}", value.found());
+                self.mistake(field.to_owned(), value.place(), reason);
+                None
+            }
+        }
+    }
+
+    fn list(&mut self, field: &str, value: Node<'_>) -> Vec<Text> {
+        let items = self.take(field, value, Node::items).unwrap_or_default();
+        let items = items.into_iter().enumerate();
+        items.filter_map(|(index, item)| self.text(format!("{field}[{index}]"), item, Node::text)).collect()
+    }
+
+    /// An object of names and strings: `env` and `headers`.
+    fn named<'s>(
+        &mut self,
+        field: &str,
+        value: Node<'s>,
+        read: impl Fn(Node<'s>) -> Result<String, String>,
+        wrong_name: impl Fn(&str) -> Option<&'static str>,
+    ) -> Vec<(String, Text)> {
+        let mut named = Vec::new();
+        for (name, value) in self.members(field.to_owned(), value).unwrap_or_default() {
+            let field = member(field, &name);
+            if let Some(reason) = wrong_name(&name) {
+                self.mistake(field, value.place(), reason.to_owned());
+            } else if let Some(text) = self.text(field, value, &read) {
+                named.push((name, text));
+            }
+        }
+        named
+    }
+
+    fn case_does_not_matter(&mut self, headers: &[(String, Text)]) {
+        let mut seen = HashSet::new();
+        for (name, text) in headers {
+            if !seen.insert(name.to_ascii_lowercase()) {
+                let reason = "is there twice, for the case of letters does not matter: leave one out";
+                self.mistake(text.field.clone(), text.place, reason.to_owned());
+            }
+        }
+    }
+
+    /// The members of an object; those that are there twice are mistakes.
+    fn members<'s>(&mut self, field: String, node: Node<'s>) -> Option<Vec<(String, Node<'s>)>> {
+        let members = self.take(&field, node, Node::members)?;
+        let mut seen = HashSet::new();
+        let mut twice = Vec::new();
+        for (name, value) in &members {
+            if !seen.insert(&**name) {
+                twice.push((member(&field, name), value.place()));
+            }
+        }
+        for (field, place) in twice {
+            self.mistake(field, place, "is there twice: leave one out".to_owned());
+        }
+        Some(members)
+    }
+
+    fn string(&mut self, field: String, value: Node<'_>) -> Option<String> {
+        self.text(field, value, Node::text).map(|text| text.written)
+    }
+
+    fn text<'s>(
+        &mut self,
+        field: String,
+        value: Node<'s>,
+        read: impl Fn(Node<'s>) -> Result<String, String>,
+    ) -> Option<Text> {
+        let place = value.place();
+        self.take(&field, value, read).map(|written| Text { written, field, place })
+    }
+
+    fn take<'s, T>(
+        &mut self,
+        field: &str,
+        value: Node<'s>,
+        read: impl Fn(Node<'s>) -> Result<T, String>,
+    ) -> Option<T> {
+        match read(value) {
+            Ok(value) => Some(value),
+            Err(reason) => {
+                self.mistake(field.to_owned(), value.place(), reason);
+                None
+            }
+        }
+    }
+
+    fn mistake(&mut self, field: String, place: Place, message: String) {
+        self.wrong += 1;
+        let server = self.server.map(str::to_owned);
+        self.mistakes.push(Mistake { server, field, place: Some(place), message });
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Type {
+    Stdio,
+    Http,
+    Sse,
+}
+
+/// A question whether a member that is there was meant to be one of those that are not.
+fn meant(members: &[(String, Node<'_>)], missing: &[&str]) -> String {
+    let slip = members.iter().find_map(|(key, _)| Some((key, closest(key, missing.iter().copied())?)));
+    slip.map(|(key, meant)| format!(" (is `{}` meant to be `{meant}`?)", shown(key))).unwrap_or_default()
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// Members that say where a server is; the first one that is there counts.
+pub(super) const ADDRESSES: [&str; 3] = ["httpUrl", "serverUrl", "url"];
+
+/// Numbers below are seconds, others milliseconds.
+const SECONDS_BELOW: f64 = 1000.0;

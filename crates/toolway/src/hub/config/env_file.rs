@@ -1,0 +1,147 @@
+//! Which variables does a file of `NAME=value` lines hold?
+//!
+//! VS Code and Cursor name one with `envFile`. A line is empty, a comment with `#`, or `NAME=value`, with `export` in front if
+//! somebody likes. A value may stand in single quotes, where everything is text, or in double quotes, where `\n`, `\t`, `\"`,
+//! `\$` and `\\` are what they are elsewhere; without quotes it ends at the line or at ` #`. No variables are looked for in values.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io::Read;
+use std::path::Path;
+
+use super::resolve::wrong_variable_name;
+
+/// Reads such a file, or says what is wrong with it. The later of two equal names counts.
+pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, String> {
+    let shown = path.display();
+    let mut bytes = Vec::new();
+    let cannot = |error| format!("names the file {shown}, which cannot be read: {error}");
+    // A pipe or a terminal is not waited for.
+    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err(format!("names {shown}, which is no file"));
+    }
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    file.take(MAX_ENV_FILE + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > MAX_ENV_FILE {
+        return Err(format!("names the file {shown}, which is longer than {MAX_ENV_FILE} bytes"));
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let text = str::from_utf8(bytes)
+        .map_err(|_| format!("names the file {shown}, which is not UTF-8: save it as UTF-8"))?;
+    parse(text).map_err(|(line, reason)| format!("names the file {shown}, whose line {line} {reason}"))
+}
+
+fn parse(text: &str) -> Result<Vec<(String, String)>, (usize, &'static str)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let wrong = |reason| (index + 1, reason);
+        let (name, value) = line.split_once('=').ok_or(wrong("has no `=`: write `NAME=value`"))?;
+        let name = name.strip_prefix("export ").unwrap_or(name).trim();
+        if wrong_variable_name(name).is_some() || name.contains(char::is_whitespace) {
+            return Err(wrong("has no name before its `=`: write `NAME=value`"));
+        }
+        let value = value_of(value.trim()).map_err(wrong)?;
+        if value.contains('\0') {
+            return Err(wrong("has a NUL character: leave it out"));
+        }
+        match places.entry(name) {
+            Entry::Occupied(place) => all[*place.get()].1 = value,
+            Entry::Vacant(place) => {
+                place.insert(all.len());
+                all.push((name.to_owned(), value));
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn value_of(written: &str) -> Result<String, &'static str> {
+    if let Some(inside) = written.strip_prefix('\'') {
+        let (value, rest) = inside.split_once('\'').ok_or("has a quote that does not end: close it")?;
+        return nothing_follows(rest).map(|()| value.to_owned());
+    }
+    let Some(inside) = written.strip_prefix('"') else {
+        let end = written.find(" #").or_else(|| written.find("\t#")).unwrap_or(written.len());
+        return Ok(written[..end].trim_end().to_owned());
+    };
+    let mut value = String::new();
+    let mut letters = inside.chars();
+    loop {
+        match letters.next().ok_or("has a quote that does not end: close it")? {
+            '"' => return nothing_follows(letters.as_str()).map(|()| value),
+            '\\' => match letters.next().ok_or("has a quote that does not end: close it")? {
+                'n' => value.push('\n'),
+                'r' => value.push('\r'),
+                't' => value.push('\t'),
+                letter @ ('"' | '\\' | '$') => value.push(letter),
+                letter => value.extend(['\\', letter]),
+            },
+            letter => value.push(letter),
+        }
+    }
+}
+
+fn nothing_follows(rest: &str) -> Result<(), &'static str> {
+    let rest = rest.trim_start();
+    if rest.is_empty() || rest.starts_with('#') {
+        Ok(())
+    } else {
+        Err("goes on after its quote: close it at the end")
+    }
+}
+
+/// The longest file of variables that is read.
+const MAX_ENV_FILE: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_variables() {
+        let text = "\
+            # a comment\r\n\
+            \n\
+            A=1\n\
+            export B = two words # and a comment\n\
+            C='it is $A # text'\n\
+            D=\"a\\tb\\n\\\"c\\\" \\$A \\x\" # a comment\n\
+            E=\n\
+            F=a#b=c\n\
+            A=2\n";
+        let all = parse(text).unwrap();
+        let all: Vec<_> = all.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let expected = [
+            ("A", "2"),
+            ("B", "two words"),
+            ("C", "it is $A # text"),
+            ("D", "a\tb\n\"c\" $A \\x"),
+            ("E", ""),
+            ("F", "a#b=c"),
+        ];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_line() {
+        for (text, line) in [
+            ("A=1\nB", 2),
+            ("=1", 1),
+            ("A B=1", 1),
+            ("A='s3cret", 1),
+            ("\n\nA=\"s3cret", 3),
+            ("A=\"s3cret\\", 1),
+            ("A='s3cret' x", 1),
+            ("A=a\0b", 1),
+        ] {
+            let (found, reason) = parse(text).unwrap_err();
+            assert_eq!(found, line, "{text}: {reason}");
+            assert!(!reason.contains("s3cret"));
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! In which file is a server of this name?
+//!
+//! Files of the project come first, in the current folder and not above it; then those of the user. The first one that
+//! has the name counts.
+
+use std::fmt::Write;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::{ConfigError, Mistakes, shown};
+use super::host::{Host, Origin};
+use super::shape::{layout, layout_of_project};
+use super::source::Source;
+use super::{Config, Outcome, ServerConfig, bytes_of, servers_of};
+use crate::closest::closest;
+
+/// The folders in which files of known programs are looked for. The default is where this process runs, and for whom.
+///
+/// ```
+/// use toolway::hub::config::Places;
+///
+/// let places = Places::new("/work/shop").with_home("/home/ada");
+/// let files: Vec<_> = places.files().into_iter().map(|(host, file)| (host.name(), file)).collect();
+/// assert!(files.contains(&("cursor", "/work/shop/.cursor/mcp.json".into())));
+/// assert!(files.contains(&("cursor", "/home/ada/.cursor/mcp.json".into())));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Places {
+    project: PathBuf,
+    home: Option<PathBuf>,
+    settings: Option<PathBuf>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        let home = std::env::home_dir();
+        let folder =
+            |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        let inside = |path: &str| home.as_ref().map(|home| home.join(path));
+        let settings = if cfg!(windows) {
+            folder("APPDATA").or_else(|| inside("AppData/Roaming"))
+        } else if cfg!(target_os = "macos") {
+            inside("Library/Application Support")
+        } else {
+            folder("XDG_CONFIG_HOME").or_else(|| inside(".config"))
+        };
+        Self { project: std::env::current_dir().unwrap_or_default(), home, settings }
+    }
+}
+
+impl Places {
+    /// Looks in the folder of a project, and nowhere else.
+    pub fn new(project: impl Into<PathBuf>) -> Self {
+        Self { project: project.into(), home: None, settings: None }
+    }
+
+    /// Looks in this folder of a user, too.
+    pub fn with_home(mut self, home: impl Into<PathBuf>) -> Self {
+        self.home = Some(home.into());
+        self
+    }
+
+    /// Looks where programs keep what their user has set, too: `~/.config`, `~/Library/Application Support` or `%APPDATA%`.
+    pub fn with_settings(mut self, settings: impl Into<PathBuf>) -> Self {
+        self.settings = Some(settings.into());
+        self
+    }
+
+    /// The files that are looked for, in the order in which they count, and whose they are.
+    pub fn files(&self) -> Vec<(Host, PathBuf)> {
+        let project = PROJECT_FILES.iter().map(|(host, file)| (*host, self.project.join(file)));
+        let user = USER_FILES.iter().filter_map(|(host, folder, file)| {
+            let folder = match folder {
+                Folder::Home => self.home.as_ref()?,
+                Folder::Settings => self.settings.as_ref()?,
+            };
+            Some((*host, folder.join(file)))
+        });
+        let mut files: Vec<(Host, PathBuf)> = Vec::new();
+        for (host, file) in project.chain(user) {
+            // In the user's own folder, a file can be both.
+            if files.iter().all(|(_, other)| *other != file) {
+                files.push((host, file));
+            }
+        }
+        files
+    }
+
+    fn is_of_project(&self, file: &Path) -> bool {
+        PROJECT_FILES.iter().any(|(_, name)| self.project.join(name) == file)
+    }
+}
+
+impl Config {
+    /// Looks for a server by its name in the files of known programs: those of the project in the current folder
+    /// (`mcp.json`, `.mcp.json`, `.vscode/mcp.json`, `.cursor/mcp.json`, `.gemini/settings.json`), then those of the user
+    /// (Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Gemini CLI).
+    ///
+    /// `cursor:weather` looks in files of Cursor only. Before the colon stands the [name of a host](Host::name), or
+    /// `claude` for both of Claude's.
+    ///
+    /// A project is somebody else's work: whoever starts what its files name without asking runs a stranger's
+    /// programs. [`ServerConfig::file`] says where the server comes from.
+    ///
+    /// # Errors
+    ///
+    /// There is no such server; the text has the names that there are. Or the server has mistakes, or a file that comes
+    /// before it cannot be read. Mistakes in other servers do not matter.
+    pub fn find(name: &str) -> Result<ServerConfig, ConfigError> {
+        Self::find_in(name, &Places::default())
+    }
+
+    /// [`find`](Self::find) with other folders.
+    pub fn find_in(name: &str, places: &Places) -> Result<ServerConfig, ConfigError> {
+        let (hosts, server) = match name.split_once(':') {
+            Some((host, server)) if !Host::called(host).is_empty() => (Host::called(host), server),
+            _ => (Vec::new(), name),
+        };
+        let mut seen = Vec::new();
+        let mut looked = Vec::new();
+        for (host, file) in places.files() {
+            if !hosts.is_empty() && !hosts.contains(&host) {
+                continue;
+            }
+            for outcomes in servers_in(host, &file, places)? {
+                let mut hit = None;
+                for (found, outcome) in outcomes {
+                    if found == server {
+                        // Where a name is there twice, the second is the mistake.
+                        hit = Some(outcome);
+                    } else {
+                        seen.push((found, file.clone()));
+                    }
+                }
+                if let Some(outcome) = hit {
+                    return outcome.map_err(|mistakes| ConfigError::new(Some(&file), mistakes));
+                }
+            }
+            looked.push(file);
+        }
+        Err(ConfigError::about(None, not_found(server, &seen, &looked)))
+    }
+}
+
+/// The servers of one of the known files, those that count more first; none if it is not there, or about something
+/// else.
+fn servers_in(host: Host, file: &Path, places: &Places) -> Result<Vec<Vec<Outcome>>, ConfigError> {
+    match std::fs::metadata(file) {
+        // What somebody put there that is no file, a pipe for one, is not waited for.
+        Ok(metadata) if !metadata.is_file() => return Ok(Vec::new()),
+        Ok(_) => {}
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(ConfigError::about(Some(file), format!("cannot be read: {error}"))),
+    }
+    let project = places.is_of_project(file).then(|| places.project.clone());
+    let is_of_user = project.is_none();
+    let origin = Arc::new(Origin::new(file.to_owned(), host, project));
+    let bytes = bytes_of(file)?;
+    let wrong = |mistake| {
+        let mut mistakes = Mistakes::default();
+        mistakes.push(mistake);
+        ConfigError::new(Some(file), mistakes)
+    };
+    let source = Source::new(&bytes).map_err(wrong)?;
+    if source.is_empty() {
+        return Ok(Vec::new());
+    }
+    let root = source.root().map_err(wrong)?;
+    // What is wrong around the servers, such as an input without an id, is told when it is needed.
+    let mut mistakes = Mistakes::default();
+    let local = if host == Host::ClaudeCode && is_of_user {
+        layout_of_project(root, &places.project, &mut mistakes)
+    } else {
+        None
+    };
+    let layouts = [local, layout(root, &mut mistakes)];
+    Ok(layouts.into_iter().flatten().map(|layout| servers_of(layout, &origin, &mut mistakes)).collect())
+}
+
+fn not_found(name: &str, seen: &[(String, PathBuf)], looked: &[PathBuf]) -> String {
+    let mut text = format!("no server `{}` is configured", shown(name));
+    if seen.is_empty() {
+        let files: Vec<_> = looked.iter().map(|file| file.display().to_string()).collect();
+        let _ = write!(text, ", and no other: looked for {}", files.join(", "));
+        return text;
+    }
+    let meant = closest(name, seen.iter().map(|(name, _)| &**name));
+    let _ = match meant {
+        Some(meant) => write!(text, ": is `{}` meant? there are ", shown(meant)),
+        None => write!(text, ": there are "),
+    };
+    let names =
+        seen.iter().take(MAX_LISTED).map(|(name, file)| format!("`{}` ({})", shown(name), file.display()));
+    let names: Vec<_> = names.collect();
+    text.push_str(&names.join(", "));
+    if let Some(more) = seen.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
+        let _ = write!(text, " and {more} more");
+    }
+    text
+}
+
+/// Files that lie in a project.
+const PROJECT_FILES: [(Host, &str); 5] = [
+    (Host::Project, "mcp.json"),
+    (Host::ClaudeCode, ".mcp.json"),
+    (Host::VsCode, ".vscode/mcp.json"),
+    (Host::Cursor, ".cursor/mcp.json"),
+    (Host::Gemini, ".gemini/settings.json"),
+];
+
+/// Files that a user has.
+const USER_FILES: [(Host, Folder, &str); 6] = [
+    (Host::ClaudeCode, Folder::Home, ".claude.json"),
+    (Host::ClaudeDesktop, Folder::Settings, "Claude/claude_desktop_config.json"),
+    (Host::Cursor, Folder::Home, ".cursor/mcp.json"),
+    (Host::VsCode, Folder::Settings, "Code/User/mcp.json"),
+    (Host::Windsurf, Folder::Home, ".codeium/windsurf/mcp_config.json"),
+    (Host::Gemini, Folder::Home, ".gemini/settings.json"),
+];
+
+enum Folder {
+    Home,
+    Settings,
+}
+
+/// Servers that are listed when another was looked for.
+const MAX_LISTED: usize = 50;

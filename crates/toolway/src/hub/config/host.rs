@@ -1,0 +1,137 @@
+//! Whose file is it, and what follows from that?
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+/// A program whose configuration is understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Host {
+    /// Nobody's in particular: `mcp.json`.
+    Project,
+    /// Claude Code: `.mcp.json`, `~/.claude.json`.
+    ClaudeCode,
+    /// Claude Desktop: `claude_desktop_config.json`.
+    ClaudeDesktop,
+    /// Cursor: `.cursor/mcp.json`.
+    Cursor,
+    /// VS Code: `.vscode/mcp.json`, `Code/User/mcp.json`.
+    VsCode,
+    /// Windsurf: `~/.codeium/windsurf/mcp_config.json`.
+    Windsurf,
+    /// The Gemini CLI: `.gemini/settings.json`.
+    Gemini,
+}
+
+impl Host {
+    /// What it is called before a server's name: `cursor:weather`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::ClaudeCode => "claude-code",
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::Cursor => "cursor",
+            Self::VsCode => "vscode",
+            Self::Windsurf => "windsurf",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// The hosts that a name stands for; `claude` is both of them. Empty if it stands for none.
+    pub(super) fn called(name: &str) -> Vec<Self> {
+        let all = [
+            Self::Project,
+            Self::ClaudeCode,
+            Self::ClaudeDesktop,
+            Self::Cursor,
+            Self::VsCode,
+            Self::Windsurf,
+            Self::Gemini,
+        ];
+        let is_called = |host: &Self| {
+            let is_claude = matches!(host, Self::ClaudeCode | Self::ClaudeDesktop);
+            host.name() == name || (name == "claude" && is_claude)
+        };
+        all.into_iter().filter(is_called).collect()
+    }
+
+    /// Whose file this is, by its name and its folder.
+    fn of(path: &Path) -> Option<Self> {
+        match last_three(path) {
+            (_, ".vscode", "mcp.json") | ("Code", "User", "mcp.json") => Some(Self::VsCode),
+            (_, ".cursor", "mcp.json") => Some(Self::Cursor),
+            (_, ".gemini", "settings.json") => Some(Self::Gemini),
+            (_, "windsurf", "mcp_config.json") => Some(Self::Windsurf),
+            (.., ".mcp.json" | ".claude.json") => Some(Self::ClaudeCode),
+            (.., "claude_desktop_config.json") => Some(Self::ClaudeDesktop),
+            (.., "mcp.json") => Some(Self::Project),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Where a configuration comes from.
+#[derive(Debug, Default)]
+pub(super) struct Origin {
+    file: Option<PathBuf>,
+    host: Option<Host>,
+    project: Option<PathBuf>,
+}
+
+impl Origin {
+    /// What the path of a file tells.
+    pub(super) fn of(path: &Path) -> Self {
+        // `mcp.json` has no folder in its path if it is in the current one.
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let host = Host::of(&absolute);
+        let beside = absolute.parent();
+        let around = beside.and_then(Path::parent);
+        let project = match last_three(&absolute) {
+            // Those of the user do not belong to the folder they lie in.
+            ("Code", "User", _) => None,
+            (_, ".vscode" | ".cursor" | ".gemini", _) => around.filter(|folder| !is_home(folder)),
+            (.., "mcp.json" | ".mcp.json") => beside,
+            _ => None,
+        };
+        Self { file: Some(path.to_owned()), host, project: project.map(Path::to_owned) }
+    }
+
+    pub(super) fn new(file: PathBuf, host: Host, project: Option<PathBuf>) -> Self {
+        Self { file: Some(file), host: Some(host), project }
+    }
+
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    pub(super) fn host(&self) -> Option<Host> {
+        self.host
+    }
+
+    /// The folder of the project it belongs to.
+    pub(super) fn project(&self) -> Option<&Path> {
+        self.project.as_deref()
+    }
+}
+
+/// `~/.cursor/mcp.json` is the user's, and the home no project.
+fn is_home(folder: &Path) -> bool {
+    std::env::home_dir().is_some_and(|home| home == folder)
+}
+
+/// The names of a file, of its folder and of the one around it, outermost first.
+fn last_three(path: &Path) -> (&str, &str, &str) {
+    let mut names = path.components().rev().filter_map(|component| match component {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    });
+    let mut next = || names.next().unwrap_or_default();
+    let (file, folder, around) = (next(), next(), next());
+    (around, folder, file)
+}

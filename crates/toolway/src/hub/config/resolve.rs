@@ -1,0 +1,267 @@
+//! How is a server reached, with values instead of variables?
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::ServerConfig;
+use super::entry::{Text, Way};
+use super::env_file;
+use super::error::{ConfigError, Mistake, Mistakes};
+use super::host::Host;
+use super::variables::{Dollar, Known, MAX_EXPANDED, Variables};
+
+/// What is needed to connect to a server.
+///
+/// Its `Debug` shows no arguments, no values of variables and headers, and of a URL only where it leads: they may be
+/// secrets.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerKind {
+    /// A program that is started and spoken with over its stdin and stdout.
+    #[non_exhaustive]
+    Command {
+        /// The program: a path, or a name to be looked for on `PATH`. No shell reads it.
+        program: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables of its environment, besides those it has anyway. What `envFile` says comes first and counts less.
+        env: Vec<(String, String)>,
+        /// Where it runs.
+        cwd: Option<PathBuf>,
+    },
+    /// A server that runs somewhere and is spoken with over HTTP.
+    #[non_exhaustive]
+    Url {
+        /// Where: begins with `https://` or `http://`.
+        url: String,
+        /// Headers that go with every request.
+        headers: Vec<(String, String)>,
+        /// Whether the file says that it speaks the oldest transport, with two endpoints. If it says nothing, this is
+        /// false, and a server may still turn out to be so old.
+        sse: bool,
+    },
+}
+
+impl ServerConfig {
+    /// Puts values where the file has variables, reads the file of variables if there is one, and gives what is needed
+    /// to connect.
+    ///
+    /// A relative `cwd` is taken from the folder of the project.
+    ///
+    /// # Errors
+    ///
+    /// Every variable that is missing, with the field that needs it; and every value that cannot be used where it
+    /// stands. Values are not shown.
+    ///
+    /// ```
+    /// use toolway::hub::Config;
+    /// use toolway::hub::config::Variables;
+    ///
+    /// let config = Config::parse(r#"{ "mcpServers": {
+    ///   "mails": { "command": "mails", "env": { "TOKEN": "${MAILS_TOKEN}" } },
+    ///   "files": { "command": "files" }
+    /// } }"#)?;
+    /// let nothing = Variables::from_fn(|_| None);
+    /// assert_eq!(
+    ///     config.servers[0].resolve(&nothing).unwrap_err().to_string(),
+    ///     "2:52: mcpServers.mails.env.TOKEN needs the variable `MAILS_TOKEN`, which is not set: \
+    ///      set it, or write `${MAILS_TOKEN:-a default}`"
+    /// );
+    /// assert!(config.servers[1].resolve(&nothing).is_ok());
+    /// # Ok::<(), toolway::hub::ConfigError>(())
+    /// ```
+    pub fn resolve(&self, variables: &Variables) -> Result<ServerKind, ConfigError> {
+        let dollar = if self.origin.host() == Some(Host::Gemini) { Dollar::Variable } else { Dollar::Text };
+        let known = Known::new(variables, &self.inputs, self.origin.project(), dollar);
+        let mut values =
+            Values { server: &self.name, known, room: MAX_EXPANDED, mistakes: Mistakes::default() };
+        let kind = match &self.way {
+            Way::Command { program, args, env, env_file, cwd } => {
+                let program = values.value(program, wrong_program).unwrap_or_default();
+                let args = args.iter().filter_map(|arg| values.value(arg, wrong_text)).collect();
+                let mut all = env_file.as_ref().and_then(|file| values.env_file(file)).unwrap_or_default();
+                let env = values.named(env, wrong_text);
+                let names: HashSet<_> = env.iter().map(|(name, _)| name).collect();
+                all.retain(|(name, _)| !names.contains(name));
+                all.extend(env);
+                let cwd = cwd.as_ref().and_then(|cwd| values.path(cwd));
+                ServerKind::Command { program, args, env: all, cwd }
+            }
+            Way::Url { url, headers, sse } => {
+                let url = values.value(url, wrong_url).unwrap_or_default();
+                ServerKind::Url { url, headers: values.named(headers, wrong_header), sse: *sse }
+            }
+        };
+        let mistakes = values.mistakes;
+        if mistakes.is_empty() { Ok(kind) } else { Err(ConfigError::new(self.origin.file(), mistakes)) }
+    }
+}
+
+impl ServerConfig {
+    /// The program and its arguments as the file has them, with variables and without what they stand for; nothing for a URL.
+    pub(in crate::hub) fn written_command(&self) -> Option<Vec<&str>> {
+        match &self.way {
+            Way::Command { program, args, .. } => {
+                Some(std::iter::once(program).chain(args).map(|text| &*text.written).collect())
+            }
+            Way::Url { .. } => None,
+        }
+    }
+
+    /// Where the server is, for people: of what may be secret, nothing.
+    pub(in crate::hub) fn place(&self) -> String {
+        match &self.way {
+            Way::Command { program, .. } => format!("`{}`", program.written),
+            Way::Url { url, .. } => origin_of(&url.written),
+        }
+    }
+}
+
+/// The values of one server's texts, and what is wrong with them.
+struct Values<'v> {
+    server: &'v str,
+    known: Known<'v>,
+    room: usize,
+    mistakes: Mistakes,
+}
+
+impl Values<'_> {
+    /// The value, unless something is wrong with it.
+    fn value(&mut self, text: &Text, wrong: impl Fn(&str) -> Option<&'static str>) -> Option<String> {
+        match self.known.expand(&text.written, &mut self.room) {
+            Ok(value) => match wrong(&value) {
+                None => return Some(value),
+                Some(reason) => self.mistake(text, reason.to_owned()),
+            },
+            Err(reasons) => reasons.into_iter().for_each(|reason| self.mistake(text, reason)),
+        }
+        None
+    }
+
+    fn named(
+        &mut self,
+        texts: &[(String, Text)],
+        wrong: impl Fn(&str) -> Option<&'static str>,
+    ) -> Vec<(String, String)> {
+        texts.iter().filter_map(|(name, text)| Some((name.clone(), self.value(text, &wrong)?))).collect()
+    }
+
+    /// A path, which begins at the folder of the project unless it says where it begins.
+    fn path(&mut self, text: &Text) -> Option<PathBuf> {
+        let path = self.value(text, wrong_path)?;
+        Some(self.known.workspace().map_or_else(|| PathBuf::from(&path), |folder| folder.join(&path)))
+    }
+
+    fn env_file(&mut self, text: &Text) -> Option<Vec<(String, String)>> {
+        let path = self.path(text)?;
+        env_file::read(&path).map_err(|reason| self.mistake(text, reason)).ok()
+    }
+
+    fn mistake(&mut self, text: &Text, message: String) {
+        let (server, field) = (Some(self.server.to_owned()), text.field.clone());
+        self.mistakes.push(Mistake { server, field, place: Some(text.place), message });
+    }
+}
+
+fn wrong_program(value: &str) -> Option<&'static str> {
+    if value.trim().is_empty() {
+        Some("is empty: say which program is to be started")
+    } else {
+        wrong_text(value)
+    }
+}
+
+fn wrong_path(value: &str) -> Option<&'static str> {
+    if value.is_empty() { Some("is empty: say which path, or leave it out") } else { wrong_text(value) }
+}
+
+/// What no program can be given.
+fn wrong_text(value: &str) -> Option<&'static str> {
+    value.contains('\0').then_some("has a NUL character, which no program can be given: leave it out")
+}
+
+pub(super) fn wrong_variable_name(name: &str) -> Option<&'static str> {
+    let is_wrong = name.is_empty() || name.contains(['=', '\0']);
+    is_wrong.then_some("is no name of a variable: it is empty, or has `=` or NUL in it")
+}
+
+pub(super) fn wrong_header_name(name: &str) -> Option<&'static str> {
+    let is_wrong = name.is_empty()
+        || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
+    is_wrong.then_some("is no name of a header: only letters, digits and `-` are")
+}
+
+fn wrong_header(value: &str) -> Option<&'static str> {
+    let is_wrong = value.chars().any(|letter| letter.is_control() && letter != '\t');
+    is_wrong.then_some(
+        "has a control character, perhaps the end of a line, which no header can have: leave it out",
+    )
+}
+
+pub(super) fn wrong_url(url: &str) -> Option<&'static str> {
+    let Some(authority) = authority(url) else { return Some("must begin with `https://` or `http://`") };
+    if authority.rsplit('@').next().is_none_or(|host| host.is_empty() || host.starts_with(':')) {
+        return Some("has no host: write `https://host/path`");
+    }
+    let is_wrong = url.chars().any(|letter| letter.is_whitespace() || letter.is_control());
+    is_wrong.then_some("has a space or a control character in it: leave it out, or write `%20`")
+}
+
+/// What stands between the scheme and the path.
+fn authority(url: &str) -> Option<&str> {
+    let (scheme, behind) = url.split_once("://")?;
+    let is_http = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+    is_http.then(|| behind.split(['/', '?', '#', '\\']).next().unwrap_or_default())
+}
+
+/// Where a URL leads, without what may be secret: no user, no path, no query.
+pub(super) fn origin_of(url: &str) -> String {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    let host = authority(url).and_then(|authority| authority.rsplit('@').next()).unwrap_or_default();
+    format!("{scheme}://{host}/…")
+}
+
+fn names_of<T>(named: &[(String, T)]) -> Vec<&str> {
+    named.iter().map(|(name, _)| &**name).collect()
+}
+
+impl fmt::Debug for ServerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { program, args, env, cwd } => {
+                debug_command(f, program, args.len(), &names_of(env), cwd.as_deref())
+            }
+            Self::Url { url, headers, sse } => debug_url(f, url, &names_of(headers), *sse),
+        }
+    }
+}
+
+impl fmt::Debug for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { program, args, env, cwd, .. } => {
+                let cwd = cwd.as_ref().map(|cwd| Path::new(&*cwd.written));
+                debug_command(f, &program.written, args.len(), &names_of(env), cwd)
+            }
+            Self::Url { url, headers, sse } => debug_url(f, &url.written, &names_of(headers), *sse),
+        }
+    }
+}
+
+fn debug_command(
+    f: &mut fmt::Formatter<'_>,
+    program: &str,
+    args: usize,
+    env: &[&str],
+    cwd: Option<&Path>,
+) -> fmt::Result {
+    let mut shown = f.debug_struct("Command");
+    shown.field("program", &program).field("args", &format_args!("{args} of them")).field("env", &env);
+    shown.field("cwd", &cwd).finish()
+}
+
+fn debug_url(f: &mut fmt::Formatter<'_>, url: &str, headers: &[&str], sse: bool) -> fmt::Result {
+    let mut shown = f.debug_struct("Url");
+    shown.field("url", &origin_of(url)).field("headers", &headers).field("sse", &sse).finish()
+}

@@ -1,0 +1,257 @@
+//! Where in a file are the servers, and what are they called?
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::entry::{ADDRESSES, Way};
+use super::error::{Mistake, Mistakes, member, shown};
+use super::source::Node;
+use super::variables::Input;
+use crate::closest::closest;
+
+/// The servers of a file, before they are read.
+pub(super) struct Layout<'s> {
+    pub(super) places: Vec<Spot<'s>>,
+    pub(super) inputs: Vec<Input>,
+}
+
+/// Where one server is described.
+pub(super) struct Spot<'s> {
+    /// The key it stands under; entries of lists have none.
+    pub(super) key: Option<String>,
+    pub(super) path: String,
+    pub(super) node: Node<'s>,
+}
+
+/// Finds the servers in a file of any shape; `None` if it is about something else.
+pub(super) fn layout<'s>(root: Node<'s>, mistakes: &mut Mistakes) -> Option<Layout<'s>> {
+    let mut layout = Layout { places: Vec::new(), inputs: Vec::new() };
+    if root.is_list() {
+        layout.add("", root, mistakes);
+        return Some(layout);
+    }
+    if !root.is_object() {
+        return None;
+    }
+    let members = match root.members() {
+        Ok(members) => members,
+        Err(message) => {
+            mistakes.push(about(String::new(), root, message));
+            return Some(layout);
+        }
+    };
+    let (mut servers, mut asked) = (Vec::new(), Vec::new());
+    for (key, value) in &members {
+        match &**key {
+            "mcpServers" | "servers" => servers.push((key.clone(), *value)),
+            "inputs" => asked.push((key.clone(), *value)),
+            // The settings of VS Code, before it had a file for servers.
+            "mcp" if value.is_object() => {
+                for (key, value) in value.members().unwrap_or_default() {
+                    match &*key {
+                        "servers" => servers.push((member("mcp", &key), value)),
+                        "inputs" => asked.push((member("mcp", &key), value)),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if !servers.is_empty() {
+        for (index, (path, node)) in servers.iter().enumerate() {
+            if servers[..index].iter().any(|(other, _)| other == path) {
+                mistakes.push(about(path.clone(), *node, "is there twice: leave one out".to_owned()));
+            }
+            layout.add(path, *node, mistakes);
+        }
+        layout.inputs = asked.iter().flat_map(|(path, node)| inputs(path, *node, mistakes)).collect();
+        return Some(layout);
+    }
+    if is_server(root) {
+        layout.places.push(Spot { key: None, path: String::new(), node: root });
+        return Some(layout);
+    }
+    // Servers by their names, and nothing around them.
+    if !members.is_empty() && members.iter().all(|(_, value)| is_server(*value)) {
+        layout.add("", root, mistakes);
+        return Some(layout);
+    }
+    None
+}
+
+/// Finds the servers that Claude Code keeps for one project in the user's file.
+pub(super) fn layout_of_project<'s>(
+    root: Node<'s>,
+    project: &Path,
+    mistakes: &mut Mistakes,
+) -> Option<Layout<'s>> {
+    let get = |node: Node<'s>, key: &str| {
+        node.members().ok()?.into_iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    };
+    // Written with `/` on Windows, too.
+    let project = project.to_str()?.replace('\\', "/");
+    let servers = get(get(get(root, "projects")?, &project)?, "mcpServers")?;
+    let mut layout = Layout { places: Vec::new(), inputs: Vec::new() };
+    layout.add(&format!("{}.mcpServers", member("projects", &project)), servers, mistakes);
+    Some(layout)
+}
+
+/// What to say about a file in which no servers were found.
+pub(super) fn nothing_found(root: Node<'_>) -> Mistake {
+    let members = root.members().unwrap_or_default();
+    let known = || ["mcpServers", "servers"].into_iter();
+    let slip = members.iter().find_map(|(key, _)| Some((key, closest(key, known())?)));
+    let message = match slip {
+        _ if !root.is_object() => {
+            format!("the file must be an object or a list of servers; found {}", root.found())
+        }
+        Some((key, meant)) => format!("no servers are here: is `{}` meant to be `{meant}`?", shown(key)),
+        None => "no servers are here: write `{ \"mcpServers\": { \"a name\": { \"command\": \"a program\", \"args\": [] } } }`"
+            .to_owned(),
+    };
+    about(String::new(), root, message)
+}
+
+fn about(field: String, node: Node<'_>, message: String) -> Mistake {
+    Mistake { server: None, field, place: Some(node.place()), message }
+}
+
+impl<'s> Layout<'s> {
+    /// Adds servers that stand in an object by their names, or in a list.
+    fn add(&mut self, path: &str, servers: Node<'s>, mistakes: &mut Mistakes) {
+        if servers.is_null() {
+            return;
+        }
+        let outcome = if servers.is_list() {
+            let items = servers.items().map(|items| items.into_iter().enumerate());
+            items.map(|items| {
+                self.places.extend(items.map(|(index, node)| Spot {
+                    key: None,
+                    path: format!("{path}[{index}]"),
+                    node,
+                }));
+            })
+        } else {
+            servers.members().map(|members| {
+                self.places.extend(members.into_iter().map(|(key, node)| Spot {
+                    path: member(path, &key),
+                    key: Some(key),
+                    node,
+                }));
+            })
+        };
+        if let Err(message) = outcome {
+            mistakes.push(about(path.to_owned(), servers, message));
+        }
+    }
+}
+
+fn is_server(node: Node<'_>) -> bool {
+    let members = if node.is_object() { node.members().unwrap_or_default() } else { Vec::new() };
+    members.iter().any(|(key, value)| !value.is_object() && (key == "command" || ADDRESSES.contains(&&**key)))
+}
+
+fn inputs(path: &str, node: Node<'_>, mistakes: &mut Mistakes) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    let mut wrong = |field, node, message| mistakes.push(about(field, node, message));
+    let items = match node.items() {
+        Ok(items) => items,
+        Err(_) if node.is_null() => Vec::new(),
+        Err(reason) => {
+            wrong(path.to_owned(), node, reason);
+            Vec::new()
+        }
+    };
+    for (index, item) in items.into_iter().enumerate() {
+        let field = format!("{path}[{index}]");
+        match item.members() {
+            Ok(members) => {
+                let mut input = Input {
+                    id: String::new(),
+                    description: None,
+                    password: false,
+                    options: Vec::new(),
+                    default: None,
+                };
+                for (key, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {
+                    let outcome = match &*key {
+                        "id" => value.text().map(|id| input.id = id),
+                        "description" => value.text().map(|text| input.description = Some(text)),
+                        "password" => value.truth().map(|password| input.password = password),
+                        "default" => value.scalar().map(|text| input.default = Some(text)),
+                        "options" => value.items().map(|options| {
+                            input.options = options.into_iter().filter_map(option).collect();
+                        }),
+                        _ => Ok(()),
+                    };
+                    if let Err(reason) = outcome {
+                        wrong(member(&field, &key), value, reason);
+                    }
+                }
+                if input.id.is_empty() {
+                    wrong(field, item, "has no `id` by which it could be asked for".to_owned());
+                } else {
+                    inputs.push(input);
+                }
+            }
+            Err(reason) => wrong(field, item, reason),
+        }
+    }
+    inputs
+}
+
+/// What can be chosen is a text, or something with a `value`.
+fn option(node: Node<'_>) -> Option<String> {
+    if !node.is_object() {
+        return node.scalar().ok();
+    }
+    node.members().ok()?.into_iter().find(|(key, _)| key == "value")?.1.scalar().ok()
+}
+
+/// A name for a server that the file gives none: what is run, or where it is. With a number if it is taken.
+pub(super) fn name_for(way: &Way, taken: &HashSet<String>) -> String {
+    let name = match way {
+        Way::Command { program, args, .. } => {
+            let program = stem(&program.written);
+            // What an interpreter or a package runner runs says more than its own name.
+            let run = args.iter().map(|arg| &*arg.written).find(|arg| !arg.starts_with('-'));
+            match run.map(stem).filter(|run| RUNNERS.contains(&program) && !run.is_empty()) {
+                Some(run) => run,
+                None => program,
+            }
+        }
+        Way::Url { url, .. } => {
+            let behind = url.written.split_once("://").map_or("", |(_, behind)| behind);
+            let authority = behind.split(['/', '?', '#']).next().unwrap_or_default();
+            let host = authority.rsplit('@').next().unwrap_or_default();
+            host.split(':').next().unwrap_or_default()
+        }
+    };
+    let safe = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+    let name: String =
+        name.chars().take(LONGEST).map(|letter| if safe(letter) { letter } else { '-' }).collect();
+    let name = name.trim_matches(['-', '.']);
+    let name = if name.is_empty() { "server" } else { name };
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find(|name| !taken.contains(name)).expect("numbers do not end")
+}
+
+/// `weather` of `/usr/lib/weather.py`, `@acme/weather@1.2` and `C:\tools\weather.exe`.
+fn stem(path: &str) -> &str {
+    let last = path.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
+    let last = last.split_once('@').map_or(last, |(name, _)| name);
+    match last.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() && ENDINGS.contains(&ending) => stem,
+        _ => last,
+    }
+}
+
+const RUNNERS: [&str; 12] =
+    ["npx", "bunx", "pnpx", "uvx", "pipx", "node", "bun", "tsx", "python", "python3", "ruby", "php"];
+
+const ENDINGS: [&str; 9] = ["js", "mjs", "cjs", "ts", "py", "rb", "php", "exe", "cmd"];
+
+/// Characters of a name that is made here.
+const LONGEST: usize = 40;

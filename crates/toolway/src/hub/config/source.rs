@@ -1,0 +1,233 @@
+//! What stands where in a file?
+//!
+//! A [`Source`] is the text of a file that has proved to be JSON, a [`Node`] one value in it. Nothing is decoded before
+//! somebody asks for it, so that members keep their order, doubles are seen, and each value knows its place.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use toolway_protocol::{RawJson, json};
+
+use super::error::{Mistake, Place};
+use super::tolerant::plain;
+
+/// The text of a file.
+#[derive(Debug)]
+pub(super) struct Source<'t> {
+    text: &'t str,
+    plain: Cow<'t, str>,
+    /// The last offset whose place was asked for. Most questions are about what comes next.
+    known: Cell<(usize, Place)>,
+}
+
+/// A value in a file.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'s> {
+    source: &'s Source<'s>,
+    raw: &'s RawValue,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Object,
+    List,
+    Text,
+    Number,
+    Bool,
+    Null,
+}
+
+impl<'t> Source<'t> {
+    /// Reads bytes as UTF-8, with or without a byte-order mark, and sets comments and trailing commas aside.
+    pub(super) fn new(bytes: &'t [u8]) -> Result<Self, Mistake> {
+        let wrong = |message: &str| file_mistake(None, message);
+        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+            return Err(wrong("the file is UTF-16: save it as UTF-8"));
+        }
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let text = str::from_utf8(bytes).map_err(|error| {
+            let line = memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() + 1;
+            wrong(&format!("the file is not UTF-8 in line {line}: save it as UTF-8"))
+        })?;
+        let mut source = Self { text, plain: Cow::Borrowed(text), known: Cell::new((0, BEGINNING)) };
+        source.plain = plain(text).map_err(|at| {
+            file_mistake(Some(source.place(at)), "this comment does not end: close it with `*/`")
+        })?;
+        Ok(source)
+    }
+
+    /// Whether there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.plain.trim().is_empty()
+    }
+
+    /// The value that the file is.
+    pub(super) fn root(&self) -> Result<Node<'_>, Mistake> {
+        match serde_json::from_str(&self.plain) {
+            Ok(raw) => Ok(Node { source: self, raw }),
+            Err(error) => {
+                let before: usize =
+                    self.plain.split_inclusive('\n').take(error.line() - 1).map(str::len).sum();
+                let place = self.place(before + error.column().saturating_sub(1));
+                Err(file_mistake(Some(place), &format!("this is no JSON: {}", json::reason(&error))))
+            }
+        }
+    }
+
+    fn place(&self, at: usize) -> Place {
+        let at = self.text.floor_char_boundary(at);
+        let (mut from, mut place) = self.known.get();
+        if at < from {
+            (from, place) = (0, BEGINNING);
+        }
+        for letter in self.text[from..at].chars() {
+            if letter == '\n' {
+                place = Place { line: place.line + 1, ..BEGINNING };
+            } else {
+                place.column += 1;
+            }
+        }
+        self.known.set((at, place));
+        place
+    }
+}
+
+impl<'s> Node<'s> {
+    pub(super) fn place(self) -> Place {
+        self.source.place(self.raw.get().as_ptr().addr() - self.source.plain.as_ptr().addr())
+    }
+
+    pub(super) fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    pub(super) fn is_list(self) -> bool {
+        self.kind() == Kind::List
+    }
+
+    pub(super) fn is_object(self) -> bool {
+        self.kind() == Kind::Object
+    }
+
+    /// The members of an object, in the order of the file, doubles included; or what is wrong.
+    pub(super) fn members(self) -> Result<Vec<(String, Node<'s>)>, String> {
+        self.expect(Kind::Object)?;
+        let Members(members) = self.decode()?;
+        Ok(members.into_iter().map(|(name, raw)| (name, Node { raw, ..self })).collect())
+    }
+
+    /// The items of a list.
+    pub(super) fn items(self) -> Result<Vec<Node<'s>>, String> {
+        self.expect(Kind::List)?;
+        let items: Vec<&RawValue> = self.decode()?;
+        Ok(items.into_iter().map(|raw| Node { raw, ..self }).collect())
+    }
+
+    pub(super) fn text(self) -> Result<String, String> {
+        self.expect(Kind::Text)?;
+        self.decode()
+    }
+
+    /// A string, or a number or truth as it is written.
+    pub(super) fn scalar(self) -> Result<String, String> {
+        match self.kind() {
+            Kind::Number | Kind::Bool => Ok(self.raw.get().to_owned()),
+            _ => self.text(),
+        }
+    }
+
+    pub(super) fn truth(self) -> Result<bool, String> {
+        self.expect(Kind::Bool)?;
+        self.decode()
+    }
+
+    /// A number; `None` if the value is none.
+    pub(super) fn number(self) -> Option<f64> {
+        (self.kind() == Kind::Number).then(|| self.raw.get().parse().ok()).flatten()
+    }
+
+    /// The value as it is written, but for comments.
+    pub(super) fn raw(self) -> RawJson {
+        RawJson::parse(self.raw.get()).expect("a piece of JSON is JSON")
+    }
+
+    /// What stands there instead of what was expected. Strings are not repeated: they may be secrets.
+    pub(super) fn found(self) -> String {
+        match self.kind() {
+            Kind::Object => "an object".to_owned(),
+            Kind::List => "a list".to_owned(),
+            Kind::Text => "a string".to_owned(),
+            Kind::Number if self.raw.get().len() > SHORT => "a number".to_owned(),
+            Kind::Number | Kind::Bool | Kind::Null => self.raw.get().to_owned(),
+        }
+    }
+
+    fn kind(self) -> Kind {
+        match self.raw.get().as_bytes().first() {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::List,
+            Some(b'"') => Kind::Text,
+            Some(b't' | b'f') => Kind::Bool,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Number,
+        }
+    }
+
+    fn expect(self, kind: Kind) -> Result<(), String> {
+        if self.kind() == kind {
+            return Ok(());
+        }
+        let expected = match kind {
+            Kind::Object => "an object",
+            Kind::List => "a list",
+            Kind::Text => "a string",
+            Kind::Number => "a number",
+            Kind::Bool => "true or false",
+            Kind::Null => "null",
+        };
+        Err(format!("must be {expected}; found {}", self.found()))
+    }
+
+    /// What is JSON can still hold no text: `"\ud800"`.
+    fn decode<T: Deserialize<'s>>(self) -> Result<T, String> {
+        serde_json::from_str(self.raw.get())
+            .map_err(|error| format!("cannot be read: {}", json::reason(&error)))
+    }
+}
+
+fn file_mistake(place: Option<Place>, message: &str) -> Mistake {
+    Mistake { server: None, field: String::new(), place, message: message.to_owned() }
+}
+
+struct Members<'s>(Vec<(String, &'s RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+const BEGINNING: Place = Place { line: 1, column: 1 };
+
+/// Digits of a number that are repeated.
+const SHORT: usize = 20;

@@ -1,0 +1,103 @@
+//! How does JSON with comments and trailing commas become JSON, with everything where it was?
+
+use std::borrow::Cow;
+
+/// Writes spaces over comments, and over commas that nothing follows. Every other byte stays at its place, and so do the
+/// ends of lines.
+///
+/// # Errors
+///
+/// Where a comment begins that does not end.
+pub(super) fn plain(text: &str) -> Result<Cow<'_, str>, usize> {
+    let bytes = text.as_bytes();
+    let mut blank = Vec::new();
+    let mut at = 0;
+    // What came last that is neither space nor comment, what came before it, and where it is.
+    let (mut last, mut before, mut last_at) = (0, 0, 0);
+    while let Some(&byte) = bytes.get(at) {
+        let end = match (byte, bytes.get(at + 1)) {
+            (b'"', _) => end_of_string(bytes, at),
+            (b'/', Some(b'/')) => {
+                let end = bytes[at..].iter().position(|byte| *byte == b'\n');
+                let end = end.map_or(bytes.len(), |length| at + length);
+                blank.push(at..end);
+                at = end;
+                continue;
+            }
+            (b'/', Some(b'*')) => {
+                let end = text[at + 2..].find("*/").ok_or(at)? + at + 4;
+                blank.push(at..end);
+                at = end;
+                continue;
+            }
+            _ => at + 1,
+        };
+        if !byte.is_ascii_whitespace() {
+            let follows_value = !matches!(before, 0 | b'[' | b'{' | b',' | b':');
+            if matches!(byte, b']' | b'}') && last == b',' && follows_value {
+                blank.push(last_at..last_at + 1);
+            }
+            (before, last, last_at) = (last, byte, at);
+        }
+        at = end;
+    }
+    if blank.is_empty() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut plain = bytes.to_vec();
+    for byte in blank.into_iter().flatten() {
+        if !matches!(plain[byte], b'\n' | b'\r') {
+            plain[byte] = b' ';
+        }
+    }
+    Ok(Cow::Owned(String::from_utf8(plain).expect("whole characters were replaced by spaces")))
+}
+
+/// Where the string ends that begins at `start`: behind its quote, or where the text ends.
+fn end_of_string(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_last_commas_become_spaces() {
+        for (text, expected) in [
+            ("[1, 2]", "[1, 2]"),
+            ("[1,]", "[1 ]"),
+            ("[1 , // é\n]", "[1        \n]"),
+            ("{/* a\r\n,*/\"a\": [1, /* } */ ], }", "{    \r\n   \"a\": [1          ]  }"),
+            ("[\"// no\", \"/* no */\", \",]\"]", "[\"// no\", \"/* no */\", \",]\"]"),
+            (r#"["a\"//b", "c\\"]//"#, r#"["a\"//b", "c\\"]  "#),
+            ("1 / 2", "1 / 2"),
+        ] {
+            let plain = plain(text).unwrap();
+            assert_eq!(plain, expected);
+            assert_eq!(plain.len(), text.len(), "nothing moves");
+        }
+    }
+
+    #[test]
+    fn commas_that_follow_nothing_stay_mistakes() {
+        for text in ["[,]", "{,}", "[1,,]", "{\"a\":,}", ",]"] {
+            assert!(serde_json::from_str::<serde_json::Value>(&plain(text).unwrap()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_comment_that_does_not_end_is_found_where_it_begins() {
+        assert_eq!(plain("[1] /* é"), Err(4));
+        assert_eq!(plain("[1] /*/"), Err(4));
+        assert_eq!(plain("\"/*"), Ok(Cow::Borrowed("\"/*")));
+    }
+}

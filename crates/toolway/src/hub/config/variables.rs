@@ -1,0 +1,453 @@
+//! What do `${…}` in a file stand for?
+//!
+//! | written | stands for |
+//! |---|---|
+//! | `${NAME}`, `${env:NAME}` | the variable of the environment |
+//! | `${NAME:-text}`, `${env:NAME:-text}` | the same, or the text if it is not set or empty |
+//! | `${input:id}` | the answer to an input that the file declares |
+//! | `${workspaceFolder}`, `${workspaceFolderBasename}` | the folder of the project, and its name |
+//! | `${userHome}` | the user's folder |
+//! | `${pathSeparator}`, `${/}` | `/`, or `\` on Windows |
+//! | `$NAME` | the variable, in files of the Gemini CLI only; elsewhere it is just text |
+//! | `$${` | `${`, as text |
+//!
+//! What a variable holds is text and nothing else: no variables are looked for in it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::shown;
+
+/// Where the values of variables come from.
+///
+/// The default is the environment of this process. [`from_fn`](Self::from_fn) takes them from somewhere else, and then
+/// from nowhere besides.
+///
+/// ```
+/// use toolway::hub::Config;
+/// use toolway::hub::config::{ServerKind, Variables};
+///
+/// let config = Config::parse(r#"{
+///   "inputs": [{ "type": "promptString", "id": "token", "description": "the token of GitHub", "password": true }],
+///   "servers": {
+///     "github": {
+///       "type": "http",
+///       "url": "${GITHUB_URL:-https://api.githubcopilot.com/mcp/}",
+///       "headers": { "Authorization": "Bearer ${input:token}" }
+///     }
+///   }
+/// }"#)?;
+/// let variables = Variables::from_fn(|_| None).on_input(|input| {
+///     assert!(input.password);
+///     Some("s3cret".to_owned())
+/// });
+/// let ServerKind::Url { url, headers, .. } = config.servers[0].resolve(&variables)? else { panic!("a URL") };
+/// assert_eq!(url, "https://api.githubcopilot.com/mcp/");
+/// assert_eq!(headers, [("Authorization".to_owned(), "Bearer s3cret".to_owned())]);
+///
+/// let error = config.servers[0].resolve(&Variables::from_fn(|_| None)).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "7:37: servers.github.headers.Authorization needs the input `token` (the token of GitHub): \
+///      set the environment variable `INPUT_TOKEN`"
+/// );
+/// # Ok::<(), toolway::hub::ConfigError>(())
+/// ```
+#[derive(Clone)]
+pub struct Variables {
+    lookup: Lookup,
+    answer: Option<Answering>,
+    workspace: Option<PathBuf>,
+    here: Option<PathBuf>,
+    home: Option<PathBuf>,
+}
+
+type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+type Answering = Arc<dyn Fn(&Input) -> Option<String> + Send + Sync>;
+
+/// Something that a file of VS Code wants to be told by its user: a token, most of the time.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Input {
+    /// What it is called in `${input:id}`.
+    pub id: String,
+    /// What the user is asked.
+    pub description: Option<String>,
+    /// Whether the answer is to be hidden while it is typed.
+    pub password: bool,
+    /// What can be chosen from; empty if anything can be typed.
+    pub options: Vec<String>,
+    /// What is taken if nobody answers.
+    pub default: Option<String>,
+}
+
+impl Default for Variables {
+    fn default() -> Self {
+        Self {
+            lookup: Arc::new(|name| std::env::var(name).ok()),
+            answer: None,
+            workspace: None,
+            here: std::env::current_dir().ok(),
+            home: std::env::home_dir(),
+        }
+    }
+}
+
+impl Variables {
+    /// Takes the variables from a function instead of the environment. The user's folder and the current folder are not
+    /// known then, unless they are said.
+    pub fn from_fn(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self { lookup: Arc::new(lookup), answer: None, workspace: None, here: None, home: None }
+    }
+
+    /// Answers inputs: asks the user, or a store of secrets.
+    ///
+    /// What the function does not answer is looked for in the environment, as `INPUT_` and the input's id in capitals;
+    /// then the input's default counts.
+    pub fn on_input(mut self, answer: impl Fn(&Input) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.answer = Some(Arc::new(answer));
+        self
+    }
+
+    /// Says what `${workspaceFolder}` is. Otherwise it is the folder of the project that the file lies in, and for files of
+    /// the user the current folder.
+    pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.workspace = Some(folder.into());
+        self
+    }
+
+    /// Says what `${userHome}` is.
+    pub fn home(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.home = Some(folder.into());
+        self
+    }
+}
+
+/// Everything that the variables of one file can stand for.
+pub(super) struct Known<'a> {
+    variables: &'a Variables,
+    inputs: &'a [Input],
+    workspace: Option<&'a Path>,
+    dollar: Dollar,
+}
+
+/// What a dollar means that no brace follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dollar {
+    Text,
+    Variable,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn new(
+        variables: &'a Variables,
+        inputs: &'a [Input],
+        project: Option<&'a Path>,
+        dollar: Dollar,
+    ) -> Self {
+        let workspace = variables.workspace.as_deref().or(project).or(variables.here.as_deref());
+        Self { variables, inputs, workspace, dollar }
+    }
+
+    pub(super) fn workspace(&self) -> Option<&'a Path> {
+        self.workspace
+    }
+
+    /// The text with values instead of variables, or everything that is wrong with it. `room` is how long all texts
+    /// together may become.
+    pub(super) fn expand(&self, text: &str, room: &mut usize) -> Result<String, Vec<String>> {
+        let mut expanded = String::new();
+        let mut wrong = Vec::new();
+        for piece in pieces(text, self.dollar) {
+            let value = match piece {
+                Piece::Text(text) => Ok(text.to_owned()),
+                Piece::Variable(inside) => self.value(inside),
+                Piece::Unclosed => {
+                    Err("has a `${` without a `}`: close it, or write `$${` if it is text".to_owned())
+                }
+            };
+            match value {
+                Ok(value) if value.len() > *room => {
+                    wrong.push(format!(
+                        "is too long with what its variables hold: all texts of a server together may have {MAX_EXPANDED} bytes"
+                    ));
+                    return Err(wrong);
+                }
+                Ok(value) => {
+                    *room -= value.len();
+                    expanded.push_str(&value);
+                }
+                Err(reason) => wrong.push(reason),
+            }
+        }
+        if wrong.is_empty() { Ok(expanded) } else { Err(wrong) }
+    }
+
+    fn value(&self, inside: &str) -> Result<String, String> {
+        if inside.contains("${") {
+            return Err("has a variable inside of another one, which is not understood".to_owned());
+        }
+        match inside {
+            "workspaceFolder" => path(inside, self.workspace),
+            "workspaceFolderBasename" => {
+                path(inside, self.workspace.and_then(Path::file_name).map(Path::new))
+            }
+            "userHome" => path(inside, self.variables.home.as_deref()),
+            "pathSeparator" | "/" => Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
+            _ => match inside.split_once(':') {
+                Some(("input", id)) => self.answer(id),
+                Some(("env", name)) => self.variable(name, inside),
+                _ => self.variable(inside, inside),
+            },
+        }
+    }
+
+    fn variable(&self, text: &str, written: &str) -> Result<String, String> {
+        let (name, default) = match text.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (text, None),
+        };
+        // Windows has names like `ProgramFiles(x86)`: with `env:` in front there is no doubt what is meant.
+        let is_name = if text == written { is_name(name) } else { !name.is_empty() };
+        if !is_name {
+            // A default may be a secret, so what follows a colon is not repeated.
+            let name = shown(name.split(':').next().unwrap_or_default());
+            return Err(format!(
+                "has `${{{name}…}}`, which is no variable known here: write `$${{` if it is text"
+            ));
+        }
+        let value = (self.variables.lookup)(name);
+        match (value, default) {
+            (Some(value), None) => Ok(value),
+            (Some(value), Some(_)) if !value.is_empty() => Ok(value),
+            (_, Some(default)) => Ok(default.to_owned()),
+            (None, None) => {
+                let name = shown(name);
+                Err(format!(
+                    "needs the variable `{name}`, which is not set: set it, or write `${{{name}:-a default}}`"
+                ))
+            }
+        }
+    }
+
+    fn answer(&self, id: &str) -> Result<String, String> {
+        let Some(input) = self.inputs.iter().find(|input| input.id == id) else {
+            return Err(format!("needs the input `{}`, which `inputs` does not declare", shown(id)));
+        };
+        let variable = input.variable();
+        let answered = self.variables.answer.as_ref().and_then(|answer| answer(input));
+        let answered =
+            answered.or_else(|| (self.variables.lookup)(&variable)).or_else(|| input.default.clone());
+        answered.ok_or_else(|| {
+            let about = input.description.as_deref().map(|text| format!(" ({})", shown(text)));
+            let (id, about) = (shown(id), about.unwrap_or_default());
+            format!("needs the input `{id}`{about}: set the environment variable `{}`", shown(&variable))
+        })
+    }
+}
+
+impl Input {
+    /// The variable of the environment that answers it.
+    fn variable(&self) -> String {
+        let letters = self.id.chars().map(|letter| match letter {
+            letter if letter.is_ascii_alphanumeric() => letter.to_ascii_uppercase(),
+            _ => '_',
+        });
+        "INPUT_".chars().chain(letters).collect()
+    }
+}
+
+fn path(name: &str, path: Option<&Path>) -> Result<String, String> {
+    match path.map(Path::to_str) {
+        Some(Some(path)) => Ok(path.to_owned()),
+        Some(None) => Err(format!("needs `${{{name}}}`, whose path is not UTF-8")),
+        None => Err(format!("needs `${{{name}}}`, which is not known here")),
+    }
+}
+
+/// A part of a text.
+enum Piece<'t> {
+    Text(&'t str),
+    /// What stands between the braces.
+    Variable(&'t str),
+    Unclosed,
+}
+
+fn pieces(text: &str, dollar: Dollar) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let (before, from) = rest.split_at(at);
+        pieces.push(Piece::Text(before));
+        let behind = &from[1..];
+        let name = &behind[..bare_name(behind, dollar)];
+        let escaped =
+            behind.strip_prefix('$').filter(|text| text.starts_with('{') || bare_name(text, dollar) > 0);
+        rest = if let Some(text) = escaped {
+            // The dollar and what follows it, up to the next one, is text.
+            let end = 1 + text.find('$').unwrap_or(text.len());
+            pieces.push(Piece::Text(&behind[..end]));
+            &behind[end..]
+        } else if let Some(inside) = behind.strip_prefix('{') {
+            let Some((inside, rest)) = inside.split_once('}') else {
+                pieces.push(Piece::Unclosed);
+                return pieces;
+            };
+            pieces.push(Piece::Variable(inside));
+            rest
+        } else if !name.is_empty() {
+            pieces.push(Piece::Variable(name));
+            &behind[name.len()..]
+        } else {
+            pieces.push(Piece::Text("$"));
+            behind
+        };
+    }
+    pieces.push(Piece::Text(rest));
+    pieces
+}
+
+/// How long the name is that a text begins with, where names need no braces.
+fn bare_name(text: &str, dollar: Dollar) -> usize {
+    if dollar == Dollar::Text {
+        return 0;
+    }
+    let length =
+        text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(text.len());
+    if is_name(&text[..length]) { length } else { 0 }
+}
+
+fn is_name(text: &str) -> bool {
+    let mut letters = text.chars();
+    letters.next().is_some_and(|letter| letter.is_ascii_alphabetic() || letter == '_')
+        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+}
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { workspace, here, home, .. } = self;
+        f.debug_struct("Variables")
+            .field("workspace", workspace)
+            .field("here", here)
+            .field("home", home)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Without what may be secret.
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, description, password, options, .. } = self;
+        f.debug_struct("Input")
+            .field("id", id)
+            .field("description", description)
+            .field("password", password)
+            .field("options", &options.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What all texts of a server together may be with what their variables hold.
+pub(super) const MAX_EXPANDED: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(variables: &Variables, dollar: Dollar) -> Known<'_> {
+        Known::new(variables, &[], Some(Path::new("/work/shop")), dollar)
+    }
+
+    fn variables() -> Variables {
+        Variables::from_fn(|name| match name {
+            "NAME" => Some("Ada".to_owned()),
+            "EMPTY" => Some(String::new()),
+            "TRICK" => Some("${NAME} $NAME $${NAME}".to_owned()),
+            "ProgramFiles(x86)" => Some("C:\\Programs".to_owned()),
+            _ => None,
+        })
+        .home("/home/ada")
+    }
+
+    fn expanded(text: &str, dollar: Dollar) -> Result<String, Vec<String>> {
+        known(&variables(), dollar).expand(text, &mut MAX_EXPANDED.clone())
+    }
+
+    #[test]
+    fn what_is_written_stands_for_its_value() {
+        let separator = std::path::MAIN_SEPARATOR;
+        for (text, expected) in [
+            ("", ""),
+            ("plain", "plain"),
+            ("${NAME}", "Ada"),
+            ("a ${NAME} b ${env:NAME} c", "a Ada b Ada c"),
+            ("${EMPTY}", ""),
+            ("${NAME:-nobody}", "Ada"),
+            ("${NOBODY:-nobody}", "nobody"),
+            ("${env:NOBODY:-no: body -}", "no: body -"),
+            ("${EMPTY:-nobody}", "nobody"),
+            ("${NOBODY:-}", ""),
+            ("${env:ProgramFiles(x86)}", "C:\\Programs"),
+            ("${workspaceFolder}/x", "/work/shop/x"),
+            ("${workspaceFolderBasename}", "shop"),
+            ("${userHome}", "/home/ada"),
+            ("${pathSeparator}${/}", &format!("{separator}{separator}")),
+            ("$${NAME}", "${NAME}"),
+            ("$${NAME} ${NAME}", "${NAME} Ada"),
+            ("$$${NAME}", "$${NAME}"),
+            ("$NAME $ $$ $5 $", "$NAME $ $$ $5 $"),
+            ("${TRICK}", "${NAME} $NAME $${NAME}"),
+        ] {
+            assert_eq!(expanded(text, Dollar::Text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_dollar_alone_begins_a_variable_in_files_of_gemini_only() {
+        for (text, expected) in [
+            ("$NAME", "Ada"),
+            ("a$NAME-b ${NAME}", "aAda-b Ada"),
+            ("$$NAME $$ $5 $-", "$NAME $$ $5 $-"),
+            ("$TRICK", "${NAME} $NAME $${NAME}"),
+        ] {
+            assert_eq!(expanded(text, Dollar::Variable).as_deref(), Ok(expected), "{text}");
+        }
+        assert!(expanded("$NOBODY", Dollar::Variable).unwrap_err()[0].contains("`NOBODY`"));
+    }
+
+    #[test]
+    fn everything_that_is_missing_is_told_and_no_default_is_repeated() {
+        let wrong = expanded("${ONE} ${NAME} ${TWO}", Dollar::Text).unwrap_err();
+        assert_eq!(
+            wrong[0],
+            "needs the variable `ONE`, which is not set: set it, or write `${ONE:-a default}`"
+        );
+        assert!(wrong[1].contains("`TWO`"));
+        for text in [
+            "${",
+            "${NAME",
+            "${}",
+            "${a b}",
+            "${config:x}",
+            "${A:-${NAME}}",
+            "${input:x}",
+            "${1:-s3cret}",
+            "${:-s3cret}",
+        ] {
+            let wrong = expanded(text, Dollar::Text).unwrap_err();
+            assert_eq!(wrong.len(), 1, "{text}: {wrong:?}");
+            assert!(!wrong[0].contains("s3cret"), "{text}: {wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_does_not_grow_without_bound() {
+        let long = "x".repeat(MAX_EXPANDED / 2);
+        let variables = Variables::from_fn(move |_| Some(long.clone()));
+        let known = known(&variables, Dollar::Text);
+        assert_eq!(known.expand("${A}${A}", &mut MAX_EXPANDED.clone()).unwrap().len(), MAX_EXPANDED);
+        let wrong = known.expand("${A}${A}!", &mut MAX_EXPANDED.clone()).unwrap_err();
+        assert!(wrong[0].contains("too long"), "{wrong:?}");
+    }
+}

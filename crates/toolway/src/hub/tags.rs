@@ -1,0 +1,112 @@
+//! What stands for a server in the names of its elements, and what for a name that cannot be kept?
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::names::NameRules;
+
+/// For each server its tag: a text of its own in which no separator occurs, so that what follows the first separator
+/// of a joined name is the element, whatever that is called.
+///
+/// A server's name is its tag where that is possible. Elsewhere the tag ends with a hash. A tag depends on no other server, but
+/// for one case: somebody named a server exactly like the hashed tag of another. Then the name stays, and the hashed
+/// one gets another hash.
+#[derive(Debug, Clone)]
+pub(super) struct Tags {
+    rules: NameRules,
+    hash: Hash,
+    of: BTreeMap<String, String>,
+    whose: HashMap<String, String>,
+}
+
+/// Mixes a text and the number of an attempt.
+pub(super) type Hash = fn(&str, u32) -> u64;
+
+impl Tags {
+    pub(super) fn new(rules: NameRules, hash: Hash) -> Self {
+        Self { rules, hash, of: BTreeMap::new(), whose: HashMap::new() }
+    }
+
+    pub(super) fn get(&self, server: &str) -> Option<&str> {
+        self.of.get(server).map(String::as_str)
+    }
+
+    pub(super) fn server(&self, tag: &str) -> Option<&str> {
+        self.whose.get(tag).map(String::as_str)
+    }
+
+    pub(super) fn insert(&mut self, server: &str) {
+        if !self.of.contains_key(server) {
+            self.of.insert(server.to_owned(), String::new());
+            self.assign();
+        }
+    }
+
+    pub(super) fn remove(&mut self, server: &str) {
+        if self.of.remove(server).is_some() {
+            self.assign();
+        }
+    }
+
+    fn assign(&mut self) {
+        let room = self.rules.longest_tag();
+        let is_kept = |name: &str| name.len() <= room && self.rules.can_be_tag(name);
+        let hashed = |name: &str, attempt| {
+            let letters = name.chars().map(|letter| self.rules.tag_letter(letter));
+            hashed(letters.collect(), room, (self.hash)(name, attempt), self.rules.filler())
+        };
+        let assigned = assign(self.of.keys().map(String::as_str), is_kept, hashed);
+        self.whose = assigned.iter().map(|(server, tag)| (tag.clone(), server.clone())).collect();
+        self.of = assigned.into_iter().collect();
+    }
+}
+
+/// Gives each text a name of its own: itself where it can be kept, and a hashed one elsewhere. Those that are kept come
+/// first. The texts are sorted, so the order in which somebody learned of them does not matter.
+pub(super) fn assign<'t>(
+    texts: impl Iterator<Item = &'t str> + Clone,
+    is_kept: impl Fn(&str) -> bool,
+    hashed: impl Fn(&str, u32) -> String,
+) -> Vec<(String, String)> {
+    let (mut assigned, mut taken) = (Vec::new(), HashSet::new());
+    for text in texts.clone().filter(|text| is_kept(text)) {
+        taken.insert(text.to_owned());
+        assigned.push((text.to_owned(), text.to_owned()));
+    }
+    for text in texts.filter(|text| !is_kept(text)) {
+        let mut names = (0..).map(|attempt| hashed(text, attempt));
+        let name = names.find(|name| !taken.contains(name)).expect("there are more hashes than names");
+        taken.insert(name.clone());
+        assigned.push((text.to_owned(), name));
+    }
+    assigned
+}
+
+/// As much of a text as there is room for, and a hash of all of it. The text has only letters that take one byte.
+pub(super) fn hashed(mut text: String, room: usize, hash: u64, filler: char) -> String {
+    text.truncate(room - HASH_LETTERS - 1);
+    text.truncate(text.trim_end_matches(filler).len());
+    if !text.is_empty() {
+        text.push(filler);
+    }
+    let digits = (0..HASH_LETTERS).map(|digit| (hash >> (digit * 5)) & 31);
+    text.extend(digits.map(|digit| char::from(DIGITS[usize::try_from(digit).unwrap_or_default()])));
+    text
+}
+
+/// FNV-1a, and then every bit of it is spread over all others. The same in every program and version, because names
+/// made from it are remembered; that somebody can find texts of equal hash does no harm, for the names of a server
+/// collide with none of another, and its own are told apart.
+pub(super) fn fnv(text: &str, attempt: u32) -> u64 {
+    let bytes = text.bytes().chain(attempt.to_le_bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    hash ^ (hash >> 32)
+}
+
+/// Letters of a hash: 40 bits.
+const HASH_LETTERS: usize = 8;
+
+const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";

@@ -1,0 +1,43 @@
+//! How does what a file says become a way to a server?
+
+use std::ffi::OsStr;
+
+use super::config::{ServerConfig, ServerKind, Variables};
+use super::over_http;
+use crate::client::{Command, IntoTarget, Target};
+use crate::error::Result;
+
+/// A server as a file describes it, with values in place of variables.
+impl IntoTarget for ServerKind {
+    fn into_target(self) -> Result<Target> {
+        target(self, None)
+    }
+}
+
+/// A server as a file describes it, with variables from the environment.
+impl IntoTarget for &ServerConfig {
+    fn into_target(self) -> Result<Target> {
+        configured(self, &Variables::default())
+    }
+}
+
+/// A server as a file describes it. What is shown of it is what stands in the file.
+pub(super) fn configured(config: &ServerConfig, variables: &Variables) -> Result<Target> {
+    target(config.resolve(variables)?, config.written_command())
+}
+
+fn target(kind: ServerKind, written: Option<Vec<&str>>) -> Result<Target> {
+    match kind {
+        ServerKind::Command { program, args, env, cwd } => {
+            let mut command = Command::new(program).args(args).envs(env);
+            if let Some(folder) = cwd {
+                command = command.cwd(folder);
+            }
+            if let Some(written) = written {
+                command = command.shown_as(written.into_iter().map(OsStr::new));
+            }
+            command.into_target()
+        }
+        ServerKind::Url { url, headers, .. } => over_http::target(url, headers),
+    }
+}

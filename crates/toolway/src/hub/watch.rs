@@ -1,0 +1,95 @@
+//! What has changed in a hub?
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::watch::Receiver;
+
+use super::Hub;
+use super::snapshot::{Snapshot, Versions};
+
+/// Something that is not as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HubChange {
+    /// The tools.
+    Tools,
+    /// The prompts.
+    Prompts,
+    /// The resources, or the families of resources.
+    Resources,
+    /// A server came, went, or its [status](Hub::status) is another one.
+    Servers,
+}
+
+/// The changes of a hub, from when it was made. Made by [`Hub::watch`].
+pub struct HubWatch {
+    snapshots: Receiver<Arc<Snapshot>>,
+    seen: Versions,
+}
+
+impl Hub {
+    /// Hears of changes. What changes several times before somebody asks is told once.
+    ///
+    /// ```
+    /// # use toolway::prelude::*;
+    /// use toolway::hub::HubChange;
+    ///
+    /// # #[tool] fn add(a: f64, b: f64) -> f64 { a + b }
+    /// # #[tool] fn multiply(a: f64, b: f64) -> f64 { a * b }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # let server = Server::new("calculator", "1.0.0").tools(tools![multiply]).build()?;
+    /// # let hub = Hub::new();
+    /// # hub.connect("calc", &server).await?;
+    /// let mut changes = hub.watch();
+    /// # server.add_tool(tools![add].remove(0))?;
+    /// while let Some(change) = changes.next().await {
+    ///     if change == HubChange::Tools {
+    ///         println!("now there are {} tools", hub.tools().len());
+    ///         break;
+    ///     }
+    /// }
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    pub fn watch(&self) -> HubWatch {
+        let snapshots = self.0.0.snapshot.subscribe();
+        let seen = snapshots.borrow().versions;
+        HubWatch { snapshots, seen }
+    }
+}
+
+impl HubWatch {
+    /// Waits for the next change; nothing comes any more once the hub is gone.
+    pub async fn next(&mut self) -> Option<HubChange> {
+        loop {
+            if let Some(change) = self.unseen() {
+                return Some(change);
+            }
+            self.snapshots.changed().await.ok()?;
+        }
+    }
+
+    fn unseen(&mut self) -> Option<HubChange> {
+        let now = self.snapshots.borrow_and_update().versions;
+        let Versions { tools, prompts, resources, servers } = &mut self.seen;
+        let parts = [
+            (tools, now.tools, HubChange::Tools),
+            (prompts, now.prompts, HubChange::Prompts),
+            (resources, now.resources, HubChange::Resources),
+            (servers, now.servers, HubChange::Servers),
+        ];
+        for (seen, now, change) in parts {
+            if *seen != now {
+                *seen = now;
+                return Some(change);
+            }
+        }
+        None
+    }
+}
+
+impl fmt::Debug for HubWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HubWatch").field("seen", &self.seen).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,183 @@
+//! How does a client speak with a server in the same process? A request is a call of a function.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{AbortHandle, JoinSet};
+use toolway_protocol::{Id, Message, ProtocolVersion};
+
+use crate::client::{
+    Answering, Carried, Connector, Inbox, IntoTarget, Outgoing, Reaching, Target, Transport,
+};
+use crate::extensions::Extensions;
+use crate::outbound::Outbound;
+use crate::server::{Admitted, Arrival, Connecting, Conversation, Refuse, Server};
+
+/// A server of this process: nothing lies in between, and it is admitted as on a pipe.
+///
+/// ```
+/// # use toolway::prelude::*;
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let server = Server::new("calculator", "1.0.0").build()?;
+/// let client = Client::connect(&server).await?;
+/// client.ping().await?;
+/// # Ok::<(), toolway::Error>(()) }).unwrap();
+/// ```
+impl IntoTarget for &Server {
+    fn into_target(self) -> crate::Result<Target> {
+        Ok(Target::new(self.clone()))
+    }
+}
+
+impl IntoTarget for Server {
+    fn into_target(self) -> crate::Result<Target> {
+        Ok(Target::new(self))
+    }
+}
+
+impl Connector for Server {
+    fn reach(&self) -> Reaching<'_> {
+        Box::pin(async { Ok(Box::new(Direct::new(self).await) as Box<dyn Transport>) })
+    }
+
+    fn name(&self) -> String {
+        format!("{} in this process", self.info().name)
+    }
+}
+
+/// A client and a server with nothing in between.
+struct Direct {
+    /// What the server thinks of the client, as on a pipe.
+    admission: Result<Admitted, Refuse>,
+    hearing: Arc<Hearing>,
+    /// Tells of changes.
+    telling: AbortHandle,
+}
+
+/// What becomes of what the server says unasked.
+struct Hearing {
+    conversation: Arc<Conversation>,
+    inbox: OnceLock<Inbox>,
+    /// The questions that somebody thinks about.
+    answering: Mutex<JoinSet<()>>,
+}
+
+impl Hearing {
+    /// Takes what the server says, because of a request or of nothing.
+    fn deliver(&self, frame: Option<Vec<u8>>, during: Option<&Id>) {
+        let Some(frame) = frame else { return };
+        let (Some(inbox), Ok(message)) = (self.inbox.get(), self.conversation.read_one(&frame.into())) else {
+            return;
+        };
+        let inbox = during.map_or_else(|| inbox.clone(), |request| inbox.during(request));
+        inbox.take(&message);
+        if let Some(answering) = inbox.answer(&message) {
+            let answer = answer(self.conversation.clone(), answering);
+            self.answering.lock().unwrap_or_else(PoisonError::into_inner).spawn(answer);
+        }
+    }
+}
+
+/// Brings the answer to a question back to the server.
+async fn answer(conversation: Arc<Conversation>, answering: Answering) {
+    if let Some(frame) = answering.frame().await
+        && let Ok(message) = conversation.read_one(&frame)
+    {
+        conversation.serve(message, Arrival::default()).await;
+    }
+}
+
+impl Direct {
+    async fn new(server: &Server) -> Self {
+        let admission = server.admit(Connecting::over_pipe(), Extensions::new()).await;
+        let conversation = Arc::new(Conversation::new(server.clone()));
+        let hearing = Arc::new(Hearing { conversation, inbox: OnceLock::new(), answering: Mutex::default() });
+        let heard = hearing.clone();
+        let allowed = admission.as_ref().ok().and_then(|admitted| admitted.allowed.clone());
+        let telling = tokio::spawn(async move {
+            loop {
+                heard.conversation.changed().await;
+                let mut lines = Vec::new();
+                heard.conversation.tell(allowed.clone(), &mut lines);
+                for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                    heard.deliver(Some(line.to_vec()), None);
+                }
+            }
+        });
+        Self { admission, hearing, telling: telling.abort_handle() }
+    }
+
+    async fn answer(&self, outgoing: Outgoing) -> crate::Result<Option<Message>> {
+        let admitted = self.admission.as_ref().map_err(Refuse::error)?;
+        let conversation = &self.hearing.conversation;
+        let during = outgoing.id.as_ref();
+        let message = conversation.read_one(&outgoing.frame).map_err(|rejected| rejected.error)?;
+        let (sender, mut said) = mpsc::channel(16);
+        let listens = Some(Arc::new(Semaphore::new(1)));
+        let outbound = Outbound::to(sender);
+        let arrival = Arrival { outbound, listens, ..admitted.clone().arrival() };
+        let mut work = pin!(conversation.serve(message, arrival));
+        let reply = loop {
+            tokio::select! {
+                biased;
+                Some(said) = said.recv() => self.hearing.deliver(said.into_frame(), during),
+                reply = &mut work => break reply,
+            }
+        };
+        // What a request has said comes before its answer.
+        while let Ok(said) = said.try_recv() {
+            self.hearing.deliver(said.into_frame(), during);
+        }
+        match reply {
+            Some(frame) => Ok(Some(conversation.read_one(&frame.into()).map_err(|rejected| rejected.error)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Transport for Direct {
+    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+        Box::pin(self.answer(outgoing))
+    }
+
+    fn deliver_to(&self, inbox: Inbox) {
+        let _ = self.hearing.inbox.set(inbox);
+    }
+
+    /// The future that is dropped is the call itself.
+    fn cancels_by_dropping(&self, _version: ProtocolVersion) -> bool {
+        true
+    }
+}
+
+impl Drop for Direct {
+    fn drop(&mut self) {
+        self.telling.abort();
+        self.hearing.answering.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::{Answer, Client};
+
+    #[tokio::test]
+    async fn a_server_that_is_called_directly_may_ask() {
+        let server = Server::new("app", "1.0.0").build().expect("a server");
+        let (sender, mut asked) = mpsc::unbounded_channel();
+        let builder = Client::builder().on_elicit(move |question| {
+            let _ = sender.send(question.message().to_owned());
+            async { Answer::decline() }
+        });
+        let direct = Direct::new(&server).await;
+        let hearing = direct.hearing.clone();
+        let builder = builder.protocol(ProtocolVersion::LATEST_HANDSHAKE);
+        let client = builder.connect(direct).await.expect("a client");
+        let question = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}"#;
+        hearing.deliver(Some(question.into()), None);
+        assert_eq!(asked.recv().await.as_deref(), Some("Who?"));
+        client.ping().await.expect("a server");
+    }
+}

@@ -1,0 +1,336 @@
+//! How is one call passed on, and what comes of it?
+//!
+//! A handler runs in rounds: when it asks, it ends, and runs again with the answers. So what is with the other server must outlast
+//! a run. A server of the stateless era keeps nothing either: what it gave to be sent back travels with the caller, inside of
+//! what this server gives. A server that asks while a call waits has the call; it is [parked](super::parked) meanwhile.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
+use toolway_protocol::jsonrpc::Code;
+use toolway_protocol::request::Rounds;
+use toolway_protocol::types::InputRequest;
+use toolway_protocol::{RawJson, Request, RpcError};
+
+use super::failure::Failure;
+use super::joint::Common;
+use super::parked::{Flight, Kept, Parked};
+use super::said::{Question, Said, hearing};
+use super::upstream::Upstream;
+use crate::client::{OnBehalf, Passed, Questions};
+use crate::random::random;
+use crate::server::{AskError, AskErrorKind, Passing};
+
+/// How often a request is sent again to a server that asks nothing of the caller and has no answer either.
+const MAX_AGAIN: u32 = 10;
+
+/// What is waited before that; twice as long each time.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+
+/// The longest such wait.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// What one run leaves to the next.
+#[derive(Serialize, Deserialize)]
+enum Note {
+    /// The other server wants this back, and these answers besides those of the caller.
+    #[serde(rename = "s")]
+    Again {
+        #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
+        state: Option<String>,
+        #[serde(rename = "g", default, skip_serializing_if = "BTreeMap::is_empty")]
+        given: BTreeMap<String, RawJson>,
+    },
+    /// The call is parked here.
+    #[serde(rename = "p")]
+    Parked {
+        #[serde(rename = "i")]
+        id: String,
+        #[serde(rename = "t")]
+        turn: u32,
+    },
+}
+
+/// A call that is passed on.
+pub(super) struct Call<'c> {
+    pub(super) common: &'c Arc<Common>,
+    pub(super) upstream: &'c Upstream,
+    pub(super) passing: Passing,
+}
+
+impl Call<'_> {
+    /// Passes it on, or goes on with it. The result is as it came.
+    pub(super) async fn pass(&self, request: Request) -> Result<RawJson, Failure> {
+        let (note, held) = self.passing.left();
+        let note = note.map(|note| note.decode::<Note>()).transpose().map_err(|_| gone())?;
+        let (mut flight, mut id) = match note {
+            None => (self.begin(&request, None, BTreeMap::new())?, None),
+            Some(Note::Again { state, given }) => (self.begin(&request, state, given)?, None),
+            Some(Note::Parked { id, turn }) => (self.resume(&id, turn, held)?, Some(id)),
+        };
+        let (mut wait, mut again) = (FIRST_WAIT, 0);
+        loop {
+            let Questions { open, given, state } = match self.attend(flight, &mut id).await? {
+                Passed::Complete(result) => return Ok(result),
+                Passed::Asks(questions) => questions,
+            };
+            let given: BTreeMap<_, _> = given.into_iter().collect();
+            if !open.is_empty() {
+                return Err(self.ask_again(state, given, open));
+            }
+            again += 1;
+            if again > MAX_AGAIN {
+                let name = &self.upstream.name;
+                return Err(Failure::Unavailable(format!(
+                    "`{name}` is unavailable: it does not come to an end"
+                )));
+            }
+            if given.is_empty() {
+                // The server is busy, and keeps its work in what is sent back.
+                sleep(wait).await;
+                wait = MAX_WAIT.min(wait * 2);
+            }
+            flight = self.send(&request, state, given);
+        }
+    }
+
+    /// Sends the request, with what the caller has answered.
+    fn begin(
+        &self,
+        request: &Request,
+        state: Option<String>,
+        mut given: BTreeMap<String, RawJson>,
+    ) -> Result<Flight, Failure> {
+        for (key, answer) in self.passing.answers().into_iter().flatten() {
+            match answer {
+                Ok(answer) => drop(given.insert(key.clone(), answer.clone())),
+                // There is no way to tell the other server of that.
+                Err(error) => return Err(Failure::Ask(error.clone())),
+            }
+        }
+        Ok(self.send(request, state, given))
+    }
+
+    fn send(&self, request: &Request, state: Option<String>, given: BTreeMap<String, RawJson>) -> Flight {
+        let mut rounds = Rounds::default();
+        rounds.request_state = state;
+        rounds.input_responses = (!given.is_empty()).then(|| RawJson::from_value(&given).ok()).flatten();
+        let mut request = request.clone();
+        match &mut request {
+            Request::CallTool(call) => call.rounds = rounds,
+            Request::GetPrompt(get) => get.rounds = rounds,
+            Request::ReadResource(read) => read.rounds = rounds,
+            // Nothing is asked about anything else.
+            _ => {}
+        }
+        let (hearing, heard) = hearing();
+        let on_behalf = OnBehalf {
+            of: Arc::new(hearing),
+            caller: self.passing.caller().into(),
+            can: self.passing.can_be_asked(),
+            log_level: self.passing.log_level(),
+            meta: self.passing.meta(),
+        };
+        let client = self.upstream.client.clone();
+        Flight::new(heard, Box::pin(async move { client.pass(&request, on_behalf).await }))
+    }
+
+    /// Waits for what comes of it, and passes on what is said meanwhile. A question ends this run.
+    async fn attend(&self, mut flight: Flight, id: &mut Option<String>) -> Result<Passed, Failure> {
+        loop {
+            let (heard, work) = flight.parts();
+            tokio::select! {
+                Some(said) = heard.next() => match said {
+                    Said::Question(question) => {
+                        let mut questions = vec![question];
+                        while let Some(said) = flight.heard.try_next() {
+                            match said {
+                                Said::Question(question) => questions.push(question),
+                                said => self.tell(said).await,
+                            }
+                        }
+                        let named = questions.into_iter().map(|question| (flight.next_key(), question));
+                        let named = named.collect();
+                        match self.park(flight, named, id) {
+                            Ok(failure) => return Err(failure),
+                            Err(refused) => flight = refused,
+                        }
+                    }
+                    said => self.tell(said).await,
+                },
+                outcome = work => {
+                    // What was said before the answer comes before it.
+                    while let Some(said) = flight.heard.try_next() {
+                        self.tell(said).await;
+                    }
+                    return outcome.map_err(|error| Failure::new(self.upstream, error));
+                }
+            }
+        }
+    }
+
+    async fn tell(&self, said: Said) {
+        match said {
+            Said::Progress(progress) => self.passing.tell_progress(progress).await,
+            Said::Log(mut message) => {
+                message.logger = self.common.logger(&self.upstream.name, message.logger.take());
+                self.passing.tell_log(message).await;
+            }
+            // The call is over without it.
+            Said::Question(_) => {}
+        }
+    }
+
+    /// Ends this run with questions of a server that is called again with the answers.
+    fn ask_again(
+        &self,
+        state: Option<String>,
+        given: BTreeMap<String, RawJson>,
+        open: Vec<(String, InputRequest)>,
+    ) -> Failure {
+        // One that cannot be asked is the end of all, and nothing is asked then.
+        if let Some(error) = open.iter().find_map(|(_, question)| self.passing.check_askable(question).err())
+        {
+            return Failure::Ask(error);
+        }
+        if self.leave(&Note::Again { state, given }, None).is_err() {
+            let name = &self.upstream.name;
+            return Failure::Unavailable(format!(
+                "`{name}` is unavailable here: what it remembers of this call is more than can be carried along"
+            ));
+        }
+        for (key, question) in open {
+            if let Err(error) = self.passing.ask(key, question) {
+                return Failure::Ask(error);
+            }
+        }
+        unanswered()
+    }
+
+    /// Asks the caller, and parks the call until the answers are there. What cannot be asked is refused at once; if nothing can be,
+    /// the call goes on.
+    fn park(
+        &self,
+        mut flight: Flight,
+        questions: Vec<(String, Question)>,
+        id: &mut Option<String>,
+    ) -> Result<Failure, Flight> {
+        let (mut pending, mut refused) = (Vec::new(), Vec::new());
+        for (key, question) in questions {
+            match self.passing.check_askable(&question.asked) {
+                Ok(()) => pending.push((key, question)),
+                Err(error) => refused.push((question, error)),
+            }
+        }
+        let place = if self.passing.goes_on() { None } else { self.common.parkings.place() };
+        let turn = flight.turn + 1;
+        let id = id.get_or_insert_with(random::<16>);
+        let note = Note::Parked { id: id.clone(), turn };
+        let kept = self.passing.goes_on().then(|| Arc::new(Kept::default()));
+        let held = kept.clone().map(|kept| kept as Arc<dyn Any + Send + Sync>);
+        let is_room = kept.is_some() || place.is_some();
+        let left = match (pending.is_empty(), is_room) {
+            (true, _) => Ok(()),
+            (false, true) => self.leave(&note, held),
+            (false, false) => {
+                Err(AskError::new(AskErrorKind::Busy, "too many calls wait for answers of their callers"))
+            }
+        };
+        let mut asked = Vec::new();
+        for (key, question) in pending {
+            let outcome = left.clone().and_then(|()| self.passing.ask(key.clone(), question.asked.clone()));
+            match outcome {
+                Ok(()) => asked.push((key, question)),
+                Err(error) => refused.push((question, error)),
+            }
+        }
+        for (question, error) in refused {
+            refuse(question, &error);
+        }
+        if asked.is_empty() {
+            return Err(flight);
+        }
+        flight.turn = turn;
+        let parked = Parked::new(flight, asked);
+        match (kept, place) {
+            (Some(kept), _) => *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(parked),
+            (None, Some(place)) => {
+                self.common.parkings.put(id, parked, place, self.passing.question_timeout());
+            }
+            (None, None) => {}
+        }
+        Ok(unanswered())
+    }
+
+    /// Goes on with a parked call, now that its caller has answered.
+    fn resume(
+        &self,
+        id: &str,
+        turn: u32,
+        held: Option<Arc<dyn Any + Send + Sync>>,
+    ) -> Result<Flight, Failure> {
+        let kept = held.and_then(|held| held.downcast::<Kept>().ok());
+        let parked = match kept {
+            Some(kept) => kept.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            None => self.common.parkings.take(id, turn),
+        };
+        let Parked { flight, pending } = parked.ok_or_else(gone)?;
+        let answers = self.passing.answers();
+        let mut unanswered = Vec::new();
+        for (key, question) in pending {
+            match answers.and_then(|answers| answers.get(&key)) {
+                Some(Ok(answer)) => drop(question.answer.send(Ok(answer.clone()))),
+                Some(Err(error)) => refuse(question, error),
+                None => unanswered.push((key, question)),
+            }
+        }
+        if unanswered.is_empty() {
+            return Ok(flight);
+        }
+        // What the caller has left out is asked again, as it was.
+        match self.park(flight, unanswered, &mut Some(id.to_owned())) {
+            Ok(failure) => Err(failure),
+            Err(flight) => Ok(flight),
+        }
+    }
+
+    /// Leaves something to the next run.
+    fn leave(&self, note: &Note, held: Option<Arc<dyn Any + Send + Sync>>) -> Result<(), AskError> {
+        let note = RawJson::from_value(note)
+            .map_err(|error| AskError::new(AskErrorKind::TooLarge, error.to_string()))?;
+        self.passing.leave(note, held)
+    }
+}
+
+/// This run ends, and another one begins with the answers.
+fn unanswered() -> Failure {
+    Failure::Ask(AskError::new(AskErrorKind::Unanswered, "the questions have no answers yet"))
+}
+
+/// Tells the other server that its question has no answer.
+fn refuse(question: Question, error: &AskError) {
+    let error = match error.kind() {
+        AskErrorKind::Unsupported | AskErrorKind::NotHere => {
+            let mut refusal = RpcError::method_not_found(question.asked.method().name());
+            refusal.message = error.to_string().into();
+            refusal
+        }
+        _ => RpcError::new(UNANSWERED, error.to_string()),
+    };
+    // It may have taken its question back.
+    let _ = question.answer.send(Err(error));
+}
+
+/// What the protocol gives as the code of a refusal.
+const UNANSWERED: Code = Code(-1);
+
+fn gone() -> Failure {
+    Failure::Ask(AskError::new(
+        AskErrorKind::Ended,
+        "the call that this is the answer to is over: it took too long, was answered before, or is at another machine; call again",
+    ))
+}

@@ -1,0 +1,83 @@
+//! What is told of a call that could not be passed on? What the other server itself says passes; why it cannot be reached is
+//! for the log.
+
+use toolway_protocol::RpcError;
+use toolway_protocol::jsonrpc::Code;
+
+use super::upstream::Upstream;
+use crate::error::{Chain, Error, ErrorKind};
+use crate::server::{AskError, PromptError, ResourceError, ToolError};
+
+/// Why a call has no result.
+pub(super) enum Failure {
+    /// The other server answered with this.
+    Rpc(RpcError),
+    /// The caller could not be asked, or is about to be.
+    Ask(AskError),
+    /// There is nothing that could have answered; in words for the caller.
+    Unavailable(String),
+}
+
+impl Failure {
+    pub(super) fn new(upstream: &Upstream, error: Error) -> Self {
+        if let Some(rpc) = error.rpc() {
+            return Self::Rpc(rpc.clone());
+        }
+        let name = &upstream.name;
+        tracing::warn!(server = &**name, error = %Chain(&error), "a call could not be passed on");
+        Self::Unavailable(match error.kind() {
+            ErrorKind::Timeout => {
+                format!("`{name}` did not answer in time, and is unavailable at the moment")
+            }
+            ErrorKind::PeerMisbehaved => format!("`{name}` is unavailable: its answer cannot be understood"),
+            ErrorKind::Application | ErrorKind::Cancelled => {
+                format!("`{name}` is unavailable: what it has to know was not answered")
+            }
+            _ => format!("`{name}` is unavailable at the moment: try again later"),
+        })
+    }
+
+    pub(super) fn malformed(upstream: &Upstream, error: serde_json::Error) -> Self {
+        let text = "the reply of a mounted server is malformed";
+        Self::new(upstream, Error::new(ErrorKind::PeerMisbehaved, text).caused_by(error))
+    }
+
+    pub(super) fn into_tool(self) -> ToolError {
+        match self {
+            Self::Rpc(error) => error.into(),
+            Self::Ask(error) => error.into(),
+            Self::Unavailable(text) => ToolError::new(text),
+        }
+    }
+
+    pub(super) fn into_prompt(self) -> PromptError {
+        match self {
+            Self::Rpc(error) => error.into(),
+            Self::Ask(error) => error.into(),
+            Self::Unavailable(text) => PromptError::new(text),
+        }
+    }
+
+    /// Each revision has its own way to say that there is no such resource, so that is told anew.
+    pub(super) fn into_resource(self, uri: &str) -> ResourceError {
+        match self {
+            Self::Rpc(error) if is_not_found(&error, uri) => ResourceError::not_found(),
+            Self::Rpc(error) => error.into(),
+            Self::Ask(error) => error.into(),
+            Self::Unavailable(text) => ResourceError::new(text),
+        }
+    }
+}
+
+/// Whether a server says that it has no resource of this URI.
+fn is_not_found(error: &RpcError, uri: &str) -> bool {
+    let is_named = || {
+        let data: Option<serde_json::Value> = error.data.as_ref().and_then(|data| data.decode().ok());
+        data.is_some_and(|data| data["uri"] == uri)
+    };
+    match error.code {
+        Code::RESOURCE_NOT_FOUND => true,
+        Code::INVALID_PARAMS => is_named(),
+        _ => false,
+    }
+}

@@ -1,0 +1,149 @@
+//! Where is a call while its caller is asked something? Parked: it goes on at the other server, and nobody here works on it.
+//!
+//! Where the caller is asked while its call waits, the call itself keeps it. Where the caller goes and comes back with the answer, it
+//! stands in a table, under a name that nobody can guess, for as long as an answer may take. Dropping it gives the call up at the other server.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::AbortHandle;
+use tokio::time::sleep;
+
+use super::said::{Heard, Question};
+use crate::client::Passed;
+use crate::error::{Error, ErrorKind, Result};
+use crate::server::Running;
+
+/// How many calls may be parked until their callers come back.
+const MAX_PARKED: usize = 1024;
+
+/// A call that is with the other server.
+pub(super) struct Flight {
+    pub(super) heard: Heard,
+    work: Running<Result<Passed>>,
+    is_task: bool,
+    /// How many questions it has asked.
+    asked: u32,
+    /// How often it was parked.
+    pub(super) turn: u32,
+}
+
+impl Flight {
+    pub(super) fn new(heard: Heard, work: Running<Result<Passed>>) -> Self {
+        Self { heard, work, is_task: false, asked: 0, turn: 0 }
+    }
+
+    /// What comes of it, and what is heard meanwhile.
+    pub(super) fn parts(&mut self) -> (&mut Heard, &mut Running<Result<Passed>>) {
+        (&mut self.heard, &mut self.work)
+    }
+
+    /// What its next question is called. What the server calls it is an id of that conversation, and does not pass.
+    pub(super) fn next_key(&mut self) -> String {
+        self.asked += 1;
+        format!("question-{}", self.asked)
+    }
+
+    /// Lets it go on while nobody looks.
+    fn alone(mut self) -> Self {
+        if !self.is_task {
+            let (sender, outcome) = oneshot::channel();
+            let work = self.work;
+            // Nobody waits for it any more: then the task was aborted.
+            let task = tokio::spawn(async move { drop(sender.send(work.await)) });
+            let ending = Ending(task.abort_handle());
+            self.work = Box::pin(async move {
+                let _ending = ending;
+                outcome
+                    .await
+                    .unwrap_or_else(|_| Err(Error::new(ErrorKind::Cancelled, "the call was given up")))
+            });
+            self.is_task = true;
+        }
+        self
+    }
+}
+
+/// A call whose caller is being asked, and what.
+pub(super) struct Parked {
+    pub(super) flight: Flight,
+    /// The questions by the keys under which they were passed on.
+    pub(super) pending: Vec<(String, Question)>,
+}
+
+impl Parked {
+    pub(super) fn new(flight: Flight, pending: Vec<(String, Question)>) -> Self {
+        Self { flight: flight.alone(), pending }
+    }
+}
+
+/// A place for a parked call that its caller keeps.
+pub(super) type Kept = Mutex<Option<Parked>>;
+
+/// The parked calls whose callers have gone for an answer.
+pub(super) struct Parkings {
+    entries: Mutex<HashMap<String, Entry>>,
+    places: Arc<Semaphore>,
+}
+
+struct Entry {
+    parked: Parked,
+    turn: u32,
+    _place: Place,
+    /// Ends it when nobody comes.
+    _expiry: Ending,
+}
+
+/// Room for a parked call.
+pub(super) struct Place(
+    #[expect(dead_code, reason = "it is given back when it is dropped")] OwnedSemaphorePermit,
+);
+
+impl Default for Parkings {
+    fn default() -> Self {
+        Self { entries: Mutex::default(), places: Arc::new(Semaphore::new(MAX_PARKED)) }
+    }
+}
+
+impl Parkings {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Room for one more, if there is any.
+    pub(super) fn place(&self) -> Option<Place> {
+        self.places.clone().try_acquire_owned().ok().map(Place)
+    }
+
+    /// Keeps a call for so long.
+    pub(super) fn put(self: &Arc<Self>, id: &str, parked: Parked, place: Place, within: Duration) {
+        let (table, name, turn) = (Arc::downgrade(self), id.to_owned(), parked.flight.turn);
+        let expiry = tokio::spawn(async move {
+            sleep(within).await;
+            if let Some(table) = table.upgrade() {
+                tracing::debug!("nobody came back with an answer: a call is given up");
+                drop(table.take(&name, turn));
+            }
+        });
+        let entry = Entry { parked, turn, _place: place, _expiry: Ending(expiry.abort_handle()) };
+        self.lock().insert(id.to_owned(), entry);
+    }
+
+    /// The call that was parked under this name, if it is still the one that was parked in this turn.
+    pub(super) fn take(&self, id: &str, turn: u32) -> Option<Parked> {
+        let mut entries = self.lock();
+        entries.get(id).filter(|entry| entry.turn == turn)?;
+        entries.remove(id).map(|entry| entry.parked)
+    }
+}
+
+/// A task that ends with this.
+struct Ending(AbortHandle);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,94 @@
+//! What does the other server say and ask while a call is with it?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::{mpsc, oneshot};
+use toolway_protocol::types::{InputRequest, LogMessage, Progress};
+use toolway_protocol::{RawJson, RpcError};
+
+use crate::client::Behalf;
+
+/// How much of what a server says is kept for a caller that does not read; what comes then is lost.
+const MAX_SAID: usize = 256;
+
+/// Something that the other server says.
+pub(super) enum Said {
+    Progress(Progress),
+    Log(LogMessage),
+    Question(Question),
+}
+
+/// Something that it asks, and waits for.
+pub(super) struct Question {
+    pub(super) asked: InputRequest,
+    pub(super) answer: oneshot::Sender<Result<RawJson, RpcError>>,
+}
+
+/// Hears what is said about one call.
+pub(super) struct Hearing {
+    said: mpsc::UnboundedSender<Said>,
+    /// Questions are not counted: the client lets only so many wait.
+    unread: Arc<AtomicUsize>,
+}
+
+/// What was heard, in order.
+pub(super) struct Heard {
+    said: mpsc::UnboundedReceiver<Said>,
+    unread: Arc<AtomicUsize>,
+}
+
+pub(super) fn hearing() -> (Hearing, Heard) {
+    let (sender, said) = mpsc::unbounded_channel();
+    let unread = Arc::<AtomicUsize>::default();
+    (Hearing { said: sender, unread: unread.clone() }, Heard { said, unread })
+}
+
+impl Hearing {
+    fn note(&self, said: Said) {
+        if self.unread.fetch_add(1, Ordering::AcqRel) >= MAX_SAID {
+            self.unread.fetch_sub(1, Ordering::AcqRel);
+            return;
+        }
+        // Nobody hears it any more: the call is over.
+        let _ = self.said.send(said);
+    }
+}
+
+impl Behalf for Hearing {
+    fn progress(&self, progress: &Progress) {
+        self.note(Said::Progress(progress.clone()));
+    }
+
+    fn log(&self, message: &LogMessage) {
+        self.note(Said::Log(message.clone()));
+    }
+
+    fn ask(&self, asked: InputRequest) -> oneshot::Receiver<Result<RawJson, RpcError>> {
+        let (answer, answered) = oneshot::channel();
+        let _ = self.said.send(Said::Question(Question { asked, answer }));
+        answered
+    }
+}
+
+impl Heard {
+    /// Waits for the next; nothing comes any more once the call is over.
+    pub(super) async fn next(&mut self) -> Option<Said> {
+        let said = self.said.recv().await?;
+        self.count(&said);
+        Some(said)
+    }
+
+    /// The next, if it is there already.
+    pub(super) fn try_next(&mut self) -> Option<Said> {
+        let said = self.said.try_recv().ok()?;
+        self.count(&said);
+        Some(said)
+    }
+
+    fn count(&self, said: &Said) {
+        if !matches!(said, Said::Question(_)) {
+            self.unread.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Replies that hold no result: pages of proxies, wishes to be asked later, refusals. And replies that are too much.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
+use tokio::time::Instant;
+use toolway::client::Http;
+use toolway::prelude::*;
+use toolway::transport::frame::MAX_LINE;
+use toolway::{Chain, ErrorKind};
+
+use super::stage::{Asked, Stage, calling, in_session, text};
+
+/// A client of requests that stand alone.
+async fn standing_alone() -> (Client, Stage) {
+    let mut stage = Stage::open().await;
+    let builder = Client::builder().protocol(ProtocolVersion::LATEST);
+    let connecting = tokio::spawn(builder.connect_http(stage.url.clone()));
+    let found = json!({"supportedVersions": ["2026-07-28"], "capabilities": {}});
+    stage.next().await.json("", &found).await;
+    (connecting.await.unwrap().unwrap(), stage)
+}
+
+#[tokio::test]
+async fn a_page_instead_of_a_message_is_shown() {
+    let page = "<!doctype html>\n<html><head><title>Sign in</title></head>";
+    for (status, kind, part) in [
+        ("200 OK", ErrorKind::PeerMisbehaved, "answered 200 OK with text/html instead of a message"),
+        ("502 Bad Gateway", ErrorKind::Transport, "the proxy that stands before it (502 Bad Gateway)"),
+        ("500 Internal Server Error", ErrorKind::Transport, "failed (500 Internal Server Error)"),
+    ] {
+        let mut stage = Stage::open().await;
+        let connecting = tokio::spawn(Client::connect_http(stage.url.clone()));
+        stage.next().await.with(status, "content-type: text/html\r\n", page).await;
+        let error = connecting.await.unwrap().unwrap_err();
+        let text = Chain(&error).to_string();
+        assert_eq!(error.kind(), kind, "{text}");
+        assert!(text.contains(part), "{text}");
+        assert!(
+            text.contains("it said: <!doctype html> <html><head><title>Sign in</title></head>"),
+            "{text}"
+        );
+        assert_eq!(error.http_status(), status[..3].parse().ok());
+    }
+}
+
+#[tokio::test]
+async fn authorization_that_is_missing_is_asked_for() {
+    let problem = r#"{"error":"invalid_token"}"#;
+    let refusal = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"who are you?"}}"#;
+    for (status, body, parts) in [
+        ("401 Unauthorized", "", ["wants authorization", "`bearer`"]),
+        ("401 Unauthorized", problem, ["asks for: Bearer realm=\"x\"", "invalid_token"]),
+        ("401 Unauthorized", refusal, ["does not let us in", "who are you?"]),
+        ("403 Forbidden", "", ["does not let us in", "403 Forbidden"]),
+    ] {
+        let mut stage = Stage::open().await;
+        let builder = Client::builder().protocol(ProtocolVersion::LATEST);
+        let connecting = tokio::spawn(builder.connect_http(Http::new(&stage.url).bearer("t0ken")));
+        let headers = "content-type: application/json\r\nwww-authenticate: Bearer realm=\"x\"\r\n";
+        stage.next().await.with(status, headers, body).await;
+        let error = connecting.await.unwrap().unwrap_err();
+        let text = Chain(&error).to_string();
+        assert_eq!(error.kind(), ErrorKind::PeerRefused, "{text}");
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        assert!(!error.is_unsent() && !error.is_broken_off(), "to try again would not help");
+        assert!(!text.contains("t0ken"), "{text}");
+        assert_eq!(error.http_status(), status[..3].parse().ok());
+    }
+}
+
+/// Time stands still, and goes on when everybody waits.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_wants_to_be_asked_later_is_asked_later() {
+    let busy = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"busy"}}"#;
+    for (status, body) in [
+        ("429 Too Many Requests", ""),
+        ("503 Service Unavailable", ""),
+        ("503 Service Unavailable", busy),
+        ("429 Too Many Requests", busy),
+    ] {
+        let (client, mut stage) = standing_alone().await;
+        let begin = Instant::now();
+        let call = calling(&client, "a");
+        let headers = "content-type: application/json\r\nretry-after: 7\r\n";
+        stage.next().await.with(status, headers, body).await;
+        let asked = stage.next().await;
+        assert!(begin.elapsed() >= Duration::from_secs(7), "{status}");
+        asked.json("", &text("done")).await;
+        assert_eq!(call.await.unwrap().unwrap(), "done", "nothing was begun, so it was asked again");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_a_proxy_may_have_passed_on_is_not_repeated() {
+    for status in ["502 Bad Gateway", "504 Gateway Timeout", "503 Service Unavailable", "500 Oops"] {
+        let (client, mut stage) = standing_alone().await;
+        let call = calling(&client, "a");
+        stage.next().await.plain(status).await;
+        let error = call.await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Transport);
+        assert!(!error.is_unsent(), "{error}");
+        assert_eq!(error.is_broken_off(), !status.starts_with("500"), "{error}");
+        stage.stays_quiet().await;
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_is_packed_is_not_read() {
+    let (client, mut stage) = standing_alone().await;
+    let call = calling(&client, "a");
+    let asked = stage.next().await;
+    let body = asked.reply(&text("done"));
+    asked.with("200 OK", "content-type: application/json\r\ncontent-encoding: gzip\r\n", &body).await;
+    let error = call.await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PeerMisbehaved);
+    assert!(error.to_string().contains("packed (gzip)"), "{error}");
+    let call = calling(&client, "a");
+    let asked = stage.next().await;
+    let body = asked.reply(&text("done"));
+    asked.with("200 OK", "content-type: application/json\r\ncontent-encoding: identity\r\n", &body).await;
+    assert_eq!(call.await.unwrap().unwrap(), "done");
+}
+
+/// Neither the length of a page nor its slowness keeps anybody waiting.
+#[tokio::test(start_paused = true)]
+async fn a_page_without_end_is_not_read_to_its_end() {
+    let (client, mut stage) = standing_alone().await;
+    for is_slow in [false, true] {
+        let call = calling(&client, "a");
+        let mut socket = stage.next().await.socket;
+        let playing = tokio::spawn(async move {
+            socket
+                .write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\n\r\nno ")
+                .await
+                .unwrap();
+            if is_slow {
+                return Some(socket);
+            }
+            while socket.write_all(&[b'o'; 1 << 14]).await.is_ok() {}
+            None
+        });
+        let error = call.await.unwrap().unwrap_err();
+        assert_eq!(error.http_status(), Some(400));
+        assert_eq!(error.to_string().contains("it said: no ooo"), !is_slow, "{error}");
+        playing.await.unwrap();
+    }
+}
+
+/// A reply whose body is exactly so long.
+async fn answer_of(asked: Asked, length: usize) {
+    let mut body = asked.reply(&text("done"));
+    body.push_str(&" ".repeat(length - body.len()));
+    asked.with("200 OK", "content-type: application/json\r\n", &body).await;
+}
+
+#[tokio::test]
+async fn a_reply_may_be_as_long_as_a_message_and_no_longer() {
+    let (client, mut stage) = standing_alone().await;
+    for (length, fits) in [(MAX_LINE - 1, true), (MAX_LINE, true), (MAX_LINE + 1, false)] {
+        let call = calling(&client, "a");
+        let asked = stage.next().await;
+        let playing = tokio::spawn(answer_of(asked, length));
+        match call.await.unwrap() {
+            Ok(said) => assert!(fits && said == "done", "{length}"),
+            Err(error) => {
+                assert!(!fits, "{length}: {error}");
+                assert_eq!(error.kind(), ErrorKind::PeerMisbehaved);
+                assert!(error.to_string().contains("too long"), "{error}");
+                assert!(!error.is_broken_off(), "it would be as long the second time");
+            }
+        }
+        playing.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_event_may_be_as_long_as_a_message_and_no_longer() {
+    for (length, fits) in [(MAX_LINE - 1, true), (MAX_LINE, true), (MAX_LINE + 1, false)] {
+        let (client, mut stage) = in_session().await;
+        let call = calling(&client, "a");
+        let asked = stage.next().await;
+        let mut data = asked.reply(&text("done"));
+        data.push_str(&" ".repeat(length - data.len()));
+        let mut stream = asked.stream().await;
+        let playing = tokio::spawn(async move {
+            stream.say("data: ").await;
+            stream.say(&data).await;
+            stream.say("\n\n").await;
+            stream
+        });
+        let outcome = call.await.unwrap();
+        assert_eq!(outcome.is_ok(), fits, "{length}: {outcome:?}");
+        drop(playing.await.unwrap());
+    }
+}
+
+/// The head of a reply with so many headers and bytes, and a reply behind it.
+fn head(asked: &Asked, headers: usize, bytes: usize) -> String {
+    let body = asked.reply(&text("done"));
+    let mut head = format!(
+        "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n",
+        body.len()
+    );
+    for number in 4..=headers {
+        head.extend(["x-", &number.to_string(), ": y\r\n"]);
+    }
+    let missing = bytes.saturating_sub(head.len() + 2);
+    // It belongs to the last header.
+    head.truncate(head.len() - 2);
+    head.push_str(&"y".repeat(missing));
+    format!("{head}\r\n\r\n{body}")
+}
+
+#[tokio::test]
+async fn the_head_of_a_reply_has_its_limits() {
+    for (headers, bytes, fits) in [
+        (99, 0, true),
+        (100, 0, true),
+        (101, 0, false),
+        (4, (64 << 10) - 1, true),
+        // A head that comes at once may be longer by as much as is read at once.
+        (4, 2 * (64 << 10), false),
+    ] {
+        let (client, mut stage) = standing_alone().await;
+        let call = calling(&client, "a");
+        let asked = stage.next().await;
+        let head = head(&asked, headers, bytes);
+        asked.raw(head).await;
+        let outcome = call.await.unwrap();
+        assert_eq!(outcome.is_ok(), fits, "{headers} headers, {bytes} bytes: {outcome:?}");
+        if let Err(error) = outcome {
+            assert_eq!(error.kind(), ErrorKind::Transport, "{error:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_has_got_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp?key=s3cret", listener.local_addr().unwrap());
+    drop(listener);
+    let error = Client::connect_http(Http::new(&url)).await.unwrap_err();
+    assert!(error.is_unsent() && error.kind() == ErrorKind::Transport, "{error:?}");
+    assert!(error.to_string().starts_with("failed to connect to http://127.0.0.1"), "{error}");
+    assert!(!format!("{error:#?}").contains("s3cret"), "{error:#?}");
+}

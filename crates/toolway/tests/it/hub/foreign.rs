@@ -1,0 +1,75 @@
+//! A server that answers by a script, for what ours never does.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolway::client::{Carried, Connector, IntoTarget, Outgoing, Reaching, Target, Transport};
+use toolway_protocol::json::Limits;
+use toolway_protocol::jsonrpc::{Incoming, parse};
+
+/// What is answered to a method: a result, `{"error": …}`, or nothing, ever.
+type Script = dyn Fn(&str) -> Option<Value> + Send + Sync;
+
+/// A server of the newest era.
+#[derive(Clone)]
+pub(crate) struct Foreign(Arc<Script>);
+
+impl Foreign {
+    /// A server that can do this, and answers questions about it so.
+    pub(crate) fn new(
+        capabilities: Value,
+        script: impl Fn(&str) -> Option<Value> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(move |method| match method {
+            "server/discover" => Some(json!({
+                "resultType": "complete",
+                "supportedVersions": ["2026-07-28"],
+                "capabilities": capabilities,
+                "ttlMs": 0,
+                "cacheScope": "private",
+            })),
+            other => script(other),
+        }))
+    }
+}
+
+impl Connector for Foreign {
+    fn reach(&self) -> Reaching<'_> {
+        Box::pin(async { Ok(Box::new(self.clone()) as Box<dyn Transport>) })
+    }
+
+    fn name(&self) -> String {
+        "a foreign server".to_owned()
+    }
+}
+
+impl Transport for Foreign {
+    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+        Box::pin(async move {
+            let Some(id) = &outgoing.id else { return Ok(None) };
+            let Some(answer) = (self.0)(outgoing.method.name()) else { return std::future::pending().await };
+            let mut reply =
+                json!({"jsonrpc": "2.0", "id": serde_json::from_str::<Value>(&id.to_string()).unwrap()});
+            match answer.get("error") {
+                Some(error) => reply["error"] = error.clone(),
+                None => reply["result"] = answer,
+            }
+            match parse(&reply.to_string().into(), Limits::default()).unwrap() {
+                Incoming::One(message) => Ok(Some(message)),
+                Incoming::Batch(_) => unreachable!("one message was written"),
+            }
+        })
+    }
+}
+
+/// As a way that can be gone more than once.
+pub(crate) fn target(foreign: &Foreign) -> Target {
+    Target::new(foreign.clone()).into_target().unwrap()
+}
+
+/// A list of tools of these names.
+pub(crate) fn tools(names: &[&str], ttl_ms: u64) -> Value {
+    let tools: Vec<_> =
+        names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect();
+    json!({"resultType": "complete", "tools": tools, "ttlMs": ttl_ms, "cacheScope": "private"})
+}

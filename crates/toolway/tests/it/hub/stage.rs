@@ -1,0 +1,148 @@
+//! Servers for the tests of hubs: in this process, over HTTP at a port that stays the same, and as children.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use toolway::client::{Command, Connector, IntoTarget, Reaching, Target};
+use toolway::hub::{HubWatch, ServerStatus};
+use toolway::prelude::*;
+
+/// A server whose tool `echo` says who it is and what it was told.
+pub(crate) fn echo(name: &'static str) -> Server {
+    let tool = ToolEntry::from_fn("echo", move |said: Said| async move { format!("{name}:{}", said.value) });
+    Server::new(name, "1.0.0").tool(tool).build().unwrap()
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+pub(crate) struct Said {
+    pub(crate) value: String,
+}
+
+/// A tool that says its name.
+pub(crate) fn named(name: &'static str) -> ToolEntry {
+    ToolEntry::from_fn(name, move || async move { name })
+}
+
+/// A server over HTTP that can be killed and started again at the same place.
+pub(crate) struct Web {
+    pub(crate) address: SocketAddr,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Web {
+    pub(crate) async fn start(server: &Server) -> Self {
+        let mut web = Self { address: SocketAddr::from(([127, 0, 0, 1], 0)), task: None };
+        web.start_again(server).await;
+        web
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    pub(crate) async fn kill(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.abort();
+            let _ = task.await;
+        }
+    }
+
+    /// Without a memory of what was.
+    pub(crate) async fn start_again(&mut self, server: &Server) {
+        self.kill().await;
+        let listener = TcpListener::bind(self.address).await.unwrap();
+        self.address = listener.local_addr().unwrap();
+        let server = server.clone();
+        self.task = Some(tokio::spawn(async move {
+            server.http().serve(listener).await.unwrap();
+        }));
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+/// The fixture as a child that says this name.
+pub(crate) fn child(name: &str) -> Command {
+    Command::new(child_path()).arg(name)
+}
+
+pub(crate) fn child_path() -> std::path::PathBuf {
+    // Examples are built beside the tests: target/PROFILE/deps/it-… and target/PROFILE/examples/….
+    let tests = std::env::current_exe().unwrap();
+    tests.ancestors().nth(2).unwrap().join(format!("examples/hub-fixture{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// A server that can be reached when somebody opens the gate.
+pub(crate) struct Gated {
+    pub(crate) gate: Arc<Semaphore>,
+    pub(crate) server: Server,
+}
+
+impl Connector for Gated {
+    fn reach(&self) -> Reaching<'_> {
+        Box::pin(async {
+            self.gate.acquire().await.unwrap().forget();
+            self.server.reach().await
+        })
+    }
+
+    fn name(&self) -> String {
+        "behind a gate".to_owned()
+    }
+}
+
+impl IntoTarget for Gated {
+    fn into_target(self) -> toolway::Result<Target> {
+        Ok(Target::new(self))
+    }
+}
+
+/// How a server is.
+pub(crate) fn status(hub: &Hub, name: &str) -> ServerStatus {
+    let all = hub.status();
+    all.into_iter().find(|status| status.name == name).unwrap_or_else(|| panic!("no server {name}"))
+}
+
+/// Waits until something is so in a hub.
+pub(crate) async fn until(hub: &Hub, is_so: impl Fn(&Hub) -> bool) {
+    let mut changes: HubWatch = hub.watch();
+    let waiting = async {
+        while !is_so(hub) {
+            changes.next().await.expect("the hub is there");
+        }
+    };
+    let limit = Duration::from_secs(25);
+    assert!(tokio::time::timeout(limit, waiting).await.is_ok(), "it did not come to that: {hub:?}");
+}
+
+/// Waits until a server is there.
+pub(crate) async fn until_ready(hub: &Hub, name: &str) {
+    until(hub, |hub| status(hub, name).is_ready()).await;
+}
+
+/// Waits until it is known that a server is not there.
+pub(crate) async fn until_gone(hub: &Hub, name: &str) {
+    until(hub, |hub| status(hub, name).is_unavailable()).await;
+}
+
+/// The names of the tools of a hub.
+pub(crate) fn names(hub: &Hub) -> Vec<String> {
+    hub.tools().iter().map(|tool| tool.name().to_owned()).collect()
+}
+
+/// Kills a process.
+#[cfg(unix)]
+pub(crate) fn kill(pid: i32) {
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}

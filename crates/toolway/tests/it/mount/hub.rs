@@ -1,0 +1,134 @@
+//! Is a whole hub offered, under its names?
+
+use serde_json::json;
+use toolway::Hub;
+use toolway::client::{Answer, Change};
+use toolway::prelude::*;
+use toolway::testing::each_wire_as;
+use toolway::types::{Resource, ResourceTemplate};
+
+#[derive(Form)]
+struct Name {
+    name: String,
+}
+
+/// Ask for a name.
+#[tool]
+async fn name(ctx: Ctx, me: State<&'static str>) -> Result<String, ToolError> {
+    let Name { name } = ctx.ask("Who?").await?;
+    Ok(format!("{} {name}", *me))
+}
+
+/// Greet.
+#[prompt]
+fn greet(me: State<&'static str>) -> String {
+    format!("Greet {}.", *me)
+}
+
+fn server(name: &'static str, tools: Vec<ToolEntry>) -> Server {
+    let resource = |uri: &str| ResourceEntry::define(Resource::new(uri, "it"), move || async move { name });
+    let family = format!("{name}://{{item}}");
+    let family = ResourceEntry::define(ResourceTemplate::new(family, "family"), move || async move { name })
+        .completer("item", Completer::list(["apple", "pear"]));
+    Server::new(name, "1.0.0")
+        .state(name)
+        .tools(tools)
+        .prompts(prompts![greet])
+        .resources([resource("both://it"), resource(&format!("{name}-only://it")), family])
+        .build()
+        .unwrap()
+}
+
+fn caller() -> toolway::client::ClientBuilder {
+    Client::builder().on_elicit(async |_| Answer::accept(json!({"name": "Ada"})))
+}
+
+#[tokio::test]
+async fn the_servers_of_a_hub_are_offered_under_its_names() {
+    let hub = Hub::new();
+    let [one, two] = ["one", "two"].map(|who| server(who, tools![name]));
+    hub.connect("first", &one).await.unwrap().connect("second", &two).await.unwrap();
+    let gateway = Server::new("gateway", "1.0.0").mount(&hub).build().unwrap();
+    each_wire_as(caller(), &gateway, async |caller| {
+        let tools = caller.tools().await.unwrap();
+        assert_eq!(tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["first__name", "second__name"]);
+        if caller.protocol_version() >= ProtocolVersion::V2025_06_18 {
+            let said = caller.call("second__name", json!({})).await.unwrap();
+            assert_eq!(said.text().unwrap(), "two Ada");
+        }
+        let greeting = caller.get_prompt("first__greet", ()).await.unwrap();
+        assert_eq!(greeting.messages[0].content.as_text(), Some("Greet one."));
+        // What one server alone has keeps its URI; what both have is told apart.
+        let listed = caller.resources().await.unwrap();
+        let uris: Vec<_> = listed.iter().map(|resource| &*resource.uri).collect();
+        assert_eq!(
+            uris,
+            ["hub://first/both://it", "one-only://it", "hub://second/both://it", "two-only://it"]
+        );
+        for (uri, expected) in [
+            ("hub://second/both://it", "two"),
+            ("one-only://it", "one"),
+            ("one://apple", "one"),
+            ("hub://first/nowhere://listed", ""),
+        ] {
+            match caller.read_resource(uri).await {
+                Ok(read) => {
+                    assert_eq!((read.text(), &*read.contents[0].uri), (Some(expected), uri));
+                }
+                Err(error) => assert!(expected.is_empty() && error.code().is_some(), "{uri}: {error}"),
+            }
+        }
+        assert!(caller.read_resource("both://it").await.is_err(), "nobody can tell whose it is");
+        if caller.protocol_version() >= ProtocolVersion::V2025_03_26 {
+            let found = caller.complete_resource("one://{item}", "item", "ap", ()).await.unwrap();
+            assert_eq!(found.values, ["apple"]);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn servers_come_and_go_with_the_hub() {
+    let hub = Hub::new();
+    let [one, two] = ["one", "two"].map(|who| server(who, tools![name]));
+    hub.connect("first", &one).await.unwrap();
+    let gateway = Server::new("gateway", "1.0.0").mount(hub.clone()).build().unwrap();
+    let caller = caller().connect(&gateway).await.unwrap();
+    let mut changes = caller.watch(["two-only://it"]).await.unwrap();
+    let mut until = async |wanted: Change| while changes.next().await.unwrap() != wanted {};
+    let names = async || -> Vec<String> {
+        caller.list_tools().all().await.unwrap().into_iter().map(|tool| tool.name).collect()
+    };
+    assert_eq!(names().await, ["first__name"]);
+    hub.connect("second", &two).await.unwrap();
+    until(Change::Tools).await;
+    assert_eq!(names().await, ["first__name", "second__name"]);
+    // A subscription that was there before its server gets to it, sooner or later.
+    let telling = async {
+        loop {
+            two.resource_updated("two-only://it");
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        () = until(Change::Resource("two-only://it".to_owned())) => {}
+        () = telling => {}
+    }
+    hub.disconnect("first").await;
+    until(Change::Tools).await;
+    assert_eq!(names().await, ["second__name"]);
+    assert!(caller.call("first__name", json!({})).await.is_err());
+}
+
+#[tokio::test]
+async fn questions_reach_the_caller_through_servers_of_both_eras() {
+    let hub = Hub::builder();
+    let hub = hub.client(Client::builder().protocol(ProtocolVersion::LATEST_HANDSHAKE)).build().unwrap();
+    hub.connect("old", &server("old", tools![name])).await.unwrap();
+    let gateway = Server::new("gateway", "1.0.0").mount(&hub).build().unwrap();
+    for version in [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE] {
+        let caller = caller().protocol(version).connect(&gateway).await.unwrap();
+        let said = caller.call("old__name", json!({})).await.unwrap();
+        assert_eq!(said.text().unwrap(), "old Ada");
+    }
+}

@@ -1,0 +1,126 @@
+//! A server stands in front of others: whatever they have is offered, and whatever they say passes, on every wire on both sides.
+//!
+//! | file | question |
+//! |---|---|
+//! | `passing.rs` | Do definitions, arguments, results and errors pass as they are? |
+//! | `standing.rs` | What stands around the calls of a gateway, and whose names are whose? |
+//! | `talking.rs` | Does what is said while a call runs pass, and does giving it up? |
+//! | `changes.rs` | Is everybody told of what changes behind a gateway? |
+//! | `asking.rs` | Is the right caller asked, and does its answer get there? |
+//! | `hub.rs` | Is a whole hub offered, under its names? |
+
+mod asking;
+mod changes;
+mod hub;
+mod passing;
+mod standing;
+mod talking;
+
+use tokio::net::TcpListener;
+use tokio::task::AbortHandle;
+use toolway::client::ClientBuilder;
+use toolway::prelude::*;
+use toolway::server::ServerBuilder;
+use toolway::testing::each_wire;
+
+/// Runs a test with a client of a gateway, on every wire between the two and between the gateway and the server behind it.
+async fn through(server: &Server, test: impl AsyncFn(Client)) {
+    through_as(Client::builder(), server, toolway::server::ServerBuilder::mount, test).await;
+}
+
+/// The same with clients and a gateway of one's own.
+async fn through_as(
+    caller: ClientBuilder,
+    server: &Server,
+    mount: impl Fn(ServerBuilder, Client) -> ServerBuilder,
+    test: impl AsyncFn(Client),
+) {
+    for behind in Wire::all() {
+        for before in Wire::all() {
+            let _place = Place(format!("behind the gateway {behind:?}, before it {before:?}"));
+            let (upstream, _serving) = behind.connect(Client::builder().pass_questions(), server).await;
+            let gateway = mount(Server::new("gateway", "1.0.0"), upstream).build().unwrap();
+            let (caller, _serving) = before.connect(caller.clone(), &gateway).await;
+            test(caller).await;
+        }
+    }
+}
+
+/// Runs a test with a gateway in front of a server, on every wire between the two.
+async fn in_front_of(server: &Server, test: impl AsyncFn(Server, Client)) {
+    each_wire(server, async |upstream| {
+        let gateway = Server::new("gateway", "1.0.0").mount(&upstream).build().unwrap();
+        test(gateway, upstream).await;
+    })
+    .await;
+}
+
+/// A way that messages can take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wire {
+    Direct(ProtocolVersion),
+    Pipe(ProtocolVersion),
+    Http(ProtocolVersion),
+}
+
+impl Wire {
+    /// The newest revision of each era on each of them, and the older ones on one.
+    fn all() -> impl Iterator<Item = Self> {
+        let newest = [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE];
+        let older = ProtocolVersion::ALL.into_iter().filter(move |version| !newest.contains(version));
+        let wires = newest
+            .into_iter()
+            .flat_map(|version| [Self::Direct(version), Self::Pipe(version), Self::Http(version)]);
+        wires.chain(older.map(Self::Direct))
+    }
+
+    fn version(self) -> ProtocolVersion {
+        let (Self::Direct(version) | Self::Pipe(version) | Self::Http(version)) = self;
+        version
+    }
+
+    async fn connect(self, builder: ClientBuilder, server: &Server) -> (Client, Serving) {
+        let builder = builder.protocol(self.version());
+        match self {
+            Self::Direct(_) => (builder.connect(server).await.unwrap(), Serving(None)),
+            Self::Pipe(_) => {
+                let (near, far) = tokio::io::duplex(64 << 10);
+                let server = server.clone();
+                let task = tokio::spawn(async move {
+                    let (reader, writer) = tokio::io::split(far);
+                    server.serve_io(reader, writer).await
+                });
+                let (reader, writer) = tokio::io::split(near);
+                (builder.connect_io(reader, writer).await.unwrap(), Serving(Some(task.abort_handle())))
+            }
+            Self::Http(_) => {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+                let task = tokio::spawn(server.http().serve(listener));
+                (builder.connect_http(&url).await.unwrap(), Serving(Some(task.abort_handle())))
+            }
+        }
+    }
+}
+
+/// Ends the serving side when the test is over.
+struct Serving(Option<AbortHandle>);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
+}
+
+/// Says where it was when a test fails.
+struct Place(String);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.0);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Servers that are child processes: what they say is heard, how they end is told, and nothing of them is left.
+//!
+//! The children are real. They are waited for by what the system tells of them in `/proc`, never by time.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod ending;
+mod environment;
+mod noise;
+mod queue;
+mod starting;
+mod trouble;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rustix::process::Pid;
+use toolway::client::{Carried, Closing, Command, Connector, Inbox, Outgoing, Transport};
+use toolway::prelude::*;
+
+/// The fixture in one of its modes, and a way to find it, its children and their children.
+struct Fixture {
+    command: Command,
+    mark: String,
+}
+
+impl Fixture {
+    fn new(mode: &str) -> Self {
+        Self::marked(Command::new(path()).arg(mode))
+    }
+
+    /// One that does not heed SIGTERM, and neither do its children.
+    fn stubborn(mode: &str) -> Self {
+        let script = "trap '' TERM; exec \"$0\" \"$@\"";
+        Self::marked(Command::new("sh").args(["-c", script]).arg(path()).arg(mode))
+    }
+
+    fn marked(command: Command) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        // What it waits for is waited for in vain by most tests.
+        let command = command.env("TOOLWAY_TEST_MARK", &mark).close_timeout(Duration::from_millis(300));
+        Self { command, mark }
+    }
+
+    fn with(mut self, change: impl FnOnce(Command) -> Command) -> Self {
+        self.command = change(self.command);
+        self
+    }
+
+    async fn reach(&self) -> Kept {
+        Kept(Arc::new(self.command.reach().await.unwrap()))
+    }
+
+    async fn connect(&self) -> Client {
+        let (client, _) = self.connect_kept().await;
+        client
+    }
+
+    async fn connect_kept(&self) -> (Client, Kept) {
+        let transport = self.reach().await;
+        let client = soon(Client::builder().connect(transport.clone())).await;
+        (client.unwrap_or_else(|error| panic!("{error:?}")), transport)
+    }
+
+    /// The processes that run now.
+    fn processes(&self) -> Vec<Process> {
+        let mark = format!("TOOLWAY_TEST_MARK={}", self.mark);
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap() {
+            let Ok(pid) = entry.unwrap().file_name().to_str().unwrap().parse() else { continue };
+            // It may be gone, or somebody else's.
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            if environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()) {
+                found.push(Process(pid));
+            }
+        }
+        found
+    }
+
+    /// Waits until there are so many of them.
+    async fn wait_for(&self, count: usize) -> Vec<Process> {
+        soon(async {
+            loop {
+                match self.processes() {
+                    processes if processes.len() == count => return processes,
+                    _ => tokio::task::yield_now().await,
+                }
+            }
+        })
+        .await
+    }
+}
+
+/// A process, by its number.
+#[derive(Debug, Clone, Copy)]
+struct Process(i32);
+
+impl Process {
+    /// Waits until it has ended, and is nobody's whom we should have waited for.
+    async fn gone(self) {
+        soon(async {
+            while !matches!(self.state(), None | Some(('Z', false))) {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
+
+    /// That a child of ours has ended and is no zombie.
+    #[track_caller]
+    fn is_reaped(self) {
+        assert!(!matches!(self.state(), Some((_, true))), "{self:?} is still there");
+    }
+
+    /// Its state, and whether it is a child of ours. Who adopts orphans may leave them zombies.
+    fn state(self) -> Option<(char, bool)> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0)).ok()?;
+        let (_, rest) = stat.rsplit_once(") ")?;
+        let mut fields = rest.split(' ');
+        let (state, parent) = (fields.next()?, fields.next()?);
+        Some((state.chars().next()?, parent.parse() == Ok(std::process::id())))
+    }
+
+    fn kill(self) {
+        rustix::process::kill_process(Pid::from_raw(self.0).unwrap(), rustix::process::Signal::KILL).unwrap();
+    }
+}
+
+fn path() -> PathBuf {
+    // Examples are built beside the tests: target/PROFILE/deps/process-… and target/PROFILE/examples/….
+    let tests = std::env::current_exe().unwrap();
+    tests.ancestors().nth(2).unwrap().join("examples/process-fixture")
+}
+
+/// A transport that can be looked at while a client uses it. It ends when both are gone.
+#[derive(Clone)]
+struct Kept(Arc<Box<dyn Transport>>);
+
+impl Transport for Kept {
+    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+        self.0.carry(outgoing)
+    }
+
+    fn deliver_to(&self, inbox: Inbox) {
+        self.0.deliver_to(inbox);
+    }
+
+    fn is_connected(&self) -> bool {
+        self.0.is_connected()
+    }
+
+    fn diagnosis(&self) -> Option<String> {
+        self.0.diagnosis()
+    }
+
+    fn close(&self) -> Closing<'_> {
+        self.0.close()
+    }
+}
+
+impl Kept {
+    /// Waits until the diagnosis holds these words.
+    async fn says(&self, part: &str) -> String {
+        soon(async {
+            loop {
+                match self.diagnosis().unwrap() {
+                    diagnosis if diagnosis.contains(part) => return diagnosis,
+                    _ => tokio::task::yield_now().await,
+                }
+            }
+        })
+        .await
+    }
+}
+
+/// Whatever takes longer than this hangs.
+async fn soon<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(20), work).await.expect("it hangs")
+}
+
+/// That an error tells all this, to whoever prints it.
+#[track_caller]
+fn tells(error: &Error, parts: &[&str]) {
+    let (lines, line) = (format!("{error:?}"), toolway::Chain(error).to_string());
+    for part in parts {
+        assert!(lines.contains(part) && line.contains(part), "{part:?} is not in {lines}");
+    }
+}
