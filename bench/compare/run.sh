@@ -18,6 +18,9 @@ if [ "${BENCH_BUILD:-1}" = 1 ]; then
   for peer in ${BENCH_PEERS:-limit-hyper rmcp turbomcp pmcp rust-mcp-sdk}; do
     (cd "peers/$peer" && cargo build --release)
   done
+  for client in ${BENCH_CLIENTS-toolway rmcp}; do
+    (cd "clients/$client" && cargo build --release)
+  done
   if [ -n "${BENCH_PEERS:-}" ]; then PYTHON_AND_NODE=0; else PYTHON_AND_NODE=1; fi
 fi
 if [ "${BENCH_BUILD:-1}" = 1 ] && [ "$PYTHON_AND_NODE" = 1 ]; then

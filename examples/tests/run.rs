@@ -2,18 +2,24 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "run/agent_tools.rs"]
+mod agent_tools;
 #[path = "run/ask.rs"]
 mod ask;
 // Told to stop by a signal, as Unix has them.
 #[cfg(unix)]
 #[path = "run/axum_app.rs"]
 mod axum_app;
+#[path = "run/client.rs"]
+mod client;
 #[path = "run/everything.rs"]
 mod everything;
 // Its secrets lie behind links, as Unix has them.
 #[cfg(unix)]
 #[path = "run/files.rs"]
 mod files;
+#[path = "run/gateway.rs"]
+mod gateway;
 #[path = "run/hub.rs"]
 mod hub;
 #[path = "run/live.rs"]

@@ -100,7 +100,9 @@ usage: cargo xtask COMMAND
                   --side server|client     only this side
                   --revision REVISION      only this revision (2025-11-25 or 2026-07-28)
                   --bless                  rewrite the baseline from the results
-  interop       the clients of the Python and TypeScript SDKs, mcp-remote and the inspector against our examples
+  interop       the clients of the Python and TypeScript SDKs, mcp-remote and the inspector against our examples,
+                and our client against real servers
+                  --part NAME              only hello, everything or servers; all when it is not said
                   --transport NAME         only over stdio, http or sse; all when it is not said
                   --server 'COMMAND|URL'   only every feature, and against this server
   counts        instructions per operation against bench/budget.toml

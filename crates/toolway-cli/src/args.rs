@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::fmt::Debug;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -110,9 +110,26 @@ impl<K: Kind> Line<K> {
             let usage: Vec<_> = lines.iter().map(|line| format!("{name} {word} {line}")).collect();
             command = command.mut_subcommand(word, |sub| sub.override_usage(usage.join("\n       ")));
         }
-        let mut matches = command.try_get_matches_from_mut(words)?;
+        let mut matches = command.try_get_matches_from_mut(http_alone(words))?;
         Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
     }
+}
+
+/// `serve --http docs`: what is a directory and no address is what is served, so `--http` stands alone there.
+fn http_alone(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<_> = words.into_iter().collect();
+    let is_address = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<SocketAddr>().is_ok());
+    if words.get(1).is_some_and(|word| word == "serve") {
+        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        for at in 2..end {
+            let is_alone =
+                words.get(at + 1).is_some_and(|next| !is_address(next) && Path::new(next).is_dir());
+            if words[at] == "--http" && is_alone {
+                words[at].push(format!("={HTTP_ADDRESS}"));
+            }
+        }
+    }
+    words
 }
 
 #[derive(Debug, Subcommand)]
@@ -323,11 +340,14 @@ pub(crate) struct ServeOwn {
     pub(crate) door: Door,
 }
 
+/// Where HTTP is served, if nothing else is said.
+const HTTP_ADDRESS: &str = "127.0.0.1:8000";
+
 /// How a server is reached.
 #[derive(Debug, Args)]
 pub(crate) struct Door {
     /// Serve HTTP, at the path `/mcp` of this address, instead of stdin and stdout.
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8000")]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = HTTP_ADDRESS)]
     pub(crate) http: Option<SocketAddr>,
     /// Let other machines in, whoever asks there: without it, only an address of this machine is listened on.
     #[arg(long, requires = "http")]
@@ -388,3 +408,40 @@ Exit codes
   130  it was interrupted
 
 Only results are written to stdout.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served(words: &[&str]) -> Result<(Option<PathBuf>, Option<SocketAddr>), clap::Error> {
+        let [name, version, about, after_help] = ["toolway", "1", "", ""].map(str::to_owned);
+        let program = Program { name, version, about, after_help };
+        let words = ["toolway", "serve"].iter().chain(words).map(OsString::from);
+        match Line::<AnyServer>::read(&program, words)?.command {
+            Command::Serve(ServeAny { directory, door, .. }) => Ok((directory, door.http)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_directory_after_http_is_what_is_served() {
+        let here = || Some(PathBuf::from("."));
+        let at = |address: &str| Some(address.parse().unwrap());
+        for (words, expected) in [
+            (&["--http", "."][..], (here(), at("127.0.0.1:8000"))),
+            (&[".", "--http"], (here(), at("127.0.0.1:8000"))),
+            (&["--http", "--write", "."], (here(), at("127.0.0.1:8000"))),
+            (&["--demo", "--http"], (None, at("127.0.0.1:8000"))),
+            (&["--http", "127.0.0.1:1", "."], (here(), at("127.0.0.1:1"))),
+            (&["--http=127.0.0.1:1", "."], (here(), at("127.0.0.1:1"))),
+            (&[".", "--http", "[::1]:1"], (here(), at("[::1]:1"))),
+            (&["."], (here(), None)),
+            (&["--", "."], (here(), None)),
+        ] {
+            assert_eq!(served(words).unwrap(), expected, "{words:?}");
+        }
+        for words in [&["--http", "nowhere"][..], &["--http=.", "."], &["--demo", "--http", "."]] {
+            assert!(served(words).is_err(), "{words:?}");
+        }
+    }
+}

@@ -7,6 +7,12 @@ use crate::failure::{Failure, Result};
 use crate::progress::Bar;
 use crate::terminal::neutral;
 
+/// Writes something for a person where no console is. Nothing can be said about a stderr that is closed, and a terminal is not let do
+/// what a server says: the same spelling is right in JSON.
+pub(crate) fn tell(text: &str) {
+    let _ = io::stderr().lock().write_all(neutral(text).as_bytes());
+}
+
 /// The two streams of the program. Clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Console {

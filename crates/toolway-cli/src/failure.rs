@@ -5,7 +5,6 @@ use std::fmt::Write;
 use toolway::{Error, ErrorKind};
 
 use crate::json;
-use crate::terminal::neutral;
 
 /// What becomes of a command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -119,10 +118,10 @@ impl Failure {
 
     /// For people: what happened, then what to do.
     pub(crate) fn words(&self, program: &str) -> String {
-        let mut words = format!("{program}: {}\n", neutral(&self.message));
+        let mut words = format!("{program}: {}\n", self.message);
         if let Some(hint) = &self.hint {
             let gap = if hint.contains('\n') { "\n" } else { "" };
-            let _ = writeln!(words, "{gap}{}", neutral(hint));
+            let _ = writeln!(words, "{gap}{hint}");
         }
         words
     }

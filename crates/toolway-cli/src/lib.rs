@@ -32,12 +32,15 @@
 //! | `doctor/` | What is wrong with a server, or with the way to it? |
 //! | `arguments/` | How do words of the command line become the arguments of a tool? |
 //! | `ask/` | What happens when a server asks the user? |
+//! | `listing.rs` | How is a list of a server read to its end? |
 //! | `show.rs`, `json.rs` | How is a result shown? |
 //! | `progress.rs` | How far is a request, as a person sees it? |
 //! | `console.rs`, `terminal.rs` | Where is what written, and what may a terminal be shown? |
+//! | `apart.rs` | How is something waited for that cannot be taken back? |
 //! | `failure.rs`, `closest.rs` | Why did a command fail, and what may be done about it? |
 //! | `demo.rs`, `files/` | What do the servers of `toolway serve` offer? |
 
+mod apart;
 mod args;
 mod arguments;
 mod ask;
@@ -49,6 +52,7 @@ mod doctor;
 mod failure;
 mod files;
 mod json;
+mod listing;
 mod place;
 mod progress;
 mod show;
@@ -64,6 +68,7 @@ use toolway::server::ServerBuilder;
 use args::{AnyServer, Command, EXIT_CODES, Kind, Line, OwnServer, Program, TARGETS};
 use cmd::Here;
 use cmd::serve::Serve;
+use console::tell;
 use failure::{Failure, Fault};
 use place::Find;
 
@@ -193,9 +198,9 @@ fn failed(program: &str, wants_json: bool, failure: &Failure) -> ExitCode {
     match (failure.fault(), wants_json) {
         // Whoever pressed Ctrl-C knows.
         (Fault::Interrupted, false) => {}
-        (_, true) => eprintln!("{}", failure.envelope()),
+        (_, true) => tell(&format!("{}\n", failure.envelope())),
         (_, false) if failure.is_shown() => {}
-        (_, false) => eprint!("{}", failure.words(program)),
+        (_, false) => tell(&failure.words(program)),
     }
     ExitCode::from(failure.fault().exit_code())
 }

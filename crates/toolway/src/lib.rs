@@ -215,10 +215,16 @@ mod guide {
     struct WhoIsCalling;
     #[doc = include_str!("../../../docs/guide/behind-a-proxy.md")]
     struct BehindAProxy;
+    #[doc = include_str!("../../../docs/guide/first-client.md")]
+    struct FirstClient;
     #[doc = include_str!("../../../docs/guide/many-servers.md")]
     struct ManyServers;
+    #[doc = include_str!("../../../docs/guide/tools-for-your-model.md")]
+    struct ToolsForYourModel;
     #[doc = include_str!("../../../docs/guide/testing.md")]
     struct Testing;
     #[doc = include_str!("../../../docs/concepts/asking-and-replay.md")]
     struct AskingAndReplay;
+    #[doc = include_str!("../../../docs/troubleshooting.md")]
+    struct Troubleshooting;
 }

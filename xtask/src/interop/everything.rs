@@ -4,13 +4,14 @@
 //! client is a script in `interop` on its library's own interface; what they ask and what must come is the same for all of
 //! them, in `interop/everything.json` and `interop/everything_checks.*`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::table::{Coverage, Run, Table};
+use super::program::Said;
+use super::table::{Coverage, Peers, Run, Table};
 use super::transport::{Open, Server, Transport};
 use crate::node::Node;
 use crate::python::Python;
@@ -25,62 +26,21 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport], server: Optio
         None => Server::program(&build_example(workspace)?),
     };
     let scripts = install_all(workspace, &directory)?;
-    let mut table = Table::default();
+    let mut table = Table::new("every feature", Peers::Clients);
     for transport in transports {
         let mut server = server.open(*transport, directory.join("everything.log"))?;
         for (client, script) in CLIENTS.iter().zip(&scripts) {
             if client.transports.contains(transport) {
                 let mut command = script.command();
                 command.args(server.arguments()).current_dir(&workspace.root);
-                run_client(client, *transport, &mut command, &directory, &mut table)?;
+                let name = format!("everything-{}-{}", client.folder, transport.name());
+                let said = Said::run(&name, &mut command, &directory, LIMIT)?;
+                said.tell(&client.run(*transport), &mut table);
                 must_live(&mut server)?;
             }
         }
     }
     table.print()
-}
-
-/// One client over one transport.
-fn run_client(
-    client: &Client,
-    transport: Transport,
-    command: &mut Command,
-    directory: &Path,
-    table: &mut Table,
-) -> Result {
-    let run = client.run(transport);
-    println!("-- {} over {}, every feature", run.client, run.transport);
-    let start = Instant::now();
-    let output_file = |kind: &str| {
-        let path = directory.join(format!("everything-{}-{}.{kind}", client.folder, run.transport));
-        let file = File::create(&path);
-        file.map(|file| (path.clone(), file))
-            .map_err(|error| format!("could not write {}: {error}", path.display()))
-    };
-    let (said, errors) = (output_file("out")?, output_file("err")?);
-    command.stdout(said.1).stderr(errors.1);
-    let ending = match run::within(LIMIT, command)? {
-        Some(status) if status.success() => None,
-        Some(status) => Some(run::ending(status)),
-        None => Some(format!("not done after {} s", LIMIT.as_secs())),
-    };
-    let lines = fs::read_to_string(&said.0)
-        .map_err(|error| format!("could not read {}: {error}", said.0.display()))?;
-    let problems = table.add(&run, &lines, ending);
-    println!("   {} checks in {:.1} s", lines.lines().count(), start.elapsed().as_secs_f64());
-    if problems.is_empty() {
-        return Ok(());
-    }
-    for problem in problems {
-        println!("   {problem}");
-    }
-    println!(
-        "   all it said: {}; its errors and those of a server it started: {}",
-        said.0.display(),
-        errors.0.display()
-    );
-    println!("   to repeat it: {}", run::shown(command));
-    Ok(())
 }
 
 /// A server that others are sent to as well must not have gone.
@@ -126,8 +86,8 @@ struct Client {
 
 impl Client {
     fn run(&self, transport: Transport) -> Run {
-        let client = self.package.replace("-slim[client]", "");
-        Run { client, transport: transport.name(), eras: self.eras, coverage: self.coverage }
+        let peer = self.package.replace("-slim[client]", "");
+        Run { peer, transport: transport.name(), eras: self.eras, coverage: self.coverage }
     }
 
     fn install(&self, workspace: &Workspace, directory: &Path) -> Result<Script> {

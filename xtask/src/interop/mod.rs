@@ -1,16 +1,21 @@
-//! Do the clients of the other SDKs work with a Toolway server?
+//! Do clients and servers of others work with ours?
 //!
-//! The clients are small programs over the real libraries, in the folder `interop`; the servers are two of our examples.
+//! The clients of others are small programs over the real libraries, in the folder `interop`; the servers are two of our
+//! examples. The other way round, the program `interop` is our client, and the servers are those of others.
 //!
 //! | question | file |
 //! |---|---|
 //! | Does the first call work, in every era, over every transport? | `hello.rs` |
 //! | Does every feature work, with every client and in every revision it speaks? | `everything.rs` |
+//! | Does our client work with real servers? | `servers.rs` |
 //! | Over what do a client and a server talk, and how does the client learn where the server is? | `transport.rs` |
-//! | What did the clients say, and did they leave anything out? | `table.rs` |
+//! | How is a program run that says checks, and what is shown of it? | `program.rs` |
+//! | What did the programs say, and did they leave anything out? | `table.rs` |
 
 mod everything;
 mod hello;
+mod program;
+mod servers;
 mod table;
 mod transport;
 
@@ -22,20 +27,51 @@ use transport::{Server, Transport};
 /// What to run; the default is all of it.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
+    /// Only this one.
+    part: Option<Part>,
     /// Another server in place of the example `everything`, which alone is run then: is it us or the client?
     server: Option<Server>,
     /// Only this one.
     transport: Option<Transport>,
 }
 
+/// One question of this module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Hello,
+    Everything,
+    Servers,
+}
+
+impl Part {
+    const ALL: &[(&str, Self)] =
+        &[("hello", Self::Hello), ("everything", Self::Everything), ("servers", Self::Servers)];
+
+    fn from_name(name: &str) -> Result<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, part)| *part).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|(name, _)| *name).collect();
+            format!("`--part {name}`: there are {}", names.join(", "))
+        })
+    }
+}
+
 impl Options {
     /// Reads the options of `cargo xtask interop`.
     pub(crate) fn parse(mut arguments: Arguments) -> Result<Self> {
+        let part = arguments.value("--part")?.map(|name| Part::from_name(&name)).transpose()?;
         let server = arguments.value("--server")?.map(|text| Server::from_text(&text));
         let transport =
             arguments.value("--transport")?.map(|name| Transport::from_name(&name)).transpose()?;
         arguments.finish()?;
-        Ok(Self { server, transport })
+        Ok(Self { part, server, transport })
+    }
+
+    fn wants(&self, part: Part) -> bool {
+        match (self.part, &self.server) {
+            (Some(only), _) => only == part,
+            (None, Some(_)) => part == Part::Everything,
+            (None, None) => true,
+        }
     }
 
     fn transports(&self) -> Vec<Transport> {
@@ -49,16 +85,17 @@ impl Options {
     }
 }
 
-/// Runs every client; the second example runs even if the first one failed.
+/// Runs the parts; each runs even if the one before it failed.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     let transports = options.transports();
-    let hello = match options.server {
-        Some(_) => Ok(()),
-        None => hello::run(workspace, &transports),
-    };
-    if let Err(message) = &hello {
-        println!("{message}");
+    let mut failures = Vec::new();
+    for (_, part) in Part::ALL.iter().filter(|(_, part)| options.wants(*part)) {
+        let ran = match part {
+            Part::Hello => hello::run(workspace, &transports),
+            Part::Everything => everything::run(workspace, &transports, options.server.as_ref()),
+            Part::Servers => servers::run(workspace, &transports),
+        };
+        failures.extend(ran.err());
     }
-    everything::run(workspace, &transports, options.server.as_ref())?;
-    hello
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }

@@ -1,8 +1,8 @@
-//! What did the clients say, and did they leave anything out?
+//! What did the programs say, and did they leave anything out?
 //!
-//! A client says one line per check: `ok   ERA VERSION GROUP: WHAT`, or `FAIL` or `n/a ` with ` -- WHY` after it. A column is
-//! one client in one era over one transport, a row is a group of checks. Clients of one revision must have reported the same
-//! checks, except in the group `own`: one that is missing has failed.
+//! A program says one line per check: `ok   ERA VERSION GROUP: WHAT`, or `FAIL` or `n/a ` with ` -- WHY` after it. It tells
+//! of one peer of ours, a client or a server. A column is one peer in one era over one transport, a row is a group of checks.
+//! Peers of one revision must have reported the same checks, except in the group `own`: one that is missing has failed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,33 +10,51 @@ use std::fmt::Write as _;
 use crate::run::Result;
 
 /// Everything that was said so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Table {
+    title: &'static str,
+    peers: Peers,
     columns: Vec<Column>,
-    /// What went wrong with a client as a whole.
+    /// What went wrong with a peer as a whole.
     troubles: Vec<String>,
 }
 
-/// One client over one transport, and what it has to report.
+/// Who is at the other end.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Peers {
+    Clients,
+    Servers,
+}
+
+impl Peers {
+    fn one(self) -> &'static str {
+        match self {
+            Self::Clients => "client",
+            Self::Servers => "server",
+        }
+    }
+}
+
+/// One peer over one transport, and what has to be reported of it.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
-    pub(super) client: String,
+    pub(super) peer: String,
     pub(super) transport: &'static str,
     /// The eras and revisions.
     pub(super) eras: &'static [&'static str],
     pub(super) coverage: Coverage,
 }
 
-/// Which of the checks a client does.
+/// Which of the checks are done with a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coverage {
-    /// Those that the other clients do.
+    /// All that are done with others of which all are done.
     All,
-    /// A choice of its own.
+    /// Some of its own.
     Some,
 }
 
-/// One client in one era.
+/// One peer in one era.
 #[derive(Debug)]
 struct Column {
     run: Run,
@@ -54,13 +72,22 @@ struct Check {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Outcome {
-    Passed,
+    /// It may have counted something.
+    Passed(String),
     Failed(String),
     NotHere(String),
 }
 
 impl Table {
-    /// Takes in what a client said and how it ended, and returns the problems to show at once.
+    pub(super) fn new(title: &'static str, peers: Peers) -> Self {
+        Self { title, peers, columns: Vec::new(), troubles: Vec::new() }
+    }
+
+    pub(super) fn title(&self) -> &'static str {
+        self.title
+    }
+
+    /// Takes in what a program said and how it ended, and returns the problems to show at once.
     pub(super) fn add(&mut self, run: &Run, lines: &str, ending: Option<String>) -> Vec<String> {
         let mut problems = Vec::new();
         let mut columns: Vec<Column> = Vec::new();
@@ -77,14 +104,14 @@ impl Table {
                 None => columns.push(Column { run: run.clone(), era, checks: vec![check] }),
             }
         }
-        let client = format!("{} over {}", run.client, run.transport);
+        let peer = format!("{} over {}", run.peer, run.transport);
         let missing = run.eras.iter().filter(|era| !columns.iter().any(|column| column.era == **era));
         let mut troubles: Vec<String> =
-            missing.map(|era| format!("{client}: not a word about {era}")).collect();
+            missing.map(|era| format!("{peer}: not a word about {era}")).collect();
         let failed = columns.iter().flat_map(|column| &column.checks).any(Check::failed);
         match ending {
-            Some(ending) if !failed => troubles.push(format!("{client}: ended with {ending}")),
-            None if failed => troubles.push(format!("{client}: ended well after a failure")),
+            Some(ending) if !failed => troubles.push(format!("{peer}: ended with {ending}")),
+            None if failed => troubles.push(format!("{peer}: ended well after a failure")),
             _ => {}
         }
         problems.extend(troubles.iter().cloned());
@@ -107,6 +134,7 @@ impl Table {
         let known: BTreeSet<(String, String, String)> = self
             .columns
             .iter()
+            .filter(|column| column.run.coverage == Coverage::All)
             .flat_map(|column| column.checks.iter().map(move |check| (column, check)))
             .filter(|(_, check)| check.group != OWN && check.group != ALL)
             .map(|(column, check)| (revision(column), check.group.clone(), check.what.clone()))
@@ -119,7 +147,7 @@ impl Table {
                 if !reported {
                     self.troubles.push(format!(
                         "{} over {} in {}: not a word about `{group}: {what}`",
-                        column.run.client, column.run.transport, column.era
+                        column.run.peer, column.run.transport, column.era
                     ));
                     let outcome = Outcome::Failed("not a word".to_owned());
                     column.checks.push(Check { group: group.clone(), what: what.clone(), outcome });
@@ -129,17 +157,16 @@ impl Table {
     }
 
     fn summary(&self) -> (String, Result) {
-        let mut text = String::from(
-            " no  client                                  transport  era        revision    passed  failed  n/a\n",
-        );
+        let (title, one) = (self.title, self.peers.one());
+        let mut text = format!(" no  {one:46}  transport  era             revision    passed  failed  n/a\n");
         let spoken: Vec<&Column> = self.columns.iter().filter(|column| column.unspoken().is_none()).collect();
         let mut number = 0;
         for column in &self.columns {
             let (era, revision) = column.era.split_once(' ').unwrap_or_default();
-            let Run { client, transport, .. } = &column.run;
-            let name = format!("{client:38}  {transport:9}  {era:9}  {revision:10}");
+            let Run { peer, transport, .. } = &column.run;
+            let name = format!("{peer:46}  {transport:9}  {era:14}  {revision:10}");
             if let Some(why) = column.unspoken() {
-                let _ = writeln!(text, "  -  {name}  not in this client: {why}");
+                let _ = writeln!(text, "  -  {name}  not in this {one}: {why}");
                 continue;
             }
             number += 1;
@@ -148,7 +175,7 @@ impl Table {
             let _ = writeln!(
                 text,
                 "{number:3}  {name}  {:6}  {:6}  {:3}",
-                count(|check| check.outcome == Outcome::Passed),
+                count(Check::passed),
                 count(Check::failed),
                 count(Check::not_here),
             );
@@ -161,24 +188,31 @@ impl Table {
             rest = others;
         }
         let _ = writeln!(text, "(part: some of it cannot be asked, as is told below; -: nothing to check)\n");
-        text += &reasons(&spoken);
+        text += &remarks("told in", &spoken, |outcome| match outcome {
+            Outcome::Passed(told) if !told.is_empty() => Some(told),
+            _ => None,
+        });
+        text += &remarks("n/a in", &spoken, |outcome| match outcome {
+            Outcome::NotHere(why) => Some(why),
+            _ => None,
+        });
         for trouble in &self.troubles {
             let _ = writeln!(text, "FAILED  {trouble}");
         }
         let total = |wanted: fn(&Check) -> bool| {
             spoken.iter().flat_map(|column| &column.checks).filter(|check| wanted(check)).count()
         };
-        let (passed, failed) = (total(|check| check.outcome == Outcome::Passed), total(Check::failed));
+        let (passed, failed) = (total(Check::passed), total(Check::failed));
         let not_here = total(Check::not_here);
         let _ = writeln!(
             text,
-            "interop, every feature: {passed} passed, {failed} failed, {not_here} could not be asked"
+            "interop, {title}: {passed} passed, {failed} failed, {not_here} could not be asked"
         );
         let verdict = if failed == 0 && self.troubles.is_empty() && passed > 0 {
             Ok(())
         } else {
             Err(format!(
-                "interop, every feature: {failed} of {} checks failed, {} clients in trouble; what each said is above",
+                "interop, {title}: {failed} of {} checks failed, {} {one}s in trouble; what was said of each is above",
                 passed + failed,
                 self.troubles.len()
             ))
@@ -188,7 +222,7 @@ impl Table {
 }
 
 impl Column {
-    /// Why the client does not speak this era, if it does not.
+    /// Why the peer does not speak this era, if it does not.
     fn unspoken(&self) -> Option<&str> {
         self.checks.iter().find_map(|check| match &check.outcome {
             Outcome::NotHere(why) if check.group == ALL => Some(why.as_str()),
@@ -209,6 +243,10 @@ impl Column {
 }
 
 impl Check {
+    fn passed(&self) -> bool {
+        matches!(self.outcome, Outcome::Passed(_))
+    }
+
     fn failed(&self) -> bool {
         matches!(self.outcome, Outcome::Failed(_))
     }
@@ -240,24 +278,32 @@ fn features(columns: &[&Column], before: usize) -> String {
     text
 }
 
-/// Every check that some client cannot do, once, with the columns and the reason.
-fn reasons(spoken: &[&Column]) -> String {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+/// Every check of which there is something to say, once, with the columns and what is said.
+fn remarks(title: &str, spoken: &[&Column], said: impl Fn(&Outcome) -> Option<&String>) -> String {
+    let mut remarks: Vec<(String, Vec<usize>)> = Vec::new();
     for (at, column) in spoken.iter().enumerate() {
         for check in &column.checks {
-            let Outcome::NotHere(why) = &check.outcome else { continue };
-            let reason = format!("{}: {} ({why})", check.group, check.what);
-            let number = (at + 1).to_string();
-            match reasons.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, numbers)) => numbers.push(number),
-                None => reasons.push((reason, vec![number])),
+            let Some(said) = said(&check.outcome) else { continue };
+            let remark = format!("{}: {} ({said})", check.group, check.what);
+            match remarks.iter_mut().find(|(known, _)| *known == remark) {
+                Some((_, numbers)) => numbers.push(at + 1),
+                None => remarks.push((remark, vec![at + 1])),
             }
         }
     }
-    reasons.iter().fold(String::new(), |mut text, (reason, numbers)| {
-        let _ = writeln!(text, "n/a in {}: {reason}", numbers.join(", "));
+    remarks.iter().fold(String::new(), |mut text, (remark, numbers)| {
+        let _ = writeln!(text, "{title} {}: {remark}", ranges(numbers));
         text
     })
+}
+
+/// Numbers in their order, those that follow each other as one.
+fn ranges(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|one, next| one + 1 == *next).map(|run| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run.iter().map(ToString::to_string).collect(),
+    });
+    runs.collect::<Vec<_>>().join(", ")
 }
 
 /// Reads the line of one check: its era with the revision, and the check.
@@ -268,7 +314,7 @@ fn read(line: &str) -> Option<(String, Check)> {
     let (group, rest) = words.next()?.split_once(": ")?;
     let (what, why) = rest.split_once(" -- ").unwrap_or((rest, ""));
     let outcome = match kind {
-        "ok" => Outcome::Passed,
+        "ok" => Outcome::Passed(why.to_owned()),
         "FAIL" => Outcome::Failed(why.to_owned()),
         "n/a" => Outcome::NotHere(why.to_owned()),
         _ => return None,
@@ -284,16 +330,16 @@ const ALL: &str = "all";
 #[cfg(test)]
 mod tests {
 
-    use super::{Coverage, Run, Table};
+    use super::{Coverage, Peers, Run, Table, ranges};
 
     const AUTO: &[&str] = &["auto 2026-07-28"];
 
-    fn run(client: &str, eras: &'static [&'static str]) -> Run {
-        Run { client: client.to_owned(), transport: "stdio", eras, coverage: Coverage::All }
+    fn run(peer: &str, eras: &'static [&'static str]) -> Run {
+        Run { peer: peer.to_owned(), transport: "stdio", eras, coverage: Coverage::All }
     }
 
     fn table(sayings: &[(&str, &str)]) -> Table {
-        let mut table = Table::default();
+        let mut table = Table::new("every feature", Peers::Clients);
         for (client, lines) in sayings {
             let ending = lines.contains("FAIL").then(|| "exit code 1".to_owned());
             table.add(&run(client, &["handshake 2025-11-25"]), lines, ending);
@@ -312,6 +358,23 @@ mod tests {
         assert!(text.contains("\nlog             ok    part\n"), "{text}");
         assert!(text.contains("n/a in 2: log: b (too old)\n"), "{text}");
         verdict.unwrap();
+    }
+
+    #[test]
+    fn what_a_check_has_counted_is_told_once_for_all_who_counted_the_same() {
+        let (text, verdict) = table(&[
+            ("one", "ok   handshake 2025-11-25 schemas: a -- 12 schemas\n"),
+            ("two", "ok   handshake 2025-11-25 schemas: a -- 12 schemas\n"),
+        ])
+        .summary();
+        assert!(text.contains("told in 1-2: schemas: a (12 schemas)\n"), "{text}");
+        verdict.unwrap();
+    }
+
+    #[test]
+    fn columns_that_follow_each_other_are_named_as_one() {
+        assert_eq!(ranges(&[1, 2, 3, 5, 7, 8]), "1-3, 5, 7-8");
+        assert_eq!(ranges(&[]), "");
     }
 
     #[test]
@@ -336,7 +399,7 @@ mod tests {
 
     #[test]
     fn each_transport_has_its_own_columns_and_some_clients_choose() {
-        let mut table = Table::default();
+        let mut table = Table::new("every feature", Peers::Clients);
         let stdio = run("one", AUTO);
         table.add(&stdio, "ok   auto 2026-07-28 log: a\nok   auto 2026-07-28 log: b\n", None);
         let http = Run { transport: "http", coverage: Coverage::Some, ..stdio };
@@ -350,10 +413,10 @@ mod tests {
 
     #[test]
     fn silence_about_an_era_and_a_bad_ending_fail_the_whole() {
-        let mut silent = Table::default();
+        let mut silent = Table::new("every feature", Peers::Clients);
         let problems = silent.add(&run("one", AUTO), "", None);
         assert_eq!(problems, ["one over stdio: not a word about auto 2026-07-28"]);
-        let mut crashed = Table::default();
+        let mut crashed = Table::new("every feature", Peers::Clients);
         let ok = "ok   auto 2026-07-28 log: a\n";
         crashed.add(&run("one", AUTO), ok, Some("exit code 1".to_owned()));
         assert!(crashed.summary().1.is_err());

@@ -1,5 +1,7 @@
 //! How do words of the command line become the arguments of a tool?
 //!
+//! Files and stdin are read for that, which may take for ever: whoever wants to be able to give up does it [`apart`](crate::apart).
+//!
 //! | file | question |
 //! |---|---|
 //! | `mod.rs` | Which words name which arguments? |

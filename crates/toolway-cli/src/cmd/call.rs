@@ -4,6 +4,7 @@ use toolway::types::Tool;
 use toolway::{Client, RawJson};
 
 use super::Here;
+use crate::apart::apart;
 use crate::args::{Call, Kind};
 use crate::arguments;
 use crate::closest::did_you_mean;
@@ -18,7 +19,8 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, call: Call<K>) -> Res
             Failure::usage("no TOOL is given").hint(format!("see which there are: {} list", here.program))
         })?;
         let tool = find(&client, name).await?;
-        let arguments = arguments::for_tool(&tool, words, input_json.as_deref())?;
+        let (of, words) = (tool.clone(), words.to_vec());
+        let arguments = apart(move || arguments::for_tool(&of, &words, input_json.as_deref())).await?;
         let showing = console.clone();
         let call = client.call(&tool.name, arguments).on_progress(move |progress| showing.progress(progress));
         let result = call.await?;

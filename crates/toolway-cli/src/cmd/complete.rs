@@ -4,10 +4,12 @@ use toolway::types::{CompleteResult, ResourceTemplate};
 use toolway::{Client, RawJson};
 
 use super::{Here, prompt};
+use crate::apart::apart;
 use crate::args::{Complete, Kind};
 use crate::arguments::{self, known_texts};
 use crate::closest::did_you_mean;
 use crate::failure::{Failure, Result};
+use crate::listing;
 use crate::place::Find;
 
 pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, complete: Complete<K>) -> Result<()> {
@@ -20,7 +22,8 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, complete: Complete<K>
             [] => ("", rest),
             [typed, known @ ..] => (typed.as_str(), known),
         };
-        let known = known_texts(known)?;
+        let known = known.to_vec();
+        let known = apart(move || known_texts(&known)).await?;
         let completing = match what.as_str() {
             "prompt" => {
                 let prompt = prompt::find(&client, of).await?;
@@ -78,7 +81,7 @@ async fn find(client: &Client, of: &str) -> Result<ResourceTemplate> {
     if client.server_capabilities().resources.is_none() {
         return Err(Failure::not_found("the server has no resources"));
     }
-    let templates = client.resource_templates().await?;
+    let templates = listing::all(client.list_resource_templates()).await?;
     let known: Vec<_> = templates
         .iter()
         .flat_map(|template| [template.uri_template.clone(), template.name.clone()])

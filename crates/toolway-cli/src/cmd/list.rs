@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use toolway::types::{Prompt, Resource, ResourceTemplate, Tool};
-use toolway::{Client, ProtocolVersion, RawJson};
+use toolway::{ProtocolVersion, RawJson};
 
 use super::Here;
 use crate::args::{Kind, List};
 use crate::arguments::{one_line, prompt_line};
 use crate::failure::{Failure, Result};
 use crate::json;
+use crate::listing::all;
 use crate::place::Find;
 use crate::show::size;
 use crate::terminal::neutral_line;
@@ -33,18 +34,22 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, list: List<K>) -> Res
         let has = client.server_capabilities();
         let mut listed = Listed::default();
         if tools || everything && has.tools.is_some() {
-            listed.tools = Some(if has.tools.is_some() { all_tools(&client).await? } else { Vec::new() });
+            // Also those that cannot be called over this transport.
+            listed.tools =
+                Some(if has.tools.is_some() { all(client.list_tools()).await? } else { Vec::new() });
         }
         let has_resources = has.resources.is_some();
         if resources || everything && has_resources {
-            listed.resources = Some(if has_resources { client.resources().await? } else { Vec::new() });
+            listed.resources =
+                Some(if has_resources { all(client.list_resources()).await? } else { Vec::new() });
         }
         if templates || everything && has_resources {
             listed.templates =
-                Some(if has_resources { client.resource_templates().await? } else { Vec::new() });
+                Some(if has_resources { all(client.list_resource_templates()).await? } else { Vec::new() });
         }
         if prompts || everything && has.prompts.is_some() {
-            listed.prompts = Some(if has.prompts.is_some() { client.prompts().await? } else { Vec::new() });
+            listed.prompts =
+                Some(if has.prompts.is_some() { all(client.list_prompts()).await? } else { Vec::new() });
         }
         console.result(&if talk.json {
             listed.json(client.protocol_version())
@@ -53,11 +58,6 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, list: List<K>) -> Res
         })
     })
     .await
-}
-
-/// Every tool that the server lists, also those that cannot be called over this transport.
-async fn all_tools(client: &Client) -> toolway::Result<Vec<Tool>> {
-    client.list_tools().all().await
 }
 
 impl Listed {

@@ -31,11 +31,7 @@ impl Here {
     ) -> Result<T> {
         let console = Console::new(talk.verbose, talk.no_input);
         let place = reach.find(&mut words, self.own.as_ref())?;
-        if let Some(caution) = place.caution()
-            && !talk.json
-        {
-            console.note(&caution);
-        }
+        place.admit(&console).await?;
         let builder = place::builder(talk, &place, &console);
         place::with_client(&place, builder, &console, |client| work(client, console.clone(), words)).await
     }

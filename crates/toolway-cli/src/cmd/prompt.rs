@@ -3,6 +3,7 @@
 use toolway::{Client, RawJson, types};
 
 use super::Here;
+use crate::apart::apart;
 use crate::args::{Kind, Prompt};
 use crate::arguments;
 use crate::closest::did_you_mean;
@@ -17,7 +18,8 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, prompt: Prompt<K>) ->
             Failure::usage("no NAME is given").hint(format!("see which there are: {} list", here.program))
         })?;
         let prompt = find(&client, name).await?;
-        let arguments = arguments::for_prompt(&prompt, words)?;
+        let words = words.to_vec();
+        let arguments = apart(move || arguments::for_prompt(&prompt, &words)).await?;
         let showing = console.clone();
         let getting =
             client.get_prompt(name, arguments).on_progress(move |progress| showing.progress(progress));

@@ -13,6 +13,7 @@ use toolway::server::http::{HttpService, told_to_stop};
 
 use super::Here;
 use crate::args::{Door, ServeAny, ServeOwn};
+use crate::console::tell;
 use crate::demo;
 use crate::failure::{Failure, Result, chain};
 use crate::files::{self, Access};
@@ -102,9 +103,13 @@ pub(crate) async fn run(here: &Here, serve: impl Serve) -> Result<()> {
 async fn serve_stdio(served: &Served) -> Result<()> {
     // A host talks through pipes; a person at a terminal wants to know what to do.
     if io::stdin().is_terminal() {
-        eprintln!("Serving {} on stdin and stdout, one JSON message a line; end with Ctrl-D.", served.name);
-        eprintln!(r#"Try:  {{"jsonrpc":"2.0","id":1,"method":"tools/list"}}"#);
-        eprintln!("A host such as Claude Desktop starts it by itself:\n{}", host_entry(served)?);
+        tell(&format!(
+            "Serving {} on stdin and stdout, one JSON message a line; end with Ctrl-D.\n\
+             Try:  {{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}}\n\
+             A host such as Claude Desktop starts it by itself:\n{}\n",
+            served.name,
+            host_entry(served)?
+        ));
     }
     Ok(served.server.serve_stdio().await?)
 }
@@ -120,14 +125,14 @@ async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) 
     let (mut told, mut twice) = (pin!(told_to_stop()), pin!(told_twice()));
     let _pending = poll_fn(|cx| Poll::Ready(told.as_mut().poll(cx))).await;
     let _pending = poll_fn(|cx| Poll::Ready(twice.as_mut().poll(cx))).await;
-    eprintln!("Serving {} at http://{address}/mcp; end with Ctrl-C.\n", served.name);
+    tell(&format!("Serving {} at http://{address}/mcp; end with Ctrl-C.\n\n", served.name));
     if let Some((tool, arguments)) = &served.example {
-        eprintln!("Call a tool from another terminal:\n\n{}\n", curl_line(address, tool, arguments));
+        tell(&format!("Call a tool from another terminal:\n\n{}\n\n", curl_line(address, tool, arguments)));
     }
-    eprintln!(
-        "Use it from Claude Desktop (claude_desktop_config.json), which starts it over stdio:\n\n{}",
+    tell(&format!(
+        "Use it from Claude Desktop (claude_desktop_config.json), which starts it over stdio:\n\n{}\n",
         host_entry(served)?
-    );
+    ));
     tokio::select! {
         outcome = service.serve_until(listener, told) => Ok(outcome?),
         () = twice => Ok(()),

@@ -37,14 +37,22 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, doctor: Doctor<K>) -> Result<()> {
     let Doctor { mut words, talk, reach } = doctor;
     let console = Console::new(talk.verbose, true);
-    let place = reach.find(&mut words, here.own.as_ref())?;
+    let mut place = reach.find(&mut words, here.own.as_ref())?;
     if let Some(word) = words.first() {
         return Err(Failure::usage(format!("`{word}` is one word too many")));
     }
-    let builder = place::builder(&talk, &place, &console);
+    place.admit(&Console::new(talk.verbose, talk.no_input)).await?;
+    let patience = talk.timeout.unwrap_or(PATIENCE);
+    let mut builder = place::builder(&talk, &place, &console);
+    if let (Way::Url(address), Some(limit)) = (&mut place.way, talk.timeout)
+        && address.is_encrypted()
+    {
+        // Keys and an answer are two steps, with a time for each: so it is known which of them did not come.
+        address.connect_timeout = Some(limit);
+        builder = builder.connect_timeout(limit.saturating_mul(2));
+    }
     let mut report = Report::new(&console, talk.json);
     report.begin(&place.name(), settings::of(&talk, &place))?;
-    let patience = talk.timeout.unwrap_or(PATIENCE);
     let outcome = tokio::select! {
         outcome = go(&mut report, &place, builder, &console, patience) => outcome,
         () = interrupted() => return Err(Failure::interrupted()),

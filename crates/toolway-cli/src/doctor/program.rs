@@ -9,7 +9,8 @@ use crate::place::Start;
 
 pub(super) fn examine(report: &mut Report<'_>, start: &Start) -> Result<(), Broken> {
     let step = Step::begin("program");
-    let name = start.program.to_string_lossy().into_owned();
+    let written = start.written.as_deref().and_then(<[String]>::first);
+    let name = written.cloned().unwrap_or_else(|| start.program.to_string_lossy().into_owned());
     if let Some(cwd) = &start.cwd
         && !cwd.is_dir()
     {

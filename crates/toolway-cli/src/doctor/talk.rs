@@ -11,6 +11,7 @@ use super::report::{Broken, Report, Step};
 use super::verdict::Verdict;
 use crate::console::Console;
 use crate::failure::{Fault, chain};
+use crate::listing;
 use crate::place::{Place, Way};
 use crate::terminal::neutral_line;
 
@@ -161,8 +162,8 @@ async fn lists(client: &Client) -> Result<Lists, (&'static str, Error)> {
     }
     if can.resources.is_some() {
         lists.resources = Some(client.resources().await.map_err(|error| ("resources", error))?);
-        lists.templates =
-            Some(client.resource_templates().await.map_err(|error| ("resource templates", error))?);
+        let templates = listing::all(client.list_resource_templates()).await;
+        lists.templates = Some(templates.map_err(|error| ("resource templates", error))?);
     }
     if can.prompts.is_some() {
         lists.prompts = Some(client.prompts().await.map_err(|error| ("prompts", error))?);

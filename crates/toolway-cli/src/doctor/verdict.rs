@@ -46,9 +46,14 @@ fn of_url(error: &Error, url: &str) -> (&'static str, Fault, String) {
         ErrorKind::Transport if error.is_unsent() && is_encrypted => (
             "tls",
             Fault::Unreachable,
-            "if the server does not encrypt, its URL begins with http://; if its certificate is your company's, name that in the \
-             variable SSL_CERT_FILE"
-                .to_owned(),
+            if chain(error).contains("nothing answered within") {
+                "it takes connections and agrees upon no keys: if it does not encrypt, its URL begins with http://; else look at its \
+                 log, or give it more time with --timeout SECONDS"
+            } else {
+                "if the server does not encrypt, its URL begins with http://; if its certificate is your company's, name that in \
+                 the variable SSL_CERT_FILE"
+            }
+            .to_owned(),
         ),
         ErrorKind::Transport => (
             "http",

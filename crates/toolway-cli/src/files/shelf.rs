@@ -4,6 +4,7 @@
 //! out, also when somebody moves things about meanwhile: a check before the reading could not promise that.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
@@ -178,11 +179,12 @@ impl Shelf {
                 _ => failed(error),
             })?;
         }
-        match self.directory.symlink_metadata(&path) {
+        let before = match self.directory.symlink_metadata(&path) {
             Ok(about) if !about.is_file() => return Err(Refused::NoFile),
             Ok(_) if !overwrite => return Err(Refused::Exists),
-            _ => {}
-        }
+            Ok(about) => Some(about.permissions()),
+            Err(_) => None,
+        };
         if !overwrite {
             let mut file = self
                 .directory
@@ -191,17 +193,28 @@ impl Shelf {
             return file.write_all(bytes).map_err(failed);
         }
         // Whoever reads it meanwhile sees the old file or the new one.
-        let mut name = path.clone().into_os_string();
-        name.push(".toolway-part");
-        let part = PathBuf::from(name);
+        let part = path.with_file_name(part_name());
         let options = &mut OpenOptions::new();
-        let mut file =
-            self.directory.open_with(&part, options.write(true).create_new(true)).map_err(failed)?;
-        let written =
-            file.write_all(bytes).and_then(|()| self.directory.rename(&part, &self.directory, &path));
+        let opened = self.directory.open_with(&part, options.write(true).create_new(true));
+        let mut file = opened.map_err(|error| match error.kind() {
+            // Not the file that is to be written.
+            io::ErrorKind::AlreadyExists => Refused::Failed(io::ErrorKind::ResourceBusy),
+            _ => failed(error),
+        })?;
+        // Who may do what stays as it was, and that before there is anything to read.
+        let allowed = before.map_or(Ok(()), |permissions| file.set_permissions(permissions));
+        let written = allowed
+            .and_then(|()| file.write_all(bytes))
+            .and_then(|()| self.directory.rename(&part, &self.directory, &path));
         written.map_err(|error| {
             let _ = self.directory.remove_file(&part);
             failed(error)
         })
     }
+}
+
+/// What a file is called until all of it is written: never twice the same, so that what a crash has left, or somebody else is writing,
+/// stands in nobody's way. Short, because names may not be long; hidden, because it is nobody's business.
+fn part_name() -> String {
+    format!(".toolway-part-{:016x}", RandomState::new().hash_one(std::process::id()))
 }

@@ -302,3 +302,40 @@ async fn many_files_come_in_pages_that_hold_while_files_come_and_go() {
     expected.sort_by(|a, b| Path::new(a).cmp(Path::new(b)));
     assert_eq!(seen, expected);
 }
+
+#[tokio::test]
+async fn overwriting_stands_in_nobodys_way() {
+    let ground = Ground::new();
+    let client = ground.client(Access::Write).await;
+    let write = |text: &str| {
+        let arguments = json!({"path": "a.txt", "content": text, "overwrite": true});
+        let client = client.clone();
+        tokio::spawn(async move { call(&client, "write_file", arguments).await })
+    };
+    // What a crash has left is no file of ours any more.
+    ground.write("shown/a.txt.toolway-part", "half");
+    write("after").await.unwrap().unwrap();
+    assert_eq!(fs::read_to_string(ground.shown().join("a.txt")).unwrap(), "after");
+    let writing: Vec<_> = (0..32).map(|number| write(&"x".repeat(number * 1000))).collect();
+    for written in writing {
+        written.await.unwrap().unwrap();
+    }
+    let names = fs::read_dir(ground.shown()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = names.filter(|name| name.to_string_lossy().contains("toolway-part")).collect();
+    assert_eq!(left, ["a.txt.toolway-part"]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn overwriting_keeps_who_may_do_what() {
+    use std::os::unix::fs::PermissionsExt;
+    let ground = Ground::new();
+    let client = ground.client(Access::Write).await;
+    let file = ground.shown().join("a.txt");
+    for mode in [0o600, 0o755, 0o640, 0o400] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let arguments = json!({"path": "a.txt", "content": "new", "overwrite": true});
+        call(&client, "write_file", arguments).await.unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o7777, mode, "{mode:o}");
+    }
+}

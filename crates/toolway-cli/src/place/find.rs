@@ -9,6 +9,7 @@ use toolway::client::Command;
 use toolway::hub::config::Variables;
 use toolway::hub::{Config, ConfigError, ServerConfig, ServerKind};
 
+use super::stranger::{Asked, Stranger};
 use super::{Address, Place, Start, Way};
 use crate::args::{Nowhere, Reach, TARGETS};
 use crate::closest::did_you_mean;
@@ -59,7 +60,7 @@ impl Find for Reach {
             }
             None if is_program(&target) => Ok(Way::Command(self.command(target.into(), Vec::new())?).into()),
             None => match Config::find(&target) {
-                Ok(server) => self.configured(&server),
+                Ok(server) => self.configured(&server, Some(&target)),
                 Err(error) => Err(unknown(&target, &error)),
             },
         }
@@ -80,7 +81,8 @@ impl Reach {
             })?;
             headers.push((name.trim().to_owned(), value.trim().to_owned()));
         }
-        Ok(Address { url, headers, bearer: self.bearer.clone(), is_from_environment: false })
+        let bearer = self.bearer.clone();
+        Ok(Address { url, headers, bearer, is_from_environment: false, connect_timeout: None })
     }
 
     fn command(&self, program: OsString, args: Vec<OsString>) -> Result<Start> {
@@ -106,12 +108,12 @@ impl Reach {
                 },
             });
         }
-        Ok(Start { program, args, env: variables, cwd: self.cwd.clone() })
+        Ok(Start { program, args, env: variables, cwd: self.cwd.clone(), written: None })
     }
 
     fn named_in(&self, config: &Config, file: &Path, name: &str) -> Result<Place> {
         match config.server(name) {
-            Some(server) => self.configured(server),
+            Some(server) => self.configured(server, None),
             None => {
                 let known: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
                 let meant = did_you_mean(name, known.iter().copied());
@@ -125,8 +127,15 @@ impl Reach {
         }
     }
 
-    fn configured(&self, server: &ServerConfig) -> Result<Place> {
-        let kind = server.resolve(&Variables::default()).map_err(|error| wrong(&error))?;
+    /// A server as a file describes it. `found` is what was typed, if the file was found by that.
+    fn configured(&self, server: &ServerConfig, found: Option<&str>) -> Result<Place> {
+        let asked = Asked::default();
+        let stranger = match (found, server.file(), server.project()) {
+            (Some(target), Some(file), Some(_)) => Some(Stranger::new(server, file, target, asked.clone())),
+            _ => None,
+        };
+        let variables = if stranger.is_some() { asked.variables() } else { Variables::default() };
+        let kind = server.resolve(&variables).map_err(|error| wrong(&error))?;
         let way = match kind {
             ServerKind::Url { url, headers, .. } => Way::Url(self.address(url, headers)?),
             ServerKind::Command { program, args, env, cwd, .. } => {
@@ -136,6 +145,8 @@ impl Reach {
                 start.env = env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
                 start.env.extend(set);
                 start.cwd = start.cwd.or(cwd);
+                let written = server.written_command();
+                start.written = written.map(|words| words.into_iter().map(str::to_owned).collect());
                 Way::Command(start)
             }
             _ => {
@@ -145,12 +156,7 @@ impl Reach {
                 )));
             }
         };
-        Ok(Place {
-            way,
-            file: server.file().map(Path::to_owned),
-            is_of_project: self.config.is_none() && server.project().is_some(),
-            timeout: server.timeout,
-        })
+        Ok(Place { way, file: server.file().map(Path::to_owned), stranger, timeout: server.timeout })
     }
 }
 

@@ -4,12 +4,15 @@
 //! |---|---|
 //! | `mod.rs` | Where can a server be, and what is done with one? |
 //! | `find.rs` | Which server is meant by what stands on the command line? |
+//! | `stranger.rs` | May a server be used that a file of the project names? |
 
 mod find;
+mod stranger;
 
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::time::Duration;
 
 use toolway::client::{ClientBuilder, Command, Connector, Http, IntoTarget, Target};
@@ -20,6 +23,8 @@ use crate::args::Talk;
 use crate::ask;
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
+
+use stranger::Stranger;
 
 pub(crate) use find::{BEARER, Find};
 
@@ -32,8 +37,8 @@ pub(crate) struct Place {
     pub(crate) way: Way,
     /// The file that describes it, if one does.
     pub(crate) file: Option<PathBuf>,
-    /// Whether that file belongs to the project in the current folder, and so perhaps to somebody else.
-    pub(crate) is_of_project: bool,
+    /// What is to be agreed to, if that file belongs to the project in the current folder, and so perhaps to somebody else.
+    stranger: Option<Stranger>,
     /// How long a request may take, by that file.
     pub(crate) timeout: Option<Duration>,
 }
@@ -54,6 +59,8 @@ pub(crate) struct Address {
     pub(crate) bearer: Option<String>,
     /// Whether the token comes from the environment.
     pub(crate) is_from_environment: bool,
+    /// How long it may take to reach it and to agree upon keys, if that is not left to the client.
+    pub(crate) connect_timeout: Option<Duration>,
 }
 
 /// A server that is a program.
@@ -62,6 +69,8 @@ pub(crate) struct Start {
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) cwd: Option<PathBuf>,
+    /// The program and its arguments as a file has them, if one does: values of its variables may be secrets.
+    pub(crate) written: Option<Vec<String>>,
 }
 
 /// Without what may be secret.
@@ -80,7 +89,7 @@ impl std::fmt::Debug for Start {
 
 impl From<Way> for Place {
     fn from(way: Way) -> Self {
-        Self { way, file: None, is_of_project: false, timeout: None }
+        Self { way, file: None, stranger: None, timeout: None }
     }
 }
 
@@ -92,6 +101,10 @@ impl Address {
     pub(crate) fn http(&self) -> Http {
         let http =
             self.headers.iter().fold(Http::new(&self.url), |http, (name, value)| http.header(name, value));
+        let http = match self.connect_timeout {
+            Some(limit) => http.connect_timeout(limit),
+            None => http,
+        };
         match &self.bearer {
             Some(token) => http.bearer(token),
             None => http,
@@ -103,6 +116,10 @@ impl Start {
     fn command(&self) -> Command {
         let command = Command::new(&self.program).args(&self.args);
         let command = command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        let command = match &self.written {
+            Some(words) => command.shown_as(words),
+            None => command,
+        };
         match &self.cwd {
             Some(cwd) => command.cwd(cwd),
             None => command,
@@ -111,13 +128,11 @@ impl Start {
 }
 
 impl Place {
-    /// What somebody should know before a program is started that perhaps somebody else has named.
-    pub(crate) fn caution(&self) -> Option<String> {
-        match (&self.way, &self.file) {
-            (Way::Command(_), Some(file)) if self.is_of_project => {
-                Some(format!("Starting {}, as {} says.", self.name(), file.display()))
-            }
-            _ => None,
+    /// Goes on if it is the user who has named it, or agrees to it. Before that, nothing is started and nothing sent.
+    pub(crate) async fn admit(&self, console: &Console) -> Result<()> {
+        match &self.stranger {
+            Some(stranger) => stranger.admit(console).await,
+            None => Ok(()),
         }
     }
 
@@ -165,13 +180,17 @@ pub(crate) async fn with_client<T, F: Future<Output = Result<T>>>(
     work: impl FnOnce(Client) -> F,
 ) -> Result<T> {
     let target = place.target(console)?;
+    // One for both, and asked first: what is pressed between two steps is heard, too.
+    let mut stop = pin!(interrupted());
     let client = tokio::select! {
+        biased;
+        () = &mut stop => return Err(Failure::interrupted()),
         client = builder.connect(target) => client.map_err(|error| place.failure(error))?,
-        () = interrupted() => return Err(Failure::interrupted()),
     };
     let outcome = tokio::select! {
+        biased;
+        () = &mut stop => Err(Failure::interrupted()),
         outcome = working(&client, console, work) => outcome,
-        () = interrupted() => Err(Failure::interrupted()),
     };
     console.clear();
     // What has been said is said; a server that does not hear the end is not waited for.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{Folder, Ran, fixture, fixture_http, on_fixture, own, run, say};
+use crate::stage::{Folder, Ran, fixture, fixture_http, fixture_path, on_fixture, own, run, say};
 
 fn ok(stdout: &str) -> Ran {
     Ran { code: Some(0), stdout: stdout.to_owned(), stderr: String::new() }
@@ -69,6 +69,17 @@ fn json_is_the_result_as_the_server_sent_it() {
     let complete: Value =
         serde_json::from_str(&own(&["complete", "prompt", "sights", "city", "L", "--json"]).stdout).unwrap();
     assert_eq!(complete["completion"]["values"], json!(["Lisbon"]));
+}
+
+#[test]
+fn a_server_that_knows_no_families_of_resources_has_none() {
+    let fixture = fixture_path();
+    let on = |words: &[&str]| say(&[words, &["--", fixture.to_str().unwrap(), "no-templates"]].concat());
+    assert_eq!(on(&["list"]), ok("Tools (1)\n\n  greet\n    Greet.\n\nResources (1)\n\n  plain://a (a)\n"));
+    assert_eq!(on(&["list", "--templates"]), ok("Resource templates (0)\n"));
+    assert_eq!(on(&["doctor"]).code, Some(0), "{}", on(&["doctor"]).stdout);
+    let ran = on(&["complete", "template", "plain://{x}", "x"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
 }
 
 #[test]

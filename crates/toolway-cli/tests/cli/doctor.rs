@@ -63,6 +63,12 @@ fn it_does_not_speak_tls() {
 }
 
 #[test]
+fn it_says_nothing_about_its_certificate() {
+    let silent = listen(|mut stream| drop(stream.read_to_end(&mut Vec::new())));
+    diagnose("tls-silent", &["--timeout", "0.5", &format!("https://{silent}/mcp")], "tls", 4);
+}
+
+#[test]
 fn it_answers_with_something_else_than_messages() {
     let rows = [
         ("http-404", "404 Not Found", "text/plain", "nothing here", 2),

@@ -154,6 +154,16 @@ fn a_tool_that_fails_says_why_on_stderr() {
     );
 }
 
+#[test]
+fn a_stderr_that_nobody_reads_changes_nothing() {
+    for words in [&["list", "http://"][..], &["list", "--json", "http://"], &["lits"], &["lits", "--json"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = toolway();
+        assert_eq!(command.args(words).stderr(writer).status().unwrap().code(), Some(1), "{words:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupt_gives_a_call_up_and_ends_the_server() {
@@ -182,4 +192,30 @@ fn an_interrupt_gives_a_call_up_and_ends_the_server() {
     assert_eq!(rest, "", "whoever pressed Ctrl-C knows");
     let is_there = Command::new("kill").args(["-0", &server]).stderr(Stdio::null()).status().unwrap();
     assert!(!is_there.success(), "the server has ended before us");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_is_heard_while_arguments_are_read() {
+    use std::process::{Command, Stdio};
+    let folder = crate::stage::Folder::new();
+    let pipe = folder.0.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let at = format!("@{}", pipe.display());
+    for words in [
+        &["call", "add", "--input-json", &at][..],
+        &["call", "add", &format!("a={at}"), "b=1"],
+        &["prompt", "sights", &format!("city={at}")],
+        &["complete", "prompt", "sights", "city", "B", &format!("days={at}")],
+    ] {
+        let mut command = crate::stage::fixture();
+        command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        // Opens when somebody reads, who then waits for what is never written.
+        let writer = std::fs::File::options().write(true).open(&pipe).unwrap();
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{words:?}: {output:?}");
+        drop(writer);
+    }
 }

@@ -21,4 +21,5 @@ mod stage;
 mod targets;
 #[cfg(unix)]
 mod terminal;
+mod troubleshooting;
 mod words;

@@ -59,6 +59,27 @@ fn an_address_in_use_is_named_with_a_way_out() {
     assert!(words.contains("choose another with --http ADDRESS"), "{words}");
 }
 
+#[test]
+fn the_demo_serves_though_nobody_reads_its_hints() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap().to_string();
+    drop(free);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = toolway();
+    let mut server = command.args(["serve", "--demo", "--http", &address]).stderr(writer).spawn().unwrap();
+    let call = || say(&["call", &format!("http://{address}/mcp"), "add", "a=1", "b=2"]);
+    let mut ran = call();
+    // Until it listens.
+    while ran.code == Some(4) && server.try_wait().unwrap().is_none() {
+        ran = call();
+    }
+    let ended = server.try_wait().unwrap();
+    let _ = server.kill();
+    let _ = server.wait();
+    assert_eq!((ended, &*ran.stdout), (None, "3\n"), "{}", ran.stderr);
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_the_demo_well() {

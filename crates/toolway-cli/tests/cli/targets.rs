@@ -56,35 +56,82 @@ fn a_server_is_named_as_in_a_file() {
 }
 
 #[test]
-fn files_of_the_project_and_of_the_user_are_found_and_a_strangers_program_is_named() {
+fn files_of_the_user_are_found() {
     let project = Folder::new();
     let home = Folder::new();
-    config(&project, ".mcp.json", &json!({"here": {"command": fixture_path(), "args": ["serve"]}}));
     config(&home, ".cursor/mcp.json", &json!({"there": {"command": fixture_path(), "args": ["serve"]}}));
+    let call = |folder: &Folder, words: &[&str]| {
+        let mut command = toolway();
+        command.current_dir(&folder.0).env("HOME", &home.0).args(words);
+        run(command, "")
+    };
+    for name in ["there", "cursor:there"] {
+        // In the user's own folder, it is the user's file all the same.
+        for folder in [&project, &home] {
+            let there = call(folder, &["call", name, "add", "a=1", "b=2"]);
+            assert_eq!(
+                there,
+                Ran { code: Some(0), stdout: "3\n".to_owned(), stderr: String::new() },
+                "{name}"
+            );
+        }
+    }
+    let nowhere = call(&project, &["list", "ther"]);
+    assert_eq!((nowhere.code, &*nowhere.stdout), (Some(2), ""));
+    assert!(nowhere.stderr.contains("is `there` meant?"), "{}", nowhere.stderr);
+}
+
+#[test]
+fn what_a_project_names_is_not_used_unless_somebody_says_so() {
+    let project = Folder::new();
+    let home = Folder::new();
+    let (url, heard) = listener();
+    let origin = url.strip_suffix("/mcp").unwrap();
+    let fixture = fixture_path();
+    let fixture = fixture.to_str().unwrap();
+    let entry =
+        json!({"url": format!("{url}?key=${{PROJECT}}"), "headers": {"X": "${KEY} ${NOT_SET:-x} ${KEY}"}});
+    let program = json!({"command": fixture, "args": ["serve"]});
+    let file = config(&project, ".mcp.json", &json!({"weather": entry, "program": program}));
+    let own = config(&home, ".cursor/mcp.json", &json!({"weather": program}));
     let call = |words: &[&str]| {
         let mut command = toolway();
         command.current_dir(&project.0).env("HOME", &home.0).args(words);
+        command.env("KEY", "s3cret").env("PROJECT", "s3cret").env_remove("NOT_SET");
         run(command, "")
     };
-    let here = call(&["call", "here", "add", "a=1", "b=2"]);
-    assert_eq!((here.code, &*here.stdout), (Some(0), "3\n"));
-    assert!(
-        here.stderr.starts_with("Starting `") && here.stderr.contains(".mcp.json says."),
-        "{}",
-        here.stderr
+    let whose = format!("is described in {file}, which belongs to this project and may be a stranger's");
+    let connects = format!(
+        "`weather` {whose}: it would connect to {origin}, with the variables PROJECT, KEY of your environment"
     );
+    let starts = format!("`program` {whose}: it would start `{fixture} serve`");
+    let trust = format!("if you trust it, name its file: --config {file}");
+    let other = format!("; another `weather` is in {own}: --config {own}");
+
+    let ran = call(&["list", "weather"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(1), ""));
+    assert_eq!(ran.stderr, format!("toolway: {connects}\n{trust}{other}\n"));
+    let ran = call(&["call", "program", "add", "a=1", "b=2"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(1), ""));
+    assert_eq!(ran.stderr, format!("toolway: {starts}\n{trust}\n"));
+    let ran = call(&["list", "--json", "weather"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(1), ""));
+    let envelope: serde_json::Value = serde_json::from_str(&ran.stderr).unwrap();
     assert_eq!(
-        call(&["call", "here", "--json", "add", "a=1", "b=2"]).stderr,
-        "",
-        "programs are not spoken to"
+        envelope["error"],
+        json!({"code": "usage", "message": connects, "hint": format!("{trust}{other}")})
     );
-    for name in ["there", "cursor:there"] {
-        let there = call(&["call", name, "add", "a=1", "b=2"]);
-        assert_eq!(there, Ran { code: Some(0), stdout: "3\n".to_owned(), stderr: String::new() }, "{name}");
-    }
-    let nowhere = call(&["list", "ther"]);
-    assert_eq!((nowhere.code, &*nowhere.stdout), (Some(2), ""));
-    assert!(nowhere.stderr.contains("is `there` meant?"), "{}", nowhere.stderr);
+    let ran = call(&["doctor", "weather"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(1), ""), "{}", ran.stderr);
+    assert_eq!(*heard.lock().unwrap(), "", "nothing was sent");
+
+    // Whoever names the file knows it.
+    let ran = call(&["call", "--config", &file, "program", "add", "a=1", "b=2"]);
+    assert_eq!(ran, Ran { code: Some(0), stdout: "3\n".to_owned(), stderr: String::new() });
+    let ran = call(&["call", "--config", &own, "weather", "add", "a=1", "b=2"]);
+    assert_eq!(ran, Ran { code: Some(0), stdout: "3\n".to_owned(), stderr: String::new() });
+    assert_eq!(call(&["list", "--config", ".mcp.json", "weather"]).code, Some(3));
+    assert!(heard.lock().unwrap().to_lowercase().contains("x: s3cret x s3cret"));
 }
 
 #[cfg(unix)]
@@ -125,6 +172,22 @@ fn headers_and_tokens_are_sent_and_never_shown() {
         "{heard}"
     );
     assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_command_is_shown_as_its_file_has_it() {
+    let folder = Folder::new();
+    let dies = json!({"command": fixture_path(), "args": ["die", "--token", "${TOKEN}"]});
+    let file = config(&folder, "servers.json", &json!({"dies": dies}));
+    for words in [&["list"][..], &["list", "--json"], &["list", "-v"], &["doctor"], &["doctor", "--json"]] {
+        let mut command = toolway();
+        command.env("TOKEN", "s3cret").args(words).args(["--config", &file, "dies"]);
+        let Ran { code, stdout, stderr } = run(command, "");
+        assert_eq!(code, Some(4), "{words:?}: {stderr}");
+        let said = stdout + &stderr;
+        assert!(!said.contains("s3cret"), "{words:?}: {said}");
+        assert!(said.contains("die --token '${TOKEN}'`"), "{words:?}: {said}");
+    }
 }
 
 #[test]

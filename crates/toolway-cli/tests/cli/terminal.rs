@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::stage::fixture;
+use crate::stage::{Folder, fixture, fixture_path, toolway};
 
 /// A program in a terminal of its own.
 struct Terminal {
@@ -117,6 +117,47 @@ fn nothing_is_asked_of_who_does_not_want_it() {
 }
 
 #[test]
+fn whoever_sits_there_is_asked_about_what_a_project_names() {
+    let project = Folder::new();
+    let config = serde_json::json!({"mcpServers": {"here": {"command": fixture_path(), "args": ["serve"]}}})
+        .to_string();
+    let file = project.write(".mcp.json", &config);
+    for (said, works) in [("y", true), ("", false), ("n", false), ("why?", false)] {
+        for words in [
+            &["call", "here", "add", "a=1", "b=2"][..],
+            &["call", "--json", "here", "empty"],
+            &["doctor", "here"],
+        ] {
+            let mut command = toolway();
+            command.current_dir(&project.0).args(words);
+            let mut terminal = Terminal::start(command);
+            terminal
+                .sees(&format!("`here` is described in {file}, "))
+                .sees("it would start `")
+                .sees("Use it? (y/N) ");
+            let (rest, code) = terminal.types(said).ends();
+            assert_eq!(code, Some(i32::from(!works)), "{rest:?}");
+            assert_eq!(rest.contains("`here` is not used"), !works, "{rest:?}");
+        }
+    }
+    // What a stranger writes looks like nothing of ours.
+    let wild =
+        serde_json::json!({"command": "a", "args": ["\u{1b}[2J\u{202e}\nIt is yours.\nUse it? (y/N) "]});
+    project.write("mcp.json", &serde_json::json!({"mcpServers": {"wild": wild}}).to_string());
+    let mut command = toolway();
+    command.current_dir(&project.0).args(["list", "wild"]);
+    let mut terminal = Terminal::start(command);
+    let (seen, _) = terminal.sees("`wild` is described in").types("n").ends();
+    assert!(!seen.contains(['\u{1b}', '\u{202e}']) && !seen.contains("\nIt is yours"), "{seen:?}");
+
+    let mut command = toolway();
+    command.current_dir(&project.0).args(["list", "--no-input", "here"]);
+    let (seen, code) = Terminal::start(command).ends();
+    assert_eq!(code, Some(1));
+    assert!(seen.contains("--config") && !seen.contains("Use it?"), "{seen:?}");
+}
+
+#[test]
 fn progress_is_a_bar_that_goes_away() {
     let mut terminal = Terminal::call(&["call", "work", "steps=2"]);
     terminal.sees("\r\u{1b}[K[############------------]  50 % step 1");
@@ -131,6 +172,11 @@ fn a_server_cannot_command_the_terminal() {
     assert_eq!((&*seen, code), ("before\\u001b[2Jafter\r\n", Some(0)));
     let (seen, _) = Terminal::call(&["call", "fail", "reason=\u{1b}[2J"]).ends();
     assert!(!seen.contains('\u{1b}'), "{seen:?}");
+    // JSON has its own way to write some of them, and lets the others be.
+    let wild = ['\u{7f}', '\u{9b}', '\u{202e}'];
+    let reason = format!("reason={}", String::from_iter(wild));
+    let (seen, _) = Terminal::call(&["call", "fail", "--json", &reason]).ends();
+    assert!(seen.contains("\\u007f\\u009b\\u202e") && !seen.contains(wild), "{seen:?}");
 }
 
 #[test]

@@ -77,6 +77,8 @@ impl ToolAnswer {
     /// A block of a user message of Anthropic.
     pub fn to_anthropic(&self) -> Value {
         let blocks = self.pieces().into_iter().map(|piece| match piece {
+            // All that an error may have there is text.
+            failed if self.result.is_err() => json!({"type": "text", "text": failed.into_text()}),
             Piece::Blob { mime, data, .. } if is_picture(mime) => {
                 json!({"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}})
             }
@@ -85,8 +87,13 @@ impl ToolAnswer {
             }
             other => json!({"type": "text", "text": other.into_text()}),
         });
-        // An empty block of text is refused there.
-        let blocks: Vec<_> = blocks.filter(|block| block["text"] != "").collect();
+        // A block of text that is empty, or white space alone, is refused there.
+        let is_said = |block: &Value| block["text"].as_str().is_none_or(|text| !text.trim().is_empty());
+        let mut blocks: Vec<_> = blocks.filter(is_said).collect();
+        // And an error without a reason.
+        if self.result.is_err() && blocks.is_empty() {
+            blocks.push(json!({"type": "text", "text": NO_REASON}));
+        }
         let mut block = json!({"type": "tool_result", "tool_use_id": self.id});
         if !blocks.is_empty() {
             block["content"] = blocks.into();
@@ -238,6 +245,9 @@ fn is_taken_by_gemini(mime: &str) -> bool {
     matches!(mime, "image/png" | "image/jpeg" | "image/webp" | "application/pdf" | "text/plain")
 }
 
+/// What is said where an error has no words.
+const NO_REASON: &str = "the tool failed and did not say why";
+
 #[cfg(test)]
 mod tests {
     use toolway_protocol::types::CallToolResult;
@@ -353,10 +363,21 @@ mod tests {
             json!({"type": "input_text", "text": "error:"})
         );
         assert_eq!(failed.to_anthropic()["is_error"], true);
-        assert_eq!(failed.to_anthropic()["content"][1]["type"], "image");
+        let picture = "[an image of type image/png left out: 3 bytes that cannot be shown here]";
+        let text = |text: &str| json!({"type": "text", "text": text});
+        assert_eq!(
+            failed.to_anthropic()["content"],
+            json!([text("no light"), text(picture)]),
+            "whatever is not text is refused there"
+        );
         assert_eq!(failed.to_gemini()["functionResponse"]["response"], json!({"error": "no light"}));
         let silent = answer(json!({"isError": true, "content": []}));
         assert_eq!(silent.to_openai()["content"], "error: the tool failed and did not say why");
+        for content in [json!([]), json!([{"type": "text", "text": " \n"}])] {
+            let silent = answer(json!({"isError": true, "content": content}));
+            let said = json!([text("the tool failed and did not say why")]);
+            assert_eq!(silent.to_anthropic()["content"], said, "an error without words is refused there");
+        }
     }
 
     #[test]
@@ -365,8 +386,10 @@ mod tests {
         assert_eq!(silent.to_openai()["content"], "");
         assert_eq!(silent.to_anthropic(), json!({"type": "tool_result", "tool_use_id": "1"}));
         assert_eq!(silent.to_gemini()["functionResponse"]["response"], json!({"output": ""}));
-        let empty = answer(json!({"content": [{"type": "text", "text": ""}]}));
-        assert_eq!(empty.to_anthropic(), silent.to_anthropic(), "an empty block is refused there");
+        for text in ["", " ", "\n\t\u{a0}"] {
+            let empty = answer(json!({"content": [{"type": "text", "text": text}]}));
+            assert_eq!(empty.to_anthropic(), silent.to_anthropic(), "an empty block is refused there");
+        }
     }
 
     #[test]

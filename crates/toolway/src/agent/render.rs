@@ -1,5 +1,7 @@
 //! How is a list of tools written for a provider?
 
+use std::borrow::Cow;
+
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -143,12 +145,19 @@ impl ToolSet {
                     effect: Effect::Remark,
                 });
             }
-            rendered.tools.push(shape(Function {
-                provider,
-                name,
-                description: tool.description(),
-                converted,
-            }));
+            let description = cut(provider, tool.description());
+            if description != tool.description() {
+                rendered.losses.push(Loss {
+                    tool: tool.name().to_owned(),
+                    pointer: String::new(),
+                    what: "description".to_owned(),
+                    why: format!(
+                        "it is longer than {MAX_DESCRIPTION} characters, which is all that is taken; the rest is cut off"
+                    ),
+                    effect: Effect::Remark,
+                });
+            }
+            rendered.tools.push(shape(Function { provider, name, description: &description, converted }));
         }
         rendered
     }
@@ -160,6 +169,17 @@ struct Function<'t> {
     name: &'t str,
     description: &'t str,
     converted: Converted,
+}
+
+/// As much of a description as a provider takes. One letter more, and the whole request is refused.
+fn cut(provider: Provider, description: &str) -> Cow<'_, str> {
+    let is_limited = matches!(provider, Provider::OpenAi | Provider::OpenAiStrict);
+    match description.char_indices().nth(MAX_DESCRIPTION - 1) {
+        Some((at, last)) if is_limited && description.len() > at + last.len_utf8() => {
+            Cow::Owned(format!("{}…", &description[..at]))
+        }
+        _ => Cow::Borrowed(description),
+    }
 }
 
 fn named(function: &Function<'_>) -> Map<String, Value> {
@@ -188,6 +208,9 @@ fn responses(function: Function<'_>) -> Value {
     members.insert("parameters".to_owned(), function.converted.schema.unwrap_or_default());
     members.into()
 }
+
+/// Characters of a function's description at OpenAI.
+const MAX_DESCRIPTION: usize = 1024;
 
 #[cfg(test)]
 mod tests {
@@ -248,6 +271,34 @@ mod tests {
         let told: Vec<_> = losses.iter().filter(|loss| loss.what == "name").map(|loss| &*loss.tool).collect();
         assert_eq!(told, ["say.it"]);
         assert_eq!(losses[0].effect, Effect::Remark);
+    }
+
+    #[test]
+    fn a_description_that_is_too_long_is_cut_where_it_would_be_refused() {
+        for (length, is_cut) in [(1023, false), (1024, false), (1025, true), (5000, true)] {
+            let words = "é".repeat(length);
+            let schema = json!({"type": "object"});
+            let tools = ToolSet::new().with(tool("long", &words, schema, async |_: Value| ()));
+            let chat = |rendered: &Rendered| rendered.tools[0]["function"]["description"].clone();
+            let flat = |rendered: &Rendered| rendered.tools[0]["description"].clone();
+            for (rendered, description) in [
+                (tools.for_openai(), chat as fn(&Rendered) -> Value),
+                (tools.for_openai_strict(), chat),
+                (tools.for_openai_responses(), flat),
+                (tools.for_openai_responses_strict(), flat),
+            ] {
+                let told = rendered.losses.iter().find(|loss| loss.what == "description");
+                let description = description(&rendered);
+                let description = description.as_str().unwrap();
+                if is_cut {
+                    assert_eq!(description, format!("{}…", "é".repeat(1023)));
+                    assert_eq!(told.unwrap().tool, "long");
+                } else {
+                    assert_eq!((description, told), (&*words, None));
+                }
+            }
+            assert_eq!(flat(&tools.for_anthropic()), *words, "others take it");
+        }
     }
 
     #[test]

@@ -188,9 +188,9 @@ impl ToolSet {
         };
         let arguments = call.arguments().map_err(ToolFailure::invalid)?;
         // What is left as it is keeps its text: every digit of a number, every member.
-        let decoded = arguments.decode::<Value>().ok();
-        let restored = decoded.and_then(|decoded| schema::restore(self.schema_of(index), &decoded));
-        let arguments = restored.map_or_else(|| arguments.clone(), RawJson::from);
+        let restored = schema::restore(self.schema_of(index), arguments.as_str());
+        let restored = restored.and_then(|restored| RawJson::parse(&restored).ok());
+        let arguments = restored.unwrap_or_else(|| arguments.clone());
         panic::catch(|| self.0.tools[index].tool.call(arguments))
             .await
             .unwrap_or_else(|panic| Err(ToolFailure::panicked(&call.name, panic)))
@@ -424,8 +424,12 @@ mod tests {
         let odd = odd.as_object().unwrap().keys().find(|name| name.starts_with("a_b")).unwrap().clone();
         for (sent, received) in [
             (r#"{"id": 1, "note": null}"#.to_owned(), r#"{"id":1}"#),
-            (r#"{"id": 1, "map": "{\"x\": 1}"}"#.to_owned(), r#"{"id":1,"map":{"x":1}}"#),
-            (format!(r#"{{"id": 1, "{odd}": 2}}"#), r#"{"a b":2,"id":1}"#),
+            (r#"{"id": 1, "map": "{\"x\": 1}"}"#.to_owned(), r#"{"id":1,"map":{"x": 1}}"#),
+            (format!(r#"{{"id": 1, "{odd}": 2}}"#), r#"{"id":1,"a b":2}"#),
+            (
+                r#"{"id": 12345678901234567890123, "note": null}"#.to_owned(),
+                r#"{"id":12345678901234567890123}"#,
+            ),
             // More digits than a float has, and spaces: nothing is to be done, so nothing is done.
             (
                 r#"{"id": 12345678901234567890123, "x":  1.10}"#.to_owned(),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use toolway_protocol::capability::ClientCapabilities;
 use toolway_protocol::json::{Encode, Encoder};
 use toolway_protocol::jsonrpc::{Code, Params, write_error, write_result};
@@ -35,8 +36,18 @@ pub(super) struct Asked {
 #[derive(Debug, Default)]
 struct State {
     stage: Stage,
-    /// Dropping the sender takes the question back. The entry stays until its answering has ended, and so does its turn.
-    running: HashMap<Id, Option<oneshot::Sender<Infallible>>>,
+    /// An entry stays until its answering has ended, and so does its turn.
+    running: HashMap<Id, Open>,
+}
+
+/// A question that has no answer yet.
+#[derive(Debug)]
+struct Open {
+    /// Dropping it takes the question back.
+    taken_back: Option<oneshot::Sender<Infallible>>,
+    /// The request of ours that it is about, where that can be told.
+    during: Option<Id>,
+    since: Instant,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -117,7 +128,7 @@ impl Asked {
             Whose::Unknown => return refuse(RpcError::new(REFUSED, UNKNOWN)),
         };
         let most = if theirs.is_some() { MAX_PASSED } else { MAX_ASKED };
-        let (turn, taken_back) = match self.begin_turn(id, most) {
+        let (turn, taken_back) = match self.begin_turn(id, during, most) {
             Ok(begun) => begun,
             Err(error) => return refuse(error),
         };
@@ -151,12 +162,20 @@ impl Asked {
         })))
     }
 
-    /// Whether somebody thinks about an answer.
-    pub(super) fn is_busy(&self) -> bool {
-        !lock(&self.state).running.is_empty()
+    /// Whether somebody thinks about an answer that a request of ours may wait for, which was sent then.
+    pub(super) fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
+        lock(&self.state).running.values().any(|open| match &open.during {
+            Some(during) => during == request,
+            None => open.since >= sent,
+        })
     }
 
-    fn begin_turn(&self, id: &Id, most: usize) -> Result<(Turn, oneshot::Receiver<Infallible>), RpcError> {
+    fn begin_turn(
+        &self,
+        id: &Id,
+        during: Option<&Id>,
+        most: usize,
+    ) -> Result<(Turn, oneshot::Receiver<Infallible>), RpcError> {
         let mut state = lock(&self.state);
         if state.running.contains_key(id) {
             return Err(RpcError::invalid_request("the id is that of a question that is not answered yet"));
@@ -165,7 +184,8 @@ impl Asked {
             return Err(RpcError::internal("too many questions wait for their answers"));
         }
         let (sender, taken_back) = oneshot::channel();
-        state.running.insert(id.clone(), Some(sender));
+        let open = Open { taken_back: Some(sender), during: during.cloned(), since: Instant::now() };
+        state.running.insert(id.clone(), open);
         Ok((Turn { state: self.state.clone(), id: id.clone() }, taken_back))
     }
 
@@ -174,7 +194,7 @@ impl Asked {
         if let Some(id) = &cancelled.request_id
             && let Some(running) = lock(&self.state).running.get_mut(id)
         {
-            *running = None;
+            running.taken_back = None;
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use toolway_protocol::types::{Cancelled, LogLevel, Progress};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 
@@ -14,6 +14,9 @@ use super::ears::{Ears, Hook};
 use super::transport::{Inbox, Outgoing, Transport, exchange};
 use super::{Dress, ServerFacts};
 use crate::error::{Error, ErrorKind, Result};
+
+/// How long the server may take to hear that a request is taken back.
+const TAKING_BACK: Duration = Duration::from_secs(5);
 
 /// A conversation that was opened.
 pub(super) struct Connection {
@@ -36,6 +39,24 @@ pub(super) struct Terms {
     pub(super) ears: Arc<Ears>,
     /// For whom it is made, if not for the application itself.
     pub(super) behalf: Option<OnBehalf>,
+}
+
+/// How far a request has come that the server has questions about. What was asked and answered stays so when the connection is
+/// lost: from the beginning, the server would do again what it has done.
+#[derive(Default)]
+pub(super) struct Course {
+    /// The request as it is to be sent next.
+    pub(super) again: Option<Request>,
+    pub(super) round: u32,
+    /// How often the server had nothing to ask and no result either.
+    pub(super) waits: u32,
+}
+
+impl Course {
+    /// Whether the server has worked on the request.
+    fn has_begun(&self) -> bool {
+        self.again.is_some()
+    }
 }
 
 /// Whether the server is asked to tell of progress, and who hears of it.
@@ -85,19 +106,25 @@ impl Connection {
         self.send(outgoing, terms).await.map(drop)
     }
 
-    /// Sends a request and gives back the result as it came, after as many rounds as it takes.
+    /// Sends a request and gives back the result as it came, after as many rounds as it takes. Where another connection had come
+    /// to, it goes on.
     pub(super) async fn ask(
         self: &Arc<Self>,
         next_id: &(dyn Fn() -> Id + Send + Sync),
         request: &Request,
         terms: &Terms,
+        course: &mut Course,
     ) -> Result<RawJson> {
         match &self.era {
+            Dress::Handshake(_) if course.has_begun() => Err(Error::new(
+                ErrorKind::PeerIncompatible,
+                "the server does not speak the revision any more in which it has asked; call again",
+            )),
             Dress::Handshake(link) => {
                 let outgoing = link.request(next_id(), request, terms.wants_progress(), terms.meta.as_ref());
                 self.send(outgoing, terms).await
             }
-            Dress::Stateless(link) => link.ask(self, next_id, request, terms).await,
+            Dress::Stateless(link) => link.ask(self, next_id, request, terms, course).await,
         }
     }
 
@@ -125,7 +152,8 @@ impl Connection {
         let method = outgoing.method.clone();
         let _carried = self.inbox.asked().carried().note(&id, &method, terms.behalf.as_ref());
         let mut given_up = GivenUp(
-            (!self.transport.cancels_by_dropping(self.version())).then(|| (self.clone(), id, method.clone())),
+            (!self.transport.cancels_by_dropping(self.version()))
+                .then(|| (self.clone(), id.clone(), method.clone())),
         );
         let outcome = {
             let work = exchange(&*self.transport, outgoing);
@@ -133,14 +161,15 @@ impl Connection {
                 return given_up.unless_dropped(work.await, self);
             };
             let mut work = std::pin::pin!(work);
-            let mut since = Instant::now();
+            let sent = Instant::now();
+            let mut since = sent;
             loop {
                 // Some times are longer than clocks go.
                 let Some(until) = since.checked_add(limit) else { break Some(work.await) };
                 match timeout_at(until, &mut work).await {
                     Ok(outcome) => break Some(outcome),
                     // A person may be thinking about a question of the server.
-                    Err(_) if self.inbox.asked().is_busy() => since = Instant::now(),
+                    Err(_) if self.inbox.asked().is_asked_about(&id, sent) => since = Instant::now(),
                     Err(_) => match &hearing {
                         Some(hearing) if hearing.last() > since => since = hearing.last(),
                         _ => break None,
@@ -195,14 +224,16 @@ impl Drop for GivenUp {
             let cancelled = Cancelled::new().with_request_id(id).with_reason("the caller gave it up");
             let params = RawJson::encoded(&cancelled, connection.version());
             let outgoing = connection.notification(Method::Cancelled, Some(&params));
-            if let Err(error) = connection.transport.carry(outgoing).await {
-                tracing::debug!(%error, "a request could not be taken back");
+            match timeout(TAKING_BACK, connection.transport.carry(outgoing)).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => tracing::debug!(%error, "a request could not be taken back"),
+                Err(_) => tracing::debug!("the server does not hear that a request is taken back"),
             }
         });
     }
 }
 
-fn timed_out(method: &Method, limit: Duration) -> Error {
+pub(super) fn timed_out(method: &Method, limit: Duration) -> Error {
     let message = format!("the server did not answer {} within {limit:?}", method.name());
     Error::new(ErrorKind::Timeout, message).broken_off()
 }

@@ -2,16 +2,17 @@
 //!
 //! It outlives connections: whoever listens goes on listening when the server was started again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::{SetOnce, watch};
 use tokio::time::Instant;
 use toolway_protocol::types::{LogMessage, Progress};
 use toolway_protocol::{Id, Notification};
 
+use super::changes::{Changes, Watchers};
 use super::news::{News, Readers};
 use crate::panic::attempt;
 
@@ -22,6 +23,8 @@ pub(super) type Hook<T> = Arc<dyn Fn(&T) + Send + Sync>;
 #[derive(Default)]
 pub(super) struct Ears {
     readers: Readers,
+    watchers: Watchers,
+    closed: SetOnce<()>,
     calls: Mutex<HashMap<Id, Arc<Heard>>>,
     hooks: Hooks,
     /// How often the server said that its tools are others now, or was started again.
@@ -55,6 +58,16 @@ impl Ears {
         self.readers.add()
     }
 
+    /// Somebody who wants to hear of changes, and of nothing else.
+    pub(super) fn watch(&self, resources: HashSet<String>) -> Changes {
+        self.watchers.add(resources)
+    }
+
+    /// Waits until the client is gone.
+    pub(super) async fn closed(&self) {
+        self.closed.wait().await;
+    }
+
     /// Whether anybody wants to hear of the progress of calls that do not say so themselves.
     pub(super) fn want_progress(&self) -> bool {
         self.hooks.progress.is_some() || !self.readers.is_empty()
@@ -74,6 +87,7 @@ impl Ears {
             Notification::ToolsChanged(_) => self.tools_changed(),
             _ => {}
         }
+        self.watchers.tell(news);
         // Nobody reads: that is what most clients do.
         self.readers.tell(news, bytes);
     }
@@ -105,6 +119,8 @@ impl Ears {
     }
 
     pub(super) fn close(&self) {
+        let _ = self.closed.set(());
+        self.watchers.close();
         self.readers.close();
     }
 

@@ -12,7 +12,7 @@
 //! | `connection.rs` | How does one request go over one connection: in time, and told if it is given up? |
 //! | `result.rs` | What did a tool give back? |
 //! | `tools.rs` | Which tools has the server, as far as we know? |
-//! | `watch.rs` | What has changed at the server? |
+//! | `watch.rs`, `changes.rs` | What has changed at the server? |
 //! | `remote.rs` | How are a server's tools used by a model? |
 //! | `ears.rs`, `news.rs` | Who hears what the server says? |
 //! | `target.rs` | Where is a server, and how does one get there? |
@@ -30,6 +30,7 @@ mod asked;
 #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
 mod behalf;
 mod calls;
+mod changes;
 mod connect;
 mod connection;
 mod duplex;
@@ -111,7 +112,7 @@ pub struct Client {
 
 /// What all clones share, whichever connection they are at.
 struct Shared {
-    way: Way,
+    way: Arc<Way>,
     current: RwLock<Arc<Connection>>,
     closed: AtomicBool,
     next_id: Arc<AtomicI64>,
@@ -126,6 +127,8 @@ struct Wishes {
     log_level: Option<LogLevel>,
     /// The resources whose changes are to be told.
     resources: std::collections::BTreeSet<String>,
+    /// Those that somebody watches, and how many do. They are asked for again by whoever keeps watching.
+    watched: std::collections::HashMap<String, usize>,
 }
 
 /// How requests are dressed, decided once when a connection is opened.
@@ -226,12 +229,22 @@ impl Client {
     /// When the server could not be told in time; the conversation is over all the same.
     pub async fn close(self) -> Result<()> {
         self.shared.closed.store(true, Ordering::Release);
+        self.shared.way.stop();
         self.shared.current().transport.close().await
     }
 
     async fn tell(&self, method: Method, params: Option<&RawJson>) -> Result<()> {
-        let connection = self.shared.connection().await?;
-        connection.transport.carry(connection.notification(method, params)).await.map(drop)
+        let limit = self.shared.way.timeout();
+        let telling = async {
+            let connection = self.shared.connection().await?;
+            connection.transport.carry(connection.notification(method.clone(), params)).await.map(drop)
+        };
+        match limit {
+            None => telling.await,
+            Some(limit) => tokio::time::timeout(limit, telling)
+                .await
+                .unwrap_or_else(|_| Err(connection::timed_out(&method, limit))),
+        }
     }
 }
 
@@ -248,6 +261,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        self.way.stop();
         self.ears.close();
     }
 }

@@ -92,15 +92,14 @@ macro_rules! lists {
                     #[serde(rename = $member)]
                     items: Vec<$item>,
                     next_cursor: Option<String>,
-                    ttl_ms: Option<u64>,
+                    ttl_ms: Option<serde_json::Value>,
                 }
                 Self::new(shared, List {
                     request: Request::$request,
                     name: $member,
                     read: |text| {
                         let raw: Raw = object(text)?;
-                        let keep = Duration::from_millis(raw.ttl_ms.unwrap_or_default().min(MAX_KEEP_MS));
-                        Ok(Listed { items: raw.items, next: raw.next_cursor, keep })
+                        Ok(Listed { items: raw.items, next: raw.next_cursor, keep: kept(raw.ttl_ms.as_ref()) })
                     },
                 })
             }
@@ -114,8 +113,14 @@ lists! {
     of_prompts -> Prompt, ListPrompts, "prompts";
 }
 
-/// The longest time that a list is believed, whatever the server says: a day.
-const MAX_KEEP_MS: u64 = 86_400_000;
+/// The longest time that a list is believed, whatever the server says.
+const MAX_KEEP: Duration = Duration::from_hours(24);
+
+/// How long a list is believed. What is no such time is none.
+fn kept(ttl: Option<&serde_json::Value>) -> Duration {
+    let millis = ttl.and_then(serde_json::Value::as_f64).filter(|millis| *millis > 0.0).unwrap_or_default();
+    Duration::try_from_secs_f64(millis / 1000.0).unwrap_or(MAX_KEEP).min(MAX_KEEP)
+}
 
 /// Derived decoders also take an array for an object; the protocol does not.
 fn object<R: DeserializeOwned>(text: &RawJson) -> Result<R, serde_json::Error> {
@@ -214,5 +219,28 @@ impl<T: Unpin> Stream for Pages<T> {
 impl<T> fmt::Debug for Pages<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pages").field("of", &self.list.name).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for (said, meant) in [
+            (json!(60_000), Duration::from_mins(1)),
+            (json!(1500.0), Duration::from_millis(1500)),
+            (json!(1e300), MAX_KEEP),
+            (json!(u64::MAX), MAX_KEEP),
+            (json!(-1), Duration::ZERO),
+            (json!(null), Duration::ZERO),
+            (json!("a while"), Duration::ZERO),
+        ] {
+            assert_eq!(kept(Some(&said)), meant, "{said}");
+        }
+        assert_eq!(kept(None), Duration::ZERO);
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::{Id, RawJson, Request};
 
 use super::Shared;
-use super::connection::{Connection, Terms};
+use super::connection::{Connection, Course, Terms};
 use crate::error::{Error, ErrorKind, Result};
 use crate::jitter::fraction;
 
@@ -26,7 +26,7 @@ impl Shared {
     pub(super) async fn ping(self: &Arc<Self>, terms: &Terms) -> Result<()> {
         let mut trying = Trying::new(self.way.retries(), terms.timeout);
         loop {
-            let error = match self.connection().await {
+            let error = match self.connection_until(trying.until).await {
                 Ok(connection) => match connection.ping(self.next_id(), terms).await {
                     Ok(()) => return Ok(()),
                     Err(error) => error,
@@ -49,13 +49,14 @@ impl Shared {
     ) -> Result<RawJson> {
         let next_id = || -> Id { self.next_id() };
         let own_headers = terms.headers.len();
+        let mut course = Course::default();
         let mut trying = Trying::new(self.way.retries(), terms.timeout);
         loop {
-            let error = match self.connection().await {
+            let error = match self.connection_until(trying.until).await {
                 Ok(connection) => {
                     terms.headers.truncate(own_headers);
                     self.mirror(&connection, request, &mut terms.headers);
-                    match connection.ask(&next_id, request, &terms).await {
+                    match connection.ask(&next_id, request, &terms, &mut course).await {
                         Ok(result) => {
                             self.remember(request);
                             return Ok(result);
@@ -74,6 +75,14 @@ impl Shared {
             let safe = safe.unwrap_or_else(|| self.is_safe(request));
             trying.again(error, safe).await?;
         }
+    }
+
+    /// A connection that can be used, if there is one by then.
+    async fn connection_until(self: &Arc<Self>, until: Instant) -> Result<Arc<Connection>> {
+        timeout_at(until, self.connection()).await.unwrap_or_else(|_| {
+            let message = format!("{} could not be reached in time", self.way.name());
+            Err(Error::new(ErrorKind::Timeout, message).unsent())
+        })
     }
 
     fn is_closed(&self) -> bool {

@@ -22,6 +22,12 @@ pub trait Connector: Send + Sync + 'static {
     fn is_lasting(&self) -> bool {
         true
     }
+
+    /// What tells this server from all others, for what is [remembered](super::EraCache) of it; nothing, if nothing is to be. It is
+    /// shown to nobody.
+    fn key(&self) -> Option<String> {
+        self.is_lasting().then(|| self.name())
+    }
 }
 
 /// Where a server is.

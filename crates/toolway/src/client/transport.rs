@@ -17,7 +17,7 @@ use super::ears::Ears;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A frame to send, and what a transport may need to know about it without reading it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Outgoing {
     /// The frame: one JSON-RPC message, without line breaks.
@@ -33,6 +33,21 @@ pub struct Outgoing {
     /// Headers of this request alone, for transports that have headers: those of the caller, and the arguments of a tool
     /// that travel in headers. Names and values are what goes out.
     pub headers: Vec<(String, String)>,
+}
+
+/// Shows what it is about, and of its headers the names: tokens may be among the values, and secrets in the frame.
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Outgoing")
+            .field("id", &self.id)
+            .field("method", &self.method)
+            .field("name", &self.name)
+            .field("version", &self.version)
+            .field("headers", &headers)
+            .field("bytes", &self.frame.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Outgoing {
@@ -239,6 +254,13 @@ impl Inbox {
     pub fn answer(&self, message: &Message) -> Option<Answering> {
         let Message::Request { id, method, params } = message else { return None };
         self.asked.answer(id, method, params, self.during.as_ref())
+    }
+
+    /// Something of what the server told may have been lost on the way.
+    #[allow(dead_code, reason = "a pipe loses nothing")]
+    pub(super) fn missed(&self) {
+        self.ears.tools_changed();
+        self.ears.opened_again();
     }
 
     pub(super) fn asked(&self) -> &Asked {

@@ -1,23 +1,30 @@
 //! What has changed at the server?
 
 use std::collections::HashSet;
+use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::AbortHandle;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::meta::Key;
 use toolway_protocol::request::{Listen, ResourceUri};
 use toolway_protocol::types::SubscriptionFilter;
 use toolway_protocol::{Id, Notification, Request};
 
-use super::connection::{Connection, Terms};
-use super::exchange::Exchange;
-use super::news::News;
+use super::changes::Changes;
+use super::connection::{Connection, Course, Terms};
 use super::repeat::backoff;
 use super::{Client, Dress, Shared};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How long the server may take to hear that nobody watches any more.
+const UNSUBSCRIBING: Duration = Duration::from_secs(5);
 
 /// Something that is not as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,12 +43,25 @@ pub enum Change {
 /// The changes of a server, from when it was made until it is dropped. Made by [`Client::watch`].
 #[derive(Debug)]
 pub struct Watch {
-    news: News,
+    changes: Changes,
     missed: Vec<Change>,
     again: mpsc::Receiver<()>,
     lost: Arc<Notify>,
     wanted: Arc<Wanted>,
     keeping: AbortHandle,
+    _watching: Watching,
+}
+
+/// The resources that are watched, as long as they are.
+struct Watching {
+    shared: Weak<Shared>,
+    wanted: Arc<Wanted>,
+}
+
+impl fmt::Debug for Watching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(&self.wanted.resources).finish()
+    }
 }
 
 /// What comes of watching.
@@ -86,10 +106,25 @@ impl Client {
     /// ```
     pub async fn watch(&self, resources: impl IntoIterator<Item = impl Into<String>>) -> Result<Watch> {
         let resources: HashSet<String> = resources.into_iter().map(Into::into).collect();
+        let limit = self.shared.way.timeout();
+        let beginning = self.begin_watching(resources);
+        let begun = match limit {
+            None => beginning.await,
+            Some(limit) => timeout(limit, beginning).await.unwrap_or_else(|_| {
+                let message = format!("the server did not confirm within {limit:?} that it tells of changes");
+                Err(Error::new(ErrorKind::Timeout, message))
+            }),
+        };
+        let (watch, is_ready) = begun?;
+        is_ready.map(|()| watch)
+    }
+
+    async fn begin_watching(&self, resources: HashSet<String>) -> Result<(Watch, Result<()>)> {
         let connection = self.shared.connection().await?;
-        let news = self.shared.ears.listen();
+        let changes = self.shared.ears.watch(resources.clone());
         let wanted =
             Arc::new(Wanted { filter: told(&connection.server.capabilities, &resources), resources });
+        let watching = Watching::begin(&self.shared, &wanted);
         let (tell, again) = mpsc::channel(1);
         let (ready, is_ready) = oneshot::channel();
         let lost = Arc::new(Notify::new());
@@ -100,16 +135,18 @@ impl Client {
             lost: lost.clone(),
         };
         let task = tokio::spawn(keeping.keep(ready));
-        let watch = Watch { news, missed: Vec::new(), again, lost, wanted, keeping: task.abort_handle() };
+        let keeping = task.abort_handle();
+        let watch = Watch { changes, missed: Vec::new(), again, lost, wanted, keeping, _watching: watching };
         match is_ready.await {
-            Ok(outcome) => outcome.map(|()| watch),
+            Ok(outcome) => Ok((watch, outcome)),
             Err(_) => Err(super::closed()),
         }
     }
 }
 
 impl Watch {
-    /// Waits for the next change; nothing comes any more once the client is gone.
+    /// Waits for the next change; nothing comes any more once the client is gone, or the server does not tell of changes any
+    /// more.
     pub async fn next(&mut self) -> Option<Change> {
         loop {
             match self.next_or_lost().await {
@@ -128,18 +165,13 @@ impl Watch {
             }
             tokio::select! {
                 biased;
-                news = self.news.next() => match news {
-                    None => return Heard::Over,
-                    Some(Notification::ToolsChanged(_)) => return Heard::Changed(Change::Tools),
-                    Some(Notification::PromptsChanged(_)) => return Heard::Changed(Change::Prompts),
-                    Some(Notification::ResourcesChanged(_)) => return Heard::Changed(Change::Resources),
-                    Some(Notification::ResourceUpdated(updated)) if self.wanted.is_about(&updated.uri) => {
-                        return Heard::Changed(Change::Resource(updated.uri));
-                    }
-                    Some(_) => {}
-                },
+                change = self.changes.next() => return change.map_or(Heard::Over, Heard::Changed),
                 () = self.lost.notified() => return Heard::Lost,
-                Some(()) = self.again.recv() => self.missed = self.wanted.everything(),
+                again = self.again.recv() => match again {
+                    Some(()) => self.missed = self.wanted.everything(),
+                    // Nobody keeps it up any more.
+                    None => return Heard::Over,
+                },
             }
         }
     }
@@ -156,12 +188,64 @@ impl Drop for Watch {
     }
 }
 
-impl Wanted {
-    /// A server may tell of something below what is watched, too.
-    fn is_about(&self, uri: &str) -> bool {
-        self.resources.iter().any(|watched| uri.starts_with(watched.as_str()))
+impl Watching {
+    fn begin(shared: &Arc<Shared>, wanted: &Arc<Wanted>) -> Self {
+        let mut wishes = shared.wishes();
+        for uri in &wanted.resources {
+            *wishes.watched.entry(uri.clone()).or_default() += 1;
+        }
+        Self { shared: Arc::downgrade(shared), wanted: wanted.clone() }
     }
+}
 
+/// What nobody wants to hear of any more, the server need not tell.
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        let mut unwanted = Vec::new();
+        {
+            let mut wishes = shared.wishes();
+            for uri in &self.wanted.resources {
+                let Some(watchers) = wishes.watched.get_mut(uri) else { continue };
+                *watchers -= 1;
+                if *watchers == 0 {
+                    wishes.watched.remove(uri);
+                    if !wishes.resources.contains(uri) {
+                        unwanted.push(uri.clone());
+                    }
+                }
+            }
+        }
+        let connection = shared.current();
+        let Dress::Handshake(_) = &connection.era else { return };
+        let (true, false, Ok(runtime)) = (connection.is_usable(), unwanted.is_empty(), Handle::try_current())
+        else {
+            return;
+        };
+        let terms = Terms::of_our_own(shared.ears.clone(), Some(UNSUBSCRIBING));
+        let next_id = shared.next_id.clone();
+        runtime.spawn(async move {
+            let telling = async {
+                for uri in unwanted {
+                    let next_id = || Id::Number(next_id.fetch_add(1, Ordering::Relaxed));
+                    let request = Request::Unsubscribe(ResourceUri::new(uri));
+                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await?;
+                }
+                Ok(())
+            };
+            match timeout(UNSUBSCRIBING, telling).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    let error: Error = error;
+                    tracing::debug!(%error, "the server tells of a resource that nobody watches any more");
+                }
+                Err(_) => tracing::debug!("the server does not hear that nobody watches any more"),
+            }
+        });
+    }
+}
+
+impl Wanted {
     fn everything(&self) -> Vec<Change> {
         let mut all: Vec<_> = self.resources.iter().cloned().map(Change::Resource).collect();
         all.extend(self.lists());
@@ -250,7 +334,7 @@ impl Keeping {
                 None => drop(self.again.try_send(())),
             }
         };
-        let mut news = shared.ears.listen();
+        let ears = shared.ears.clone();
         let mut openings = shared.ears.openings();
         if !Arc::ptr_eq(&shared.current(), connection) {
             return Ok(());
@@ -262,24 +346,27 @@ impl Keeping {
                 _ = openings.changed() => {}
             }
         };
-        let terms = Terms::of_our_own(shared.ears.clone(), None);
         match &connection.era {
             Dress::Handshake(_) => {
-                for uri in &self.wanted.resources {
-                    let request = Request::Subscribe(ResourceUri::new(uri));
-                    Exchange::of_nothing(shared.clone(), request).await?;
-                }
+                let terms = Terms::of_our_own(ears.clone(), shared.way.timeout());
+                let next_id = shared.next_id.clone();
                 drop(shared);
+                for uri in &self.wanted.resources {
+                    let next_id = || Id::Number(next_id.fetch_add(1, Ordering::Relaxed));
+                    let request = Request::Subscribe(ResourceUri::new(uri));
+                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await?;
+                }
                 begun();
-                let client_is_gone = async { while news.next().await.is_some() {} };
                 tokio::select! {
                     () = over => Ok(()),
-                    () = client_is_gone => Ok(()),
+                    () = ears.closed() => Ok(()),
                 }
             }
             Dress::Stateless(_) => {
                 let id = shared.next_id();
                 drop(shared);
+                let terms = Terms::of_our_own(ears.clone(), None);
+                let mut news = ears.listen();
                 let next_id = || id.clone();
                 let request = Request::Listen(Listen::new(self.wanted.filter.clone()));
                 let listening = async {
@@ -287,19 +374,24 @@ impl Keeping {
                         // There is nothing that this server would tell.
                         std::future::pending::<()>().await;
                     }
-                    connection.ask(&next_id, &request, &terms).await
+                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await
                 };
                 let hearing = async {
                     if self.wanted.filter == SubscriptionFilter::new() {
                         begun();
-                    }
-                    while let Some(news) = news.next().await {
-                        if let Notification::SubscriptionAcknowledged(told) = news
-                            && is_of(told.meta.as_ref(), &id)
-                        {
-                            begun();
+                    } else {
+                        while let Some(news) = news.next().await {
+                            if let Notification::SubscriptionAcknowledged(told) = news
+                                && is_of(told.meta.as_ref(), &id)
+                            {
+                                begun();
+                                break;
+                            }
                         }
                     }
+                    // Nobody reads the rest.
+                    drop(news);
+                    ears.closed().await;
                 };
                 tokio::select! {
                     outcome = listening => outcome.map(drop),
@@ -320,7 +412,9 @@ fn is_of(meta: Option<&Settings>, id: &Id) -> bool {
     })
 }
 
-/// Whether it is of no use to try again.
-fn is_final(error: &crate::Error) -> bool {
-    error.is_cancelled() || error.rpc().is_some()
+/// Whether it is of no use to try again: the client is closed, or the server does not know how to tell, or not of this.
+fn is_final(error: &Error) -> bool {
+    let is_passing = error.is_unsent() || error.is_broken_off() || error.http_status().is_some();
+    error.is_cancelled()
+        || (!is_passing && matches!(error.code(), Some(Code::METHOD_NOT_FOUND | Code::INVALID_PARAMS)))
 }

@@ -145,6 +145,10 @@ impl Connector for Guarded {
     fn is_lasting(&self) -> bool {
         self.target.connector().is_lasting()
     }
+
+    fn key(&self) -> Option<String> {
+        self.target.connector().key()
+    }
 }
 
 /// How often a server is tried within [`ATTEMPTS_WITHIN`] before it is left alone for longer.

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::breaker::{Attempts, Breaker};
 use super::config::{Config, ServerConfig, Variables};
 use super::keep::Keeper;
+use super::lists::Lists;
 use super::member::{Hope, Member, Phase};
 use super::names::NameRules;
 use super::target::configured;
@@ -144,7 +145,7 @@ impl HubBuilder {
 impl Shared {
     /// Adds a server, and starts the task that looks after it.
     pub(super) fn start(self: &Arc<Self>, name: &str, target: Target) -> Result<Arc<Member>> {
-        self.start_with(name, target, self.settings.client_of(name))
+        self.start_with(name, target, self.settings.client_of(name), Lists::default())
     }
 
     fn start_with(
@@ -152,9 +153,11 @@ impl Shared {
         name: &str,
         target: Target,
         builder: ClientBuilder,
+        lists: Lists,
     ) -> Result<Arc<Member>> {
         let breaker = Arc::new(Breaker::new(self.settings.attempts));
-        let (member, orders) = Member::new(name, target.connector().name(), breaker, Phase::Connecting);
+        let (member, orders) =
+            Member::new(name, target.connector().name(), breaker, Phase::Connecting, lists);
         self.insert(&member)?;
         let keeper = Keeper {
             hub: self.clone(),
@@ -180,7 +183,8 @@ impl Shared {
                     Some(timeout) => builder.timeout(timeout),
                     None => builder,
                 };
-                self.start_with(&config.name, target, builder)
+                let lists = Lists::choosing(config.tools().clone());
+                self.start_with(&config.name, target, builder, lists)
             }
             Err(error) => {
                 let since = tokio::time::Instant::now();
@@ -192,7 +196,7 @@ impl Shared {
     /// Adds a server that nobody looks after.
     fn idle(&self, config: &ServerConfig, phase: Phase) -> Result<Arc<Member>> {
         let breaker = Arc::new(Breaker::new(self.settings.attempts));
-        let (member, _) = Member::new(&config.name, config.place(), breaker, phase);
+        let (member, _) = Member::new(&config.name, config.place(), breaker, phase, Lists::default());
         self.insert(&member)?;
         Ok(member)
     }

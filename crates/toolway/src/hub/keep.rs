@@ -36,7 +36,7 @@ impl Keeper {
     pub(super) async fn run(mut self) {
         loop {
             let client = self.connect().await;
-            self.member.set_client(client.clone());
+            self.hub.connected(&self.member, &client);
             self.attend(&client).await;
             tracing::debug!(server = &*self.member.name, "the client was closed; the hub connects again");
         }

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool};
 
+use super::config::Choice;
 use crate::client::{Change, Client, Pages};
 use crate::error::{Chain, Error, ErrorKind, Result};
 
@@ -18,6 +19,8 @@ pub(super) struct Lists {
     pub(super) prompts: Listed<Prompt>,
     pub(super) resources: Listed<Resource>,
     pub(super) templates: Listed<ResourceTemplate>,
+    /// Which of the tools are wanted.
+    wanted: Arc<Choice>,
 }
 
 /// One list of it. Clones share the items.
@@ -40,6 +43,11 @@ impl<T> Default for Listed<T> {
 pub(super) const ALL: [Change; 3] = [Change::Tools, Change::Prompts, Change::Resources];
 
 impl Lists {
+    /// Those of a server of which only some tools are wanted.
+    pub(super) fn choosing(wanted: Arc<Choice>) -> Self {
+        Self { wanted, ..Self::default() }
+    }
+
     /// Reads all lists that the server says it has.
     pub(super) async fn read_all(&mut self, client: &Client) -> Result<()> {
         let has = client.server_capabilities();
@@ -65,7 +73,8 @@ impl Lists {
                 let outcome = client.tools().await.map(|tools| {
                     let now = Instant::now();
                     let keep = client.tools_until().map(|until| until.saturating_duration_since(now));
-                    (tools.to_vec(), due(now, keep))
+                    let wanted = tools.iter().filter(|tool| self.wanted.takes(&tool.name));
+                    (wanted.cloned().collect(), due(now, keep))
                 });
                 self.tools.take(outcome, "tools", |tool| &tool.name)
             }
@@ -107,7 +116,7 @@ impl Lists {
 
     /// The lists that are not those of now, and why.
     pub(super) fn problems(&self) -> Vec<String> {
-        let Self { tools, prompts, resources, templates } = self;
+        let Self { tools, prompts, resources, templates, .. } = self;
         let problems = [&tools.problem, &prompts.problem, &resources.problem, &templates.problem];
         problems.into_iter().flatten().cloned().collect()
     }

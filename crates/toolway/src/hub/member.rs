@@ -64,6 +64,7 @@ impl Member {
         target: String,
         breaker: Arc<Breaker>,
         phase: Phase,
+        lists: Lists,
     ) -> (Arc<Self>, mpsc::Receiver<Refresh>) {
         let (orders, ordered) = mpsc::channel(1);
         let member = Self {
@@ -74,7 +75,7 @@ impl Member {
             reached: Notify::new(),
             orders,
             task: OnceLock::new(),
-            state: Mutex::new(State { phase, client: None, lists: Lists::default(), is_known: false }),
+            state: Mutex::new(State { phase, client: None, lists, is_known: false }),
         };
         (Arc::new(member), ordered)
     }
@@ -121,12 +122,13 @@ impl Member {
     /// Everything that it lists, under its own names.
     #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
     pub(crate) fn listed(&self) -> Listed {
-        let Lists { tools, prompts, resources, templates } = self.lists();
+        let Lists { tools, prompts, resources, templates, .. } = self.lists();
         (tools.items, prompts.items, resources.items, templates.items)
     }
 
-    pub(super) fn set_client(&self, client: Client) {
-        self.state().client = Some(client);
+    /// Takes a client, and says whether it is in the place of another.
+    pub(super) fn set_client(&self, client: Client) -> bool {
+        self.state().client.replace(client).is_some()
     }
 
     /// Takes what it has, and says whether it was known to be there.
@@ -193,7 +195,12 @@ impl Member {
         if let Some(task) = self.task.get() {
             task.abort();
         }
-        self.state().client.take()
+        let mut state = self.state();
+        if matches!(state.phase, Phase::Connecting) {
+            let error = self.absent("was disconnected before it was reached");
+            state.phase = Phase::Unavailable { error, since: Instant::now(), hope: Hope::None };
+        }
+        state.client.take()
     }
 
     /// The same, for somebody who cannot wait until the server knows.

@@ -203,7 +203,7 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// There is a server of this name already, or it cannot be reached. Then the hub is as it was.
+    /// There is a server of this name already, it cannot be reached, or somebody takes it out meanwhile. Then the hub is as it was.
     /// [`add`](Hub::add) keeps it, and goes on trying.
     ///
     /// # Cancellation
@@ -263,7 +263,9 @@ impl Hub {
 
     /// How the servers are, in the order in which they came.
     pub fn status(&self) -> Vec<ServerStatus> {
-        self.snapshot().members.iter().map(|member| member.status()).collect()
+        // Held, so that what is said to be ready is in the lists.
+        let merged = self.0.0.merged();
+        merged.members.iter().map(|member| member.status()).collect()
     }
 
     /// Reads all lists again, and tries at once the servers that are not there. It returns when that is done, as far as it
@@ -348,10 +350,20 @@ impl Shared {
     /// Takes a server out, and gives back its client to be closed.
     fn remove(&self, member: &Arc<Member>) -> Option<Client> {
         let mut merged = self.merged();
+        // Before anybody hears of it: whoever waits for the server waits for nothing more.
+        let client = member.leave();
         if merged.has(member) {
             self.snapshot.send_replace(merged.remove(member));
         }
-        member.leave()
+        client
+    }
+
+    /// A server has a client. Whoever has the one before has to know that it is another.
+    fn connected(&self, member: &Arc<Member>, client: &Client) {
+        let mut merged = self.merged();
+        if merged.has(member) && member.set_client(client.clone()) {
+            self.snapshot.send_replace(merged.state_changed());
+        }
     }
 
     /// A server is there, and has this.
@@ -376,6 +388,8 @@ impl Shared {
         let mut snapshots = self.snapshot.subscribe();
         // The sender is this very hub's.
         let _ = snapshots.wait_for(|_| members.iter().all(|member| member.is_settled())).await;
+        // A member is settled a moment before the snapshot is there that has what it offers. Whoever makes it holds this.
+        drop(self.merged());
     }
 }
 

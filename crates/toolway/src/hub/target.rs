@@ -1,7 +1,5 @@
 //! How does what a file says become a way to a server?
 
-use std::ffi::OsStr;
-
 use super::config::{ServerConfig, ServerKind, Variables};
 use super::over_http;
 use crate::client::{Command, IntoTarget, Target};
@@ -34,7 +32,7 @@ fn target(kind: ServerKind, written: Option<Vec<&str>>) -> Result<Target> {
                 command = command.cwd(folder);
             }
             if let Some(written) = written {
-                command = command.shown_as(written.into_iter().map(OsStr::new));
+                command = command.shown_as(written);
             }
             command.into_target()
         }

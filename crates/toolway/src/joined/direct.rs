@@ -74,7 +74,9 @@ impl Hearing {
         inbox.take(&message);
         if let Some(answering) = inbox.answer(&message) {
             let answer = answer(self.conversation.clone(), answering);
-            self.answering.lock().unwrap_or_else(PoisonError::into_inner).spawn(answer);
+            let mut all = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
+            while all.try_join_next().is_some() {}
+            all.spawn(answer);
         }
     }
 }
@@ -179,5 +181,13 @@ mod tests {
         hearing.deliver(Some(question.into()), None);
         assert_eq!(asked.recv().await.as_deref(), Some("Who?"));
         client.ping().await.expect("a server");
+        // Nothing is kept of those that were answered.
+        for _ in 0..100 {
+            hearing.deliver(Some(question.into()), None);
+            assert_eq!(asked.recv().await.as_deref(), Some("Who?"));
+            client.ping().await.expect("a server");
+        }
+        let kept = hearing.answering.lock().unwrap_or_else(PoisonError::into_inner).len();
+        assert!(kept < 50, "{kept} of 101 are kept");
     }
 }

@@ -90,7 +90,8 @@ impl Admit {
     ///
     /// The template that answers a URI decides, which is the most literal one of those that take it. A registered resource
     /// is never read through a template, and a resource that [`only_resources`](Self::only_resources) hides is hidden
-    /// whatever templates take its URI.
+    /// whatever templates take its URI. What a [mounted](super::ServerBuilder::mount) server reads without listing it may be of any
+    /// template: then it can be read only if `only_resources` names it.
     ///
     /// ```
     /// use toolway::Admit;
@@ -181,6 +182,12 @@ impl Allowed {
         }
     }
 
+    /// Whether a resource may be read that nobody has offered, but somebody behind this server may have. It may be one of a
+    /// family, and nobody here knows of which: where families are hidden, it has to be named.
+    pub(super) fn unlisted(&self, uri: &str) -> bool {
+        self.resources.lets(uri) && (self.templates.is_all() || !self.resources.is_all())
+    }
+
     /// Whether an answer could be another one for somebody else.
     fn limits(&self, reply: &Reply) -> bool {
         match reply {
@@ -254,7 +261,7 @@ impl Sight {
     pub(crate) fn shows(&self, news: &Notification) -> bool {
         match (&self.allowed, news) {
             (Some(allowed), Notification::ResourceUpdated(updated)) => {
-                allowed.uri(&self.server.inner.registry.load(), &updated.uri)
+                self.server.tells_of(&updated.uri, allowed)
             }
             _ => true,
         }

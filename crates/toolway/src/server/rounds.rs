@@ -48,6 +48,7 @@ impl Server {
     }
 
     fn work(&self, request: Request, mut facts: Facts, arrival: Arrival) -> Work {
+        let request = self.by_own_name(request);
         let watching = Watching::begin(self, || request.method(), Some(&request), &mut facts, &arrival);
         let path = Path::of(self, &request, arrival.allowed.as_deref());
         let is_layered = path.is_some();

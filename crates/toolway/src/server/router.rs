@@ -149,7 +149,8 @@ impl Server {
         }
         let name = uri.clone();
         let round = scope.round();
-        let face = match self.read_any(uri, scope).await {
+        let allowed = scope.round.arrival.allowed.clone();
+        let face = match self.read_any(uri, scope, allowed.as_deref()).await {
             Ok(result) => return Ok(result),
             Err(_) if round.asked.is_open() => return Err(Trouble::Asked),
             Err(Face::NotFound) => return Err(Trouble::NoSuchResource(name)),
@@ -166,11 +167,17 @@ impl Server {
         uri: String,
         scope: Scope,
     ) -> Result<ReadResourceResult, ResourceError> {
-        self.read_any(uri, scope).await.map_err(ResourceError)
+        self.read_any(uri, scope, None).await.map_err(ResourceError)
     }
 
-    /// Reads a resource: the one with this URI, else one of a family, else whatever the server's own readers know.
-    async fn read_any(&self, uri: String, scope: Scope) -> Result<ReadResourceResult, Face> {
+    /// Reads a resource: the one with this URI, else one of a family, else whatever the server's own readers know, else what
+    /// somebody behind it has and whoever asks may see.
+    async fn read_any(
+        &self,
+        uri: String,
+        scope: Scope,
+        allowed: Option<&Allowed>,
+    ) -> Result<ReadResourceResult, Face> {
         let snapshot = self.inner.registry.load_full();
         let mut reading = Reading::new(uri);
         if let Some((entry, variables)) = snapshot.find(&reading.uri) {
@@ -192,7 +199,7 @@ impl Server {
         }
         if self.has_sources() {
             // Boxed: most servers have none.
-            return Box::pin(self.inner.sources.read(&reading, &scope)).await;
+            return Box::pin(self.inner.sources.read(&reading, &scope, allowed)).await;
         }
         Err(Face::NotFound)
     }

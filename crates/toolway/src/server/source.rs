@@ -14,10 +14,12 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
+use toolway_protocol::Request;
 use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::types::ReadResourceResult;
 
+use super::allowed::Allowed;
 use super::changes::List;
 use super::elements::{Elements, Owner};
 use super::failure::Face;
@@ -44,6 +46,10 @@ pub(crate) trait Source: Send + Sync + 'static {
 
     /// Works for a server, until it is dropped. Begun once.
     fn run(self: Arc<Self>, offering: Offering) -> Running<()>;
+
+    /// What a resource that it could read is called here, offered or not. A URI may lead to it under several names, and this is
+    /// the one that counts. Nothing, if it is not this source's.
+    fn name_of(&self, uri: &str) -> Option<String>;
 
     /// Reads a resource that nobody has offered; nothing, if it is not this source's.
     fn read(&self, reading: Reading, scope: Scope) -> Option<ReadFuture>;
@@ -137,17 +143,57 @@ impl Sources {
         self.all.is_empty()
     }
 
-    /// Reads a resource that nobody has offered, if it is for one of them alone: what several could mean is nobody's.
-    pub(super) async fn read(&self, reading: &Reading, scope: &Scope) -> Result<ReadResourceResult, Face> {
-        let claim = |attached: &Attached| attached.added.source.read(reading.clone(), scope.inner());
-        let mut claims: Vec<_> = self.all.iter().filter_map(claim).collect();
-        match claims.pop() {
-            Some(mut reading) if claims.is_empty() => match catch(|| reading.as_mut()).await {
+    /// Whose a resource is that nobody has offered, and what it is called: what several could mean is nobody's.
+    fn claim(&self, uri: &str) -> Option<(&Attached, String)> {
+        let claim = |attached| Some((attached, Attached::name_of(attached, uri)?));
+        let mut claims = self.all.iter().filter_map(claim);
+        claims.next().filter(|_| claims.next().is_none())
+    }
+
+    /// Reads a resource that nobody has offered, if it is for one of them alone, and if whoever asks may see it.
+    pub(super) async fn read(
+        &self,
+        reading: &Reading,
+        scope: &Scope,
+        allowed: Option<&Allowed>,
+    ) -> Result<ReadResourceResult, Face> {
+        let claim = self.claim(&reading.uri);
+        let claim = claim.filter(|(_, name)| allowed.is_none_or(|allowed| allowed.unlisted(name)));
+        let claimed =
+            claim.and_then(|(attached, _)| attached.added.source.read(reading.clone(), scope.inner()));
+        match claimed {
+            Some(mut reading) => match catch(|| reading.as_mut()).await {
                 Ok(outcome) => outcome.map_err(|error| error.0),
                 Err(panic) => Err(Face::Hidden(Box::new(panic))),
             },
-            _ => Err(Face::NotFound),
+            None => Err(Face::NotFound),
         }
+    }
+
+    /// Whether any of them has layers around it.
+    pub(super) fn have_layers(&self) -> bool {
+        self.all.iter().any(|attached| !attached.added.layers.is_empty())
+    }
+
+    /// The layers around a resource that nobody has offered: those around the source that could read it.
+    pub(super) fn layers_around(
+        &self,
+        snapshot: &Snapshot,
+        request: &Request,
+        allowed: Option<&Allowed>,
+    ) -> Option<&Stages> {
+        let Request::ReadResource(read) = request else { return None };
+        if snapshot.owner(&read.uri).is_some() || allowed.is_some_and(|allowed| !allowed.unlisted(&read.uri))
+        {
+            return None;
+        }
+        self.claim(&read.uri).map(|(attached, _)| &attached.added.layers)
+    }
+}
+
+impl Attached {
+    fn name_of(&self, uri: &str) -> Option<String> {
+        self.added.source.name_of(uri)
     }
 }
 
@@ -194,6 +240,38 @@ impl Server {
 
     pub(super) fn has_sources(&self) -> bool {
         !self.inner.sources.is_empty()
+    }
+
+    /// The request about a resource by the name that counts. Whoever decides by names, such as layers and what a caller may
+    /// see, never meets another one.
+    pub(super) fn by_own_name(&self, mut request: Request) -> Request {
+        if self.has_sources()
+            && let Request::ReadResource(read) = &mut request
+            && let Some(name) = self.own_name(&self.inner.registry.load(), &read.uri)
+        {
+            read.uri = name;
+        }
+        request
+    }
+
+    /// What a resource is called that nobody has offered and a source could read.
+    fn own_name(&self, snapshot: &Snapshot, uri: &str) -> Option<String> {
+        match snapshot.owner(uri) {
+            Some(_) => None,
+            None => self.inner.sources.claim(uri).map(|(_, name)| name),
+        }
+    }
+
+    /// Whether somebody who may see this may hear of a resource.
+    pub(super) fn tells_of(&self, uri: &str, allowed: &Allowed) -> bool {
+        let snapshot = self.inner.registry.load();
+        match self.own_name(&snapshot, uri) {
+            None => allowed.uri(&snapshot, uri),
+            Some(name) if snapshot.owner(&name).is_some() => allowed.uri(&snapshot, &name),
+            // What the server reads itself is no source's.
+            Some(name) if !self.inner.readers.is_empty() => allowed.uri(&snapshot, &name),
+            Some(name) => allowed.unlisted(&name),
+        }
     }
 
     /// Adds what only those want to know who pass requests on.

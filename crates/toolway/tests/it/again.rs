@@ -13,7 +13,7 @@ use toolway::client::{
 use toolway::prelude::*;
 use toolway::server::RequestStats;
 use toolway::types::LogLevel;
-use toolway::{Chain, ErrorKind};
+use toolway::{Chain, Era, ErrorKind};
 
 /// What goes wrong with the next call of a tool.
 #[derive(Debug, Clone, Copy)]
@@ -462,4 +462,138 @@ async fn each_call_runs_once_however_often_the_cable_is_pulled() {
         assert!(lost > 0);
     }
     assert!(ended.load(Ordering::SeqCst) > 0);
+}
+
+/// A tool that does something, asks, and does something else.
+fn paying() -> (Server, Arc<AtomicUsize>) {
+    #[derive(Form)]
+    struct Sure {
+        yes: bool,
+    }
+    let charged = Arc::new(AtomicUsize::new(0));
+    let counter = charged.clone();
+    let pay = ToolEntry::from_fn("pay", move |ctx: Ctx| {
+        let counter = counter.clone();
+        async move {
+            let charge = async || Ok::<_, ToolError>(counter.fetch_add(1, Ordering::SeqCst) + 1);
+            let number: usize = ctx.once("charge", charge).await?;
+            let Sure { yes } = ctx.ask("Sure?").await?;
+            Ok::<_, ToolError>(format!("{number} {yes}"))
+        }
+    });
+    (Server::new("paying", "1.0.0").tool(pay).build().unwrap(), charged)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_round_that_does_not_reach_the_server_is_sent_again_and_not_the_whole_call() {
+    let (server, charged) = paying();
+    let cable = Cable::to(&server);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (counter, faulty) = (asked.clone(), cable.clone());
+    let client = Client::builder()
+        .protocol(ProtocolVersion::LATEST)
+        .on_elicit(move |_| {
+            counter.fetch_add(1, Ordering::SeqCst);
+            // The first round is over; the second one meets these.
+            faulty.fails([Fault::Unsent, Fault::Unsent]);
+            std::future::ready(toolway::client::Answer::accept(json!({"yes": true})))
+        })
+        .connect(cable.target())
+        .await
+        .unwrap();
+    let result = client.call("pay", json!({})).await.unwrap();
+    assert_eq!(result.first_text(), Some("1 true"));
+    assert_eq!(charged.load(Ordering::SeqCst), 1, "nobody pays twice");
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "nobody is asked twice");
+    assert_eq!(cable.reached(), 3);
+}
+
+/// The way to whichever server stands there now.
+#[derive(Clone)]
+struct Replaced(Arc<Mutex<Cable>>);
+
+impl Connector for Replaced {
+    fn reach(&self) -> Reaching<'_> {
+        let cable = self.0.lock().unwrap().clone();
+        Box::pin(async move { cable.reach().await })
+    }
+
+    fn name(&self) -> String {
+        "a server that is replaced".to_owned()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_replaced_by_a_newer_one_is_found_again() {
+    let of_era = |era| {
+        let echo = ToolEntry::from_fn("echo", async || "here");
+        Server::new("replaced", "1.0.0").eras([era]).tool(echo).build().unwrap()
+    };
+    let (old, new) = (of_era(Era::Handshake), of_era(Era::Stateless));
+    let cable = Cable::to(&old);
+    let way = Replaced(Arc::new(Mutex::new(cable.clone())));
+    let client = Client::connect(Target::new(way.clone())).await.unwrap();
+    assert_eq!(client.protocol_version(), ProtocolVersion::LATEST_HANDSHAKE);
+    *way.0.lock().unwrap() = Cable::to(&new);
+    cable.pull();
+    // What is remembered of it is not true any more.
+    assert_eq!(client.call("echo", json!({})).await.unwrap().first_text(), Some("here"));
+    assert_eq!(client.protocol_version(), ProtocolVersion::LATEST);
+}
+
+/// A way that is opened when the test says so.
+#[derive(Clone)]
+struct Slow {
+    cable: Cable,
+    open: Arc<tokio::sync::Semaphore>,
+}
+
+impl Connector for Slow {
+    fn reach(&self) -> Reaching<'_> {
+        Box::pin(async {
+            let reached = self.cable.reach();
+            self.open.acquire().await.unwrap().forget();
+            reached.await
+        })
+    }
+
+    fn name(&self) -> String {
+        "a server that starts slowly".to_owned()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_cannot_wait_does_not_stop_the_opening() {
+    let (server, runs) = counting();
+    let slow = Slow { cable: Cable::to(&server), open: Arc::new(tokio::sync::Semaphore::new(1)) };
+    let client = Client::connect(Target::new(slow.clone())).await.unwrap();
+    slow.cable.pull();
+    for _ in 0..3 {
+        // Its own limit holds, also while there is no connection; and so does one around it.
+        let error = client.call("bump", json!({})).timeout(Duration::from_secs(2)).await.unwrap_err();
+        assert!(error.is_timeout() && error.is_unsent(), "{error:?}");
+        let call = client.call("bump", json!({}));
+        tokio::time::timeout(Duration::from_secs(2), call).await.unwrap_err();
+    }
+    slow.open.add_permits(1);
+    let result = client.call("bump", json!({})).await.unwrap();
+    assert_eq!(result.first_text(), Some("1"));
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    assert_eq!(slow.cable.reached(), 2, "it was opened once more, for all of them");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_opened_for_calls_of_a_client_that_was_closed() {
+    let (server, _) = counting();
+    let slow = Slow { cable: Cable::to(&server), open: Arc::new(tokio::sync::Semaphore::new(1)) };
+    let client = Client::connect(Target::new(slow.clone())).await.unwrap();
+    slow.cable.pull();
+    let calls: Vec<_> = (0..10).map(|_| tokio::spawn(client.call("bump", json!({})).into_future())).collect();
+    tokio::task::yield_now().await;
+    client.close().await.unwrap();
+    slow.open.add_permits(100);
+    for call in calls {
+        assert!(call.await.unwrap().unwrap_err().is_cancelled());
+    }
+    assert_eq!(slow.cable.reached(), 1);
 }

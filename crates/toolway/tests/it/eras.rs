@@ -1,5 +1,7 @@
 //! Servers that serve one era only: what belongs to the other one is answered as by a server that has never heard of it.
 
+use std::time::Duration;
+
 use http::Method;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -110,6 +112,22 @@ async fn without_the_handshake_whoever_says_initialize_reads_what_is_served() {
     }
     let (status, body) = answer_http(&server, &enveloped("tools/list"), Some("2026-07-28")).await;
     assert_eq!((status, body["result"]["tools"].as_array().map(Vec::len)), (200, Some(1)));
+}
+
+/// A program may take longer to start than a probe is waited for; it reads all that was said meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_server_without_the_handshake_that_starts_late_is_spoken_to_all_the_same() {
+    let server = server().eras([Era::Stateless]).build().unwrap();
+    let (near, far) = tokio::io::duplex(1 << 16);
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(12)).await;
+        let (reader, writer) = tokio::io::split(far);
+        server.serve_io(reader, writer).await
+    });
+    let (reader, writer) = tokio::io::split(near);
+    let client = Client::connect_io(reader, writer).await.unwrap();
+    assert_eq!(client.protocol_version(), ProtocolVersion::LATEST);
+    assert_eq!(client.call("add", json!({"a": 2, "b": 3})).await.unwrap().text().unwrap(), "5");
 }
 
 #[tokio::test]

@@ -181,7 +181,7 @@ fn what_each_host_writes_is_understood() {
                 "git": { "command": "uvx", "args": ["mcp-server-git"], "disabled": true }
               }
             }"#,
-            "figma: https://figma.example.com/mcp <K: s3cret> (disabledTools [\"x\"])\n\
+            "figma: https://figma.example.com/mcp <K: s3cret>\n\
              git: uvx <mcp-server-git> (disabled)\n",
         ),
         (

@@ -2,27 +2,25 @@
 //!
 //! Three things are undone, wherever the tool's own schema says that they cannot have been meant: a null for an optional
 //! property that may not be null is left out, a property gets its own name back, and text that holds JSON becomes the object
-//! or list that is wanted there. Nothing else is touched.
+//! or list that is wanted there. Nothing else is touched: what is left keeps its text, every digit of it.
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::fmt;
 
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::super::name::Provider;
 use super::key::key;
 use super::refs::Refs;
 
-/// The arguments as the tool takes them; nothing if they are so already.
-pub(in super::super) fn restore(schema: &Value, arguments: &Value) -> Option<Value> {
+/// The text of the arguments as the tool takes them; nothing if they are so already.
+pub(in super::super) fn restore(schema: &Value, arguments: &str) -> Option<String> {
     let refs = Refs::of(schema);
-    let mut restored = Cow::Borrowed(arguments);
     let said = [Said { schema, is_certain: true }];
-    Restorer { refs: &refs, looks: Cell::new(MAX_LOOKS) }.value(&said, &mut restored);
-    match restored {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(value) => Some(value),
-    }
+    Restorer { refs: &refs, looks: Cell::new(MAX_LOOKS) }.value(&said, arguments, 0)
 }
 
 /// A schema that says something about a value: for certain, or in one branch of a choice.
@@ -39,29 +37,24 @@ struct Restorer<'r, 's> {
 }
 
 impl<'s> Restorer<'_, 's> {
-    fn value(&self, said: &[Said<'s>], value: &mut Cow<'_, Value>) {
-        if let Value::String(text) = &**value
-            && let Some(read) = self.read(said, text)
-        {
-            *value = Cow::Owned(read);
+    /// The text of a value as it should be, if it is another. What lies too deep stays as it is.
+    fn value(&self, said: &[Said<'s>], text: &str, depth: usize) -> Option<String> {
+        if depth > MAX_DEPTH {
+            return None;
         }
-        match &**value {
-            Value::Object(members) => {
-                if let Some(members) = self.members(&self.expand(said), members) {
-                    *value = Cow::Owned(Value::Object(members));
-                }
+        match text.as_bytes().first()? {
+            b'{' => self.members(&self.expand(said), &decode::<Members<'_>>(text)?, depth),
+            b'[' => self.items(&self.expand(said), &decode::<Vec<&RawValue>>(text)?, depth),
+            b'"' => {
+                let inner = self.read(said, &decode::<Cow<'_, str>>(text)?)?;
+                Some(self.value(said, &inner, depth + 1).unwrap_or(inner))
             }
-            Value::Array(items) => {
-                if let Some(items) = self.items(&self.expand(said), items) {
-                    *value = Cow::Owned(Value::Array(items));
-                }
-            }
-            _ => {}
+            _ => None,
         }
     }
 
     /// Text that holds the object or the list that is wanted.
-    fn read(&self, said: &[Said<'s>], text: &str) -> Option<Value> {
+    fn read(&self, said: &[Said<'s>], text: &str) -> Option<String> {
         let name = match text.trim_start().as_bytes().first()? {
             b'{' => "object",
             b'[' => "array",
@@ -70,27 +63,32 @@ impl<'s> Restorer<'_, 's> {
         if said.is_empty() || self.may_be(said, "string") || !self.may_be(said, name) {
             return None;
         }
-        serde_json::from_str(text).ok()
+        // All of it, and not deeper than anybody reads.
+        decode::<Value>(text)?;
+        Some(text.trim().to_owned())
     }
 
-    fn members(&self, said: &[Said<'s>], members: &Map<String, Value>) -> Option<Map<String, Value>> {
-        let mut restored = Map::new();
+    fn members(&self, said: &[Said<'s>], Members(members): &Members<'_>, depth: usize) -> Option<String> {
+        let mut restored = Vec::with_capacity(members.len());
         let mut is_changed = false;
+        let is_there = |name: &str| members.iter().any(|(other, _)| other == name);
         for (name, value) in members {
-            let own = own_name(said, name).filter(|own| !members.contains_key(*own));
+            let own = own_name(said, name).filter(|own| !is_there(own));
             is_changed |= own.is_some();
             let name = own.unwrap_or(name);
             let inner = within(said, |schema| schema.get("properties")?.get(name));
-            if value.is_null() && self.is_absent(said, name, &inner) {
+            if value.get() == "null" && self.is_absent(said, name, &inner) {
                 is_changed = true;
                 continue;
             }
-            let mut value = Cow::Borrowed(value);
-            self.value(&inner, &mut value);
-            is_changed |= matches!(value, Cow::Owned(_));
-            restored.insert(name.to_owned(), value.into_owned());
+            let changed = self.value(&inner, value.get(), depth + 1);
+            is_changed |= changed.is_some();
+            restored.push((name, changed.map_or(Cow::Borrowed(value.get()), Cow::Owned)));
         }
-        is_changed.then_some(restored)
+        is_changed.then(|| {
+            let members = restored.iter().map(|(name, value)| format!("{}:{value}", Value::from(*name)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        })
     }
 
     /// Whether a null stands for a property that is not there: it is not required, and may not be null.
@@ -102,19 +100,20 @@ impl<'s> Restorer<'_, 's> {
         !inner.is_empty() && !said.iter().any(requires) && !self.may_be(inner, "null")
     }
 
-    fn items(&self, said: &[Said<'s>], items: &[Value]) -> Option<Vec<Value>> {
+    fn items(&self, said: &[Said<'s>], items: &[&RawValue], depth: usize) -> Option<String> {
         let mut restored = Vec::with_capacity(items.len());
         let mut is_changed = false;
         for (index, item) in items.iter().enumerate() {
-            let mut item = Cow::Borrowed(item);
-            if matches!(*item, Value::String(_) | Value::Object(_) | Value::Array(_)) {
+            let may_change = item.get().starts_with(['"', '{', '[']);
+            let changed = may_change.then(|| {
                 let inner = within(said, |schema| item_schema(schema, index));
-                self.value(&inner, &mut item);
-            }
-            is_changed |= matches!(item, Cow::Owned(_));
-            restored.push(item.into_owned());
+                self.value(&inner, item.get(), depth + 1)
+            });
+            let changed = changed.flatten();
+            is_changed |= changed.is_some();
+            restored.push(changed.map_or(Cow::Borrowed(item.get()), Cow::Owned));
         }
-        is_changed.then_some(restored)
+        is_changed.then(|| format!("[{}]", restored.join(",")))
     }
 
     /// The schemas, and those that they stand for or hold beside.
@@ -184,6 +183,37 @@ impl<'s> Restorer<'_, 's> {
     }
 }
 
+/// The members of an object in their order, with their text.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct All;
+
+        impl<'de> Visitor<'de> for All {
+            type Value = Vec<(String, &'de RawValue)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(members)
+            }
+        }
+
+        deserializer.deserialize_map(All).map(Self)
+    }
+}
+
+fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    serde_json::from_str(text).ok()
+}
+
 /// The name of which a provider was given another.
 fn own_name<'s>(said: &[Said<'s>], name: &str) -> Option<&'s str> {
     // What was changed ends in a line and eight digits, so that most names are not looked for.
@@ -235,6 +265,9 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
+/// How deep arguments are looked into, as deep as they can be read.
+const MAX_DEPTH: usize = 128;
+
 /// How many schemas may speak about one value.
 const MAX_BRANCHES: usize = 64;
 
@@ -249,6 +282,36 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn restore(schema: &Value, arguments: &Value) -> Option<Value> {
+        let restored = super::restore(schema, &arguments.to_string())?;
+        Some(serde_json::from_str(&restored).unwrap_or_else(|error| panic!("{error}: {restored}")))
+    }
+
+    #[test]
+    fn what_is_left_keeps_its_text() {
+        let schema = json!({"type": "object", "properties": {
+            "gone": {"type": "string"},
+            "map": {"type": "object"},
+            "list": {"type": "array", "items": {"type": "object", "properties": {"gone": {"type": "string"}}}},
+        }});
+        for (arguments, restored) in [
+            (
+                r#"{"id": 12345678901234567890123, "gone": null, "x": [1.10, 1e2 ]}"#,
+                r#"{"id":12345678901234567890123,"x":[1.10, 1e2 ]}"#,
+            ),
+            (r#"{"a\u0022": "\u00e9", "gone": null}"#, r#"{"a\"":"\u00e9"}"#),
+            (r#"{"map": " {\"id\": 0.10000000000000000001} "}"#, r#"{"map":{"id": 0.10000000000000000001}}"#),
+            (r#"{"list": [ {"gone": null, "n": 1.0 }, 7.00]}"#, r#"{"list":[{"n":1.0},7.00]}"#),
+            (r#" {"gone" : null } "#, "{}"),
+        ] {
+            assert_eq!(super::restore(&schema, arguments.trim()).as_deref(), Some(restored), "{arguments}");
+        }
+        let deep = "[".repeat(5000) + &"]".repeat(5000);
+        let schema = json!({"properties": {"a": {"$ref": "#"}}, "items": {"$ref": "#"}});
+        assert_eq!(super::restore(&schema, &deep), None);
+        assert_eq!(super::restore(&schema, &format!(r#"{{"a": {deep}}}"#)), None);
+    }
 
     #[test]
     fn what_cannot_have_been_meant_is_undone_and_nothing_else() {

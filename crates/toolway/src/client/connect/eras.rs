@@ -1,6 +1,7 @@
 //! What do we know of servers that we have met? Which of them want a handshake, for a while.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,8 +25,15 @@ const MAX_SERVERS: usize = 1024;
 /// let eras = EraCache::new();
 /// let builder = Client::builder().era_cache(&eras);
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct EraCache(Arc<Mutex<HashMap<String, (Met, Instant)>>>);
+
+/// Shows how many servers are remembered; what they are known by may hold secrets.
+impl fmt::Debug for EraCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EraCache").field("servers", &self.lock().len()).finish()
+    }
+}
 
 /// What was found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +55,11 @@ impl EraCache {
 
     pub(super) fn get(&self, server: &str) -> Option<Met> {
         self.lock().get(server).filter(|(_, until)| Instant::now() < *until).map(|(met, _)| *met)
+    }
+
+    /// What was believed of a server is not so.
+    pub(super) fn forget(&self, server: &str) {
+        self.lock().remove(server);
     }
 
     pub(super) fn learn(&self, server: &str, met: Met) {

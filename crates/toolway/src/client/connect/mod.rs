@@ -304,7 +304,7 @@ impl ClientBuilder {
     pub async fn connect(self, target: impl IntoTarget) -> Result<Client> {
         let target = target.into_target()?;
         let ears = Arc::new(Ears::new(self.hooks.clone()));
-        let way = Way::new(target, self, ears.clone());
+        let way = Arc::new(Way::new(target, self, ears.clone()));
         let next_id = Arc::new(AtomicI64::new(0));
         let connection = way.open(&next_id).await?;
         let shared = Shared {

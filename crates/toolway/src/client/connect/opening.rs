@@ -47,20 +47,24 @@ impl Opening<'_> {
     pub(super) async fn open(&self) -> Result<Connection> {
         let (version, fallback) = match self.builder.pinned {
             Some(version) if version.era() == Era::Handshake => {
-                return self.shake(self.reach().await?, version).await;
+                return self.begin(version).await;
             }
             Some(version) => (version, Fallback::Refused),
-            None if self.builder.eras.get(&self.connector.name()) == Some(Met::Older) => {
-                return self.shake(self.reach().await?, ProtocolVersion::LATEST_HANDSHAKE).await;
-            }
             None => (ProtocolVersion::LATEST, Fallback::Allowed),
         };
+        if let Some(known) = self.as_remembered().await {
+            return known;
+        }
         let (transport, inbox) = self.reach().await?;
+        let mut is_silent = false;
         let older = match self.probe(&*transport, version, fallback).await {
             Ok(Probed::Opened(era, server)) => {
                 return Ok(Connection { transport, era, server, inbox, lost: AtomicBool::new(false) });
             }
-            Ok(Probed::Older(_)) if transport.is_connected() => (transport, inbox),
+            Ok(Probed::Older(refusal)) if transport.is_connected() => {
+                is_silent = refusal.is_none();
+                (transport, inbox)
+            }
             Ok(Probed::Older(refusal)) => self.once_more(refusal).await?,
             // Some older servers end when they hear something that they do not know.
             Err(error) if fallback == Fallback::Allowed && !transport.is_connected() => {
@@ -68,9 +72,52 @@ impl Opening<'_> {
             }
             Err(error) => return Err(error),
         };
-        let connection = self.shake(older, ProtocolVersion::LATEST_HANDSHAKE).await?;
-        self.builder.eras.learn(&self.connector.name(), Met::Older);
-        Ok(connection)
+        let (transport, inbox) = older;
+        let (era, server) = match self.shake(&*transport, &inbox, ProtocolVersion::LATEST_HANDSHAKE).await {
+            Ok(opened) => {
+                if let Some(server) = self.connector.key() {
+                    self.builder.eras.learn(&server, Met::Older);
+                }
+                opened
+            }
+            // A server that starts slowly has heard the probe after all, and is of the new era.
+            Err(error)
+                if transport.is_connected()
+                    && match verdict(&error) {
+                        Some(Verdict::Stateless(_)) => true,
+                        Some(_) => is_silent,
+                        None => false,
+                    } =>
+            {
+                // On the heap, as it is rare: no other connection is to have room for it.
+                match Box::pin(self.probe(&*transport, version, Fallback::Refused)).await {
+                    Ok(Probed::Opened(era, server)) => (era, server),
+                    _ => return Err(error),
+                }
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Connection { transport, era, server, inbox, lost: AtomicBool::new(false) })
+    }
+
+    /// Opens a conversation as it was opened the last time. Nothing, if nothing is known, or if the server is another one by now.
+    async fn as_remembered(&self) -> Option<Result<Connection>> {
+        let server = self.connector.key().filter(|_| self.builder.pinned.is_none())?;
+        let Met::Older = self.builder.eras.get(&server)?;
+        match self.begin(ProtocolVersion::LATEST_HANDSHAKE).await {
+            Err(error) if verdict(&error).is_some() || error.kind() == ErrorKind::PeerIncompatible => {
+                self.builder.eras.forget(&server);
+                None
+            }
+            begun => Some(begun),
+        }
+    }
+
+    /// Opens a conversation of the handshake era, and no other.
+    async fn begin(&self, version: ProtocolVersion) -> Result<Connection> {
+        let (transport, inbox) = self.reach().await?;
+        let (era, server) = self.shake(&*transport, &inbox, version).await?;
+        Ok(Connection { transport, era, server, inbox, lost: AtomicBool::new(false) })
     }
 
     async fn reach(&self) -> Result<(Box<dyn Transport>, Inbox)> {
@@ -111,17 +158,14 @@ impl Opening<'_> {
 
     async fn shake(
         &self,
-        (transport, inbox): (Box<dyn Transport>, Inbox),
+        transport: &dyn Transport,
+        inbox: &Inbox,
         version: ProtocolVersion,
-    ) -> Result<Connection> {
+    ) -> Result<(Dress, ServerFacts)> {
         let info = self.builder.info.clone();
-        let opened =
-            self.in_time(handshake::open(&*transport, inbox.asked(), version, info, self.id())).await;
-        let (link, server) = match opened {
-            Ok(opened) => opened,
-            Err(error) => return Err(explained(error, &*transport)),
-        };
-        Ok(Connection { transport, era: Dress::Handshake(link), server, inbox, lost: AtomicBool::new(false) })
+        let opened = self.in_time(handshake::open(transport, inbox.asked(), version, info, self.id())).await;
+        let (link, server) = opened.map_err(|error| explained(error, transport))?;
+        Ok((Dress::Handshake(link), server))
     }
 
     async fn probe(
@@ -175,6 +219,10 @@ fn patience(transport: &dyn Transport, fallback: Fallback, limit: Duration) -> O
 
 /// What a failed probe says about the server; nothing, when the fault may lie elsewhere.
 fn verdict(error: &Error) -> Option<Verdict> {
+    // Who is not let in, or comes at a bad time, has not been listened to.
+    if let Some(401 | 403 | 407 | 408 | 425 | 429 | 502..=504) = error.http_status() {
+        return None;
+    }
     error.rpc().map(judge_error).or_else(|| error.http_status().and_then(judge_status))
 }
 

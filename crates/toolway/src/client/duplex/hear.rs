@@ -12,7 +12,7 @@ use toolway_protocol::jsonrpc::{Incoming, Rejected, parse};
 use toolway_protocol::{Id, Message};
 
 use super::line::Line;
-use super::say::Queued;
+use crate::client::asked::MAX_PASSED;
 use crate::client::transport::Answering;
 use crate::error::{Error, ErrorKind};
 use crate::transport::frame::{self, Lines};
@@ -29,6 +29,10 @@ pub(in crate::client) enum Ended {
     /// The line was over before.
     Over,
 }
+
+/// How many questions of the server may be answered at once, those included whose answers wait to be written.
+const MAX_ANSWERING: usize = 1088;
+const _: () = assert!(MAX_ANSWERING > MAX_PASSED, "each question has an answer");
 
 /// Reads until the output ends, or the line is over.
 pub(in crate::client) async fn hear(
@@ -102,7 +106,7 @@ impl Hearing<'_> {
         let Some(inbox) = self.line.inbox() else { return };
         inbox.take(&message);
         match inbox.answer(&message) {
-            Some(Answering::Now(frame)) => self.line.answer_now(&frame),
+            Some(Answering::Now(frame)) => self.line.outbox().owe(&frame),
             Some(Answering::Later(frame)) => self.answer_later(frame),
             None => {}
         }
@@ -110,15 +114,14 @@ impl Hearing<'_> {
 
     fn answer_later(&mut self, frame: impl Future<Output = Option<Bytes>> + Send + 'static) {
         while self.answering.try_join_next().is_some() {}
-        // Answers that are ready, and wait for a server that does not read, count too.
+        // The questions themselves are fewer. The others have answers that the server does not read.
         if self.answering.len() >= MAX_ANSWERING {
             return;
         }
-        let queue = self.line.queue();
+        let outbox = self.line.outbox().clone();
         self.answering.spawn(async move {
             if let Some(frame) = frame.await {
-                // Nobody writes any more: the server has gone.
-                let _ = queue.send(Queued::unasked(&frame)).await;
+                outbox.answer(&frame).await;
             }
         });
     }
@@ -138,6 +141,3 @@ fn replied_to(text: &[u8]) -> Option<Id> {
 fn malformed(rejected: &Rejected) -> Error {
     Error::new(ErrorKind::PeerMisbehaved, "the server's reply is malformed").caused_by(rejected.error.clone())
 }
-
-/// How many questions of the server may be answered at once, those included whose answers wait to be written.
-const MAX_ANSWERING: usize = 64;

@@ -4,20 +4,17 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use tokio::sync::{SetOnce, mpsc, oneshot};
+use tokio::sync::{SetOnce, oneshot};
 use toolway_protocol::{Id, Message, Method};
 
 use super::heard::Heard;
-use super::say::{Queued, Ticket};
+use super::say::{Outbox, Queued, Ticket, ToSay};
 use crate::client::transport::{Inbox, Outgoing};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How many messages may wait to be written.
-const MAX_WAITING: usize = 64;
-
 /// What both directions of a pipe share, and whoever uses it.
 pub(in crate::client) struct Line {
-    queue: mpsc::Sender<Queued>,
+    outbox: Arc<Outbox>,
     pending: Mutex<HashMap<Id, oneshot::Sender<Result<Message>>>>,
     inbox: OnceLock<Inbox>,
     heard: Heard,
@@ -27,17 +24,17 @@ pub(in crate::client) struct Line {
 
 impl Line {
     /// A line that nobody reads or writes yet, and what is to be written.
-    pub(in crate::client) fn new() -> (Self, mpsc::Receiver<Queued>) {
-        let (queue, queued) = mpsc::channel(MAX_WAITING);
+    pub(in crate::client) fn new() -> (Self, ToSay) {
+        let (outbox, to_say) = Outbox::new();
         let line = Self {
-            queue,
+            outbox: Arc::new(outbox),
             pending: Mutex::default(),
             inbox: OnceLock::new(),
             heard: Heard::default(),
             fading: SetOnce::new(),
             over: SetOnce::new(),
         };
-        (line, queued)
+        (line, to_say)
     }
 
     /// Sends a message and waits for its reply. Dropping this takes back what has not begun to be written.
@@ -46,15 +43,15 @@ impl Line {
             return Err(self.over.wait().await.error().unsent());
         }
         if outgoing.method == Method::Cancelled {
-            // Whoever gives a call up does not wait for a server that does not read. It would not read this either.
-            let _ = self.queue.try_send(Queued::unasked(&outgoing.frame));
+            // Whoever gives a call up waits for nothing.
+            self.outbox.take_back(&outgoing.frame);
             return Ok(None);
         }
         let waiting = outgoing.id.map(|id| self.wait(id));
         let (queued, mut ticket) = Queued::new(&outgoing.frame);
         tokio::select! {
             biased;
-            sent = self.queue.send(queued) => if sent.is_err() {
+            queued = self.outbox.queue(queued) => if !queued {
                 // Nobody writes any more; why, is being found out.
                 return Err(self.over.wait().await.error().unsent());
             },
@@ -87,14 +84,8 @@ impl Line {
     }
 
     /// Where answers to questions of the server go.
-    pub(super) fn queue(&self) -> mpsc::Sender<Queued> {
-        self.queue.clone()
-    }
-
-    /// Queues an answer if there is room: a server that asks and does not read gets none, since waiting for it could stop both
-    /// sides.
-    pub(super) fn answer_now(&self, frame: &[u8]) {
-        let _ = self.queue.try_send(Queued::unasked(frame));
+    pub(super) fn outbox(&self) -> &Arc<Outbox> {
+        &self.outbox
     }
 
     pub(in crate::client) fn deliver_to(&self, inbox: Inbox) {

@@ -20,13 +20,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{SetOnce, mpsc};
+use tokio::sync::SetOnce;
 use tokio::time::timeout;
 
 pub(super) use hear::{Ended, hear};
 pub(super) use heard::Heard;
 pub(super) use line::{Line, Over};
-pub(super) use say::{Queued, say};
+pub(super) use say::{ToSay, say};
 pub(super) use shown::shown;
 
 use super::transport::{Carried, Closing, Inbox, Lasting, Outgoing, Transport};
@@ -68,11 +68,11 @@ impl Pipe {
         reader: impl AsyncRead + Unpin + Send + 'static,
         writer: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Self {
-        let (line, queue) = Line::new();
+        let (line, to_say) = Line::new();
         let (line, left) = (Arc::new(line), Arc::new(SetOnce::new()));
         let guard = Guard { line: line.clone(), left: left.clone() };
         tokio::spawn(async move {
-            talk(reader, writer, &guard.line, queue).await;
+            talk(reader, writer, &guard.line, to_say).await;
         });
         Self { line, left }
     }
@@ -83,10 +83,10 @@ async fn talk(
     mut reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
     line: &Line,
-    queue: mpsc::Receiver<Queued>,
+    to_say: ToSay,
 ) {
     let mut hearing = std::pin::pin!(hear(&mut reader, line, MAX_LINE));
-    let mut saying = std::pin::pin!(say(writer, line, queue));
+    let mut saying = std::pin::pin!(say(writer, line, to_say));
     let ended = tokio::select! {
         ended = &mut hearing => ended,
         broke = &mut saying => {

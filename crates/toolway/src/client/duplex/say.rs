@@ -1,23 +1,123 @@
 //! What is written, and what not any more?
+//!
+//! Calls wait for room, one after another. What is owed to the server, answers to its questions and calls that are taken back, does
+//! not stand behind them: nobody waits for it, and a server may need it before it reads on.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::line::Line;
 use crate::transport::frame::push_line;
 
+/// How many messages may wait to be written.
+const MAX_WAITING: usize = 64;
+
+/// How many bytes may wait that are owed to the server. One that does not read is owed no more.
+const MAX_OWED: usize = 1 << 20;
+
+/// What is to be written, where it is put.
+pub(super) struct Outbox {
+    queue: mpsc::Sender<Queued>,
+    owed: mpsc::UnboundedSender<Vec<u8>>,
+    waiting: Arc<AtomicUsize>,
+    /// Told when something was written that had waited.
+    room: Arc<Notify>,
+}
+
+/// What is to be written, where it is taken from.
+pub(in crate::client) struct ToSay {
+    queue: mpsc::Receiver<Queued>,
+    owed: mpsc::UnboundedReceiver<Vec<u8>>,
+    waiting: Arc<AtomicUsize>,
+    room: Arc<Notify>,
+}
+
+impl Outbox {
+    pub(super) fn new() -> (Self, ToSay) {
+        let (queue, queued) = mpsc::channel(MAX_WAITING);
+        let (owed, is_owed) = mpsc::unbounded_channel();
+        let (waiting, room) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+        let to_say = ToSay { queue: queued, owed: is_owed, waiting: waiting.clone(), room: room.clone() };
+        (Self { queue, owed, waiting, room }, to_say)
+    }
+
+    /// Waits for room; `false` if nobody writes any more.
+    pub(super) async fn queue(&self, queued: Queued) -> bool {
+        self.queue.send(queued).await.is_ok()
+    }
+
+    /// Puts what is known at once. A server that asks and does not read loses it: waiting for it could stop both sides.
+    pub(super) fn owe(&self, frame: &[u8]) {
+        if self.has_room(MAX_OWED) {
+            self.put(frame);
+        }
+    }
+
+    /// Puts what somebody has thought about, as soon as there is room.
+    pub(super) async fn answer(&self, frame: &[u8]) {
+        loop {
+            let room = self.room.notified();
+            if self.has_room(MAX_OWED) {
+                return self.put(frame);
+            }
+            room.await;
+        }
+    }
+
+    /// Puts what takes a call back, also where there is no room for answers.
+    pub(super) fn take_back(&self, frame: &[u8]) {
+        if self.has_room(2 * MAX_OWED) {
+            self.put(frame);
+        }
+    }
+
+    fn has_room(&self, most: usize) -> bool {
+        self.waiting.load(Ordering::Acquire) < most
+    }
+
+    fn put(&self, frame: &[u8]) {
+        let line = to_line(frame);
+        self.waiting.fetch_add(line.len(), Ordering::AcqRel);
+        // Nobody writes any more: the server has gone.
+        let _ = self.owed.send(line);
+    }
+}
+
+impl ToSay {
+    async fn next(&mut self) -> Option<Queued> {
+        tokio::select! {
+            biased;
+            Some(line) = self.owed.recv() => {
+                self.waiting.fetch_sub(line.len(), Ordering::AcqRel);
+                // One after another: whoever finds no room waits again.
+                self.room.notify_waiters();
+                Some(Queued { line, tell: None })
+            }
+            queued = self.queue.recv() => queued,
+        }
+    }
+}
+
 /// A line that waits to be written, and whom to tell.
-pub(in crate::client) struct Queued {
+pub(super) struct Queued {
     line: Vec<u8>,
-    /// Answers to questions of the server have nobody who could take them back.
+    /// What is owed has nobody who could take it back.
     tell: Option<Tell>,
 }
 
 struct Tell {
     begun: oneshot::Sender<()>,
     done: oneshot::Sender<()>,
+}
+
+fn to_line(frame: &[u8]) -> Vec<u8> {
+    let mut line = Vec::with_capacity(frame.len() + 1);
+    push_line(&mut line, frame);
+    line
 }
 
 /// What its sender knows of a line.
@@ -31,15 +131,8 @@ impl Queued {
     pub(super) fn new(frame: &[u8]) -> (Self, Ticket) {
         let (begun, has_begun) = oneshot::channel();
         let (done, is_done) = oneshot::channel();
-        let queued = Self { tell: Some(Tell { begun, done }), ..Self::unasked(frame) };
+        let queued = Self { line: to_line(frame), tell: Some(Tell { begun, done }) };
         (queued, Ticket { begun: has_begun, done: is_done })
-    }
-
-    /// A line that is written in any case.
-    pub(super) fn unasked(frame: &[u8]) -> Self {
-        let mut line = Vec::with_capacity(frame.len() + 1);
-        push_line(&mut line, frame);
-        Self { line, tell: None }
     }
 }
 
@@ -65,13 +158,13 @@ impl Ticket {
 pub(in crate::client) async fn say(
     mut writer: impl AsyncWrite + Unpin,
     line: &Line,
-    mut queue: mpsc::Receiver<Queued>,
+    mut to_say: ToSay,
 ) -> io::Result<()> {
     loop {
         let queued = tokio::select! {
             biased;
             () = line.faded() => break,
-            queued = queue.recv() => queued,
+            queued = to_say.next() => queued,
         };
         let Some(Queued { line, tell }) = queued else { break };
         let done = match tell {

@@ -233,6 +233,13 @@ impl Line {
     }
 
     /// Where what the server says goes: on the stream of a request, or on one that is no request's.
+    /// Something of what the server told may have been lost on the way.
+    pub(super) fn missed(&self) {
+        if let Some(inbox) = self.inbox.get() {
+            inbox.missed();
+        }
+    }
+
     fn inbox(&self, during: Option<&Id>) -> Option<Inbox> {
         let inbox = self.inbox.get()?;
         Some(during.map_or_else(|| inbox.clone(), |request| inbox.during(request)))

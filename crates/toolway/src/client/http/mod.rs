@@ -6,6 +6,7 @@
 //! | `url.rs` | Which URL can a server have, and how is it shown to people? |
 //! | `headers.rs` | Which headers may an application add to its requests? |
 //! | `send.rs` | What sends an HTTP request and brings the reply? |
+//! | `watched.rs` | Has the connection of a request ended without anybody telling the request? |
 //! | `tls.rs` | Whom do we believe to be the server that an `https://` URL names? |
 //! | `line.rs` | How does one HTTP request reach the server, and what shape has the reply? |
 //! | `redirect.rs` | The server says that it is elsewhere: do we go there? |
@@ -29,6 +30,7 @@ mod tls;
 #[path = "no_tls.rs"]
 mod tls;
 mod url;
+mod watched;
 
 #[cfg(test)]
 mod tests;

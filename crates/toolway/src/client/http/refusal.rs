@@ -60,7 +60,8 @@ pub(super) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
             format!("{url} answered {status} without a message: is the path right? Often it is /mcp")
         }
         StatusCode::PAYLOAD_TOO_LARGE => format!("the message is too large for {url} ({status})"),
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
+        StatusCode::REQUEST_TIMEOUT => format!("{url} does not wait any longer ({status})"),
+        StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
             format!("{url} wants to be asked again later ({status})")
         }
         StatusCode::SERVICE_UNAVAILABLE => format!("{url} cannot answer at the moment ({status})"),
@@ -100,7 +101,9 @@ pub(super) fn of_message(url: &Url, head: &Parts, error: RpcError) -> Error {
         status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
             error.context(format!("{url} does not let us in")).with_http_status(status.as_u16())
         }
-        status if is_of_the_moment(status) => judged(error, status, &head.headers),
+        status if is_of_the_moment(status) => {
+            judged(error.with_http_status(status.as_u16()), status, &head.headers)
+        }
         _ => error,
     }
 }
@@ -128,12 +131,14 @@ fn judged(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
         None => error,
     };
     match status {
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => error.unsent(),
+        StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => error.unsent(),
         // Who says when to come back has not begun. Others say the same when they lost what they had begun.
         StatusCode::SERVICE_UNAVAILABLE if retry_after.is_some() => error.unsent(),
-        StatusCode::SERVICE_UNAVAILABLE | StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
-            error.broken_off()
-        }
+        // Many servers say so of a request that they have begun and do not let run any longer.
+        StatusCode::REQUEST_TIMEOUT
+        | StatusCode::SERVICE_UNAVAILABLE
+        | StatusCode::BAD_GATEWAY
+        | StatusCode::GATEWAY_TIMEOUT => error.broken_off(),
         _ => error,
     }
 }
@@ -194,7 +199,7 @@ mod tests {
             (401, &[], PeerRefused, Loss::None, "wants authorization"),
             (403, &[], PeerRefused, Loss::None, "does not let us in"),
             (404, &[], PeerMisbehaved, Loss::None, "is the path right?"),
-            (408, &[], Transport, Loss::Unsent, "asked again later"),
+            (408, &[], Transport, Loss::BrokenOff, "not wait any longer"),
             (413, &[], PeerMisbehaved, Loss::None, "too large"),
             (429, &[], Transport, Loss::Unsent, "asked again later"),
             (429, &[later], Transport, Loss::Unsent, "asked again later"),

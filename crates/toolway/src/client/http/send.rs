@@ -12,12 +12,13 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client as HyperClient;
-use hyper_util::client::legacy::connect::{Connect, HttpConnector};
+use hyper_util::client::legacy::connect::{Connect, HttpConnector, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::timeout;
 use tower_service::Service;
 
 use super::tls::advice;
+use super::watched::{Watched, gone};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The longest head of a reply: its status and all its headers.
@@ -37,6 +38,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
 /// How often it may fail to answer.
 const MAX_UNANSWERED: u32 = 3;
+
+/// After how long without a reply a request looks for its connection.
+const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// A request that is under way.
 pub type Sending<'c> = Pin<Box<dyn Future<Output = Result<Response<HttpBody>>> + Send + 'c>>;
@@ -157,7 +161,10 @@ impl fmt::Debug for HttpBody {
 }
 
 /// The built-in one: connections are kept and used again.
-pub(super) struct BuiltIn<C>(HyperClient<InTime<C>, Full<Bytes>>);
+pub(super) struct BuiltIn<C> {
+    client: HyperClient<InTime<C>, Full<Bytes>>,
+    connect_timeout: Duration,
+}
 
 /// What connects over TCP.
 pub(super) fn connector() -> HttpConnector {
@@ -182,7 +189,7 @@ where
             .http1_max_buf_size(MAX_HEAD)
             .http1_max_headers(MAX_HEADERS)
             .build(InTime { connector, limit: connect_timeout });
-        Self(client)
+        Self { client, connect_timeout }
     }
 }
 
@@ -193,7 +200,22 @@ where
 {
     fn send(&self, request: Request<Bytes>) -> Sending<'_> {
         Box::pin(async {
-            let response = self.0.request(request.map(Full::new)).await.map_err(|error| {
+            let mut request = request.map(Full::new);
+            let connection = capture_connection(&mut request);
+            let mut sending = std::pin::pin!(self.client.request(request));
+            let sent = match timeout(A_MOMENT, &mut sending).await {
+                Ok(sent) => sent,
+                Err(_) => tokio::select! {
+                    biased;
+                    sent = &mut sending => sent,
+                    // Another connection may be under way until then.
+                    () = gone(connection, self.connect_timeout + A_MOMENT) => {
+                        let message = "the connection ended before the request was sent";
+                        return Err(Error::new(ErrorKind::Transport, message).unsent());
+                    }
+                },
+            };
+            let response = sent.map_err(|error| {
                 if !error.is_connect() {
                     return Error::new(ErrorKind::Transport, "the connection failed")
                         .broken_off()
@@ -218,9 +240,9 @@ impl<C> Service<Uri> for InTime<C>
 where
     C: Service<Uri, Error: Into<BoxError>, Future: Send + 'static>,
 {
-    type Response = C::Response;
+    type Response = Watched<C::Response>;
     type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<C::Response, BoxError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.connector.poll_ready(context).map_err(Into::into)
@@ -231,7 +253,7 @@ where
         let connecting = self.connector.call(uri);
         Box::pin(async move {
             match timeout(limit, connecting).await {
-                Ok(connected) => connected.map_err(Into::into),
+                Ok(connected) => connected.map(Watched::new).map_err(Into::into),
                 Err(_) => Err(format!("nothing answered within {limit:?}").into()),
             }
         })

@@ -202,6 +202,10 @@ impl Connector for Http {
     fn name(&self) -> String {
         shown(&self.url)
     }
+
+    fn key(&self) -> Option<String> {
+        Some(self.url.clone())
+    }
 }
 
 impl IntoTarget for Http {

@@ -127,9 +127,19 @@ impl fmt::Display for Url {
         if let Some(port) = self.0.port() {
             write!(f, ":{port}")?;
         }
-        f.write_str(self.0.path())
+        let segments = self.0.path().split('/').map(|segment| if is_key(segment) { "…" } else { segment });
+        f.write_str(&segments.collect::<Vec<_>>().join("/"))
     }
 }
+
+/// Whether a part of a path may be a key: some servers are told so who calls.
+fn is_key(segment: &str) -> bool {
+    let has = |kind: fn(&u8) -> bool| segment.as_bytes().iter().any(kind);
+    segment.len() >= LONG && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
+}
+
+/// So long is a key at least.
+const LONG: usize = 20;
 
 impl fmt::Debug for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,6 +156,11 @@ mod tests {
         for (text, public) in [
             ("http://localhost:8000/mcp?key=secret#secret", "http://localhost:8000/mcp"),
             ("https://[::1]/a/b?secret", "https://[::1]/a/b"),
+            ("https://example.com/api/s3cr3ts3cr3ts3cr3ts3cr3t/mcp", "https://example.com/api/…/mcp"),
+            (
+                "https://example.com/a-rather-long-name-of-a-server",
+                "https://example.com/a-rather-long-name-of-a-server",
+            ),
             ("HTTP://example.com?secret", "http://example.com/"),
             ("https://name:secret@example.com/mcp", "https://example.com/mcp"),
             ("https://name:se cret@example.com/mcp", "a URL that holds a user"),

@@ -212,9 +212,19 @@ impl Command {
         self.args.iter().map(OsString::as_os_str)
     }
 
-    /// Shows these words wherever the command line is shown: what stands in a file, and not the secrets that it stands for.
-    pub(crate) fn shown_as<'w>(mut self, words: impl Iterator<Item = &'w OsStr>) -> Self {
-        self.shown = Some(words::line(words));
+    /// Shows these words wherever the command line is shown, in errors for one: what stands in a file, and not the secrets that
+    /// it stands for.
+    ///
+    /// ```
+    /// use toolway::client::{Command, Connector};
+    ///
+    /// # let token = "s3cret";
+    /// let command = Command::new("server").args(["--token", token]).shown_as(["server", "--token", "${TOKEN}"]);
+    /// assert_eq!(command.name(), "`server --token '${TOKEN}'`");
+    /// ```
+    pub fn shown_as(mut self, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        let words: Vec<_> = words.into_iter().collect();
+        self.shown = Some(words::line(words.iter().map(AsRef::as_ref)));
         self
     }
 
@@ -274,6 +284,11 @@ impl Connector for Command {
 
     fn name(&self) -> String {
         format!("`{}`", self.line())
+    }
+
+    fn key(&self) -> Option<String> {
+        let parts: Vec<_> = std::iter::once(&self.program).chain(&self.args).collect();
+        Some(format!("{parts:?} in {:?}", self.cwd))
     }
 }
 

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::ChildStdout;
-use tokio::sync::{SetOnce, mpsc, oneshot};
+use tokio::sync::{SetOnce, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::diagnosis::{Facts, Trouble};
 use super::platform::{Group, Leader};
 use super::{Command, Streams};
-use crate::client::duplex::{Ended, Line, Over, Queued, hear, say};
+use crate::client::duplex::{Ended, Line, Over, ToSay, hear, say};
 use crate::client::transport::{Carried, Closing, Inbox, Lasting, Outgoing, Transport};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -42,7 +42,7 @@ enum Gone {
 impl Running {
     /// Begins to watch over a process that was started.
     pub(super) fn start(command: &Command, facts: Facts, group: Group, streams: Streams) -> Self {
-        let (line, queue) = Line::new();
+        let (line, to_say) = Line::new();
         let (line, facts, gone) = (Arc::new(line), Arc::new(facts), Arc::new(SetOnce::new()));
         let (held, released) = oneshot::channel();
         let leader = group.leader();
@@ -59,7 +59,7 @@ impl Running {
             is_stdout_open: true,
             is_stderr_open: true,
         };
-        supervisor.begin(streams, queue);
+        supervisor.begin(streams, to_say);
         tokio::spawn(supervisor.run(released));
         Self { line, facts, leader, gone, _held: held }
     }
@@ -133,7 +133,7 @@ enum Event {
 }
 
 impl Supervisor {
-    fn begin(&mut self, streams: Streams, queue: mpsc::Receiver<Queued>) {
+    fn begin(&mut self, streams: Streams, to_say: ToSay) {
         let Streams { stdin, mut stdout, stderr } = streams;
         let (line, max_message) = (self.line.clone(), self.max_message);
         self.tasks.spawn(async move {
@@ -141,7 +141,7 @@ impl Supervisor {
             Event::Heard(ended, stdout)
         });
         let line = self.line.clone();
-        self.writing = Some(self.tasks.spawn(async move { Event::Said(say(stdin, &line, queue).await) }));
+        self.writing = Some(self.tasks.spawn(async move { Event::Said(say(stdin, &line, to_say).await) }));
         let facts = self.facts.clone();
         self.tasks.spawn(async move {
             facts.stderr.drain(stderr, &facts.name).await;

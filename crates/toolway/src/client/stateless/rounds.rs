@@ -14,7 +14,7 @@ use super::Link;
 use crate::client::answer::{Answers, Place, Unable, check};
 use crate::client::asked::MAX_ASKED;
 use crate::client::behalf::{Passed, Questions};
-use crate::client::connection::{Connection, Terms};
+use crate::client::connection::{Connection, Course, Terms};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How often one request is sent again. A server that never has enough is not followed for ever.
@@ -34,15 +34,13 @@ impl Link {
         next_id: &(dyn Fn() -> Id + Send + Sync),
         request: &Request,
         terms: &Terms,
+        course: &mut Course,
     ) -> Result<RawJson> {
         let link = self;
         let wishes = link.wishes(terms, connection.inbox.asked().answers());
         let method = request.method();
-        let mut again: Option<Request> = None;
-        let mut wait = FIRST_WAIT;
-        let mut round = 0;
         loop {
-            let request = again.as_ref().unwrap_or(request);
+            let request = course.again.as_ref().unwrap_or(request);
             let outgoing = link.request(next_id(), request, &wishes, terms.meta.as_ref());
             let result = connection.send(outgoing, terms).await?;
             if let Request::Other(..) = request {
@@ -53,22 +51,22 @@ impl Link {
                 return Ok(result);
             }
             let Some(required) = read(&result, &method)? else { return Ok(result) };
-            if round == MAX_ROUNDS {
+            if course.round == MAX_ROUNDS {
                 return Err(misbehaved(&method, &format!("still requires input after {MAX_ROUNDS} rounds")));
             }
-            round += 1;
+            course.round += 1;
             let questions = required.input_requests.unwrap_or_default().0;
             let mut rounds = Rounds::default();
             rounds.request_state = required.request_state;
             if questions.is_empty() {
                 // The server is busy, and keeps its work in what we send back.
-                sleep(wait).await;
-                wait = MAX_WAIT.min(wait * 2);
+                sleep(MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << course.waits.min(16)))).await;
+                course.waits += 1;
             } else {
                 let answers = connection.inbox.asked().answers();
                 rounds.input_responses = Some(answer(answers, link, &method, questions).await?);
             }
-            again = Some(with_rounds(request.clone(), rounds));
+            course.again = Some(with_rounds(request.clone(), rounds));
         }
     }
 

@@ -21,8 +21,24 @@ pub(super) struct Entry {
     pub(super) name: Option<String>,
     pub(super) disabled: bool,
     pub(super) timeout: Option<Duration>,
+    pub(super) tools: Choice,
     pub(super) other: Vec<(String, RawJson)>,
     pub(super) way: Way,
+}
+
+/// Which tools of a server a file wants to be offered.
+#[derive(Debug, Clone, Default)]
+pub(in crate::hub) struct Choice {
+    /// These and no others, where the file says so.
+    only: Option<HashSet<String>>,
+    /// None of these.
+    without: HashSet<String>,
+}
+
+impl Choice {
+    pub(in crate::hub) fn takes(&self, tool: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(tool)) && !self.without.contains(tool)
+    }
 }
 
 /// How the server is reached, with variables as they are written.
@@ -40,6 +56,8 @@ pub(super) enum Way {
         headers: Vec<(String, Text)>,
         sse: bool,
     },
+    /// It is wrong, which does not matter as long as it is not used.
+    Wrong(Mistakes),
 }
 
 /// A string of the file that may have variables in it.
@@ -57,24 +75,50 @@ enum Aim {
     Url { member: &'static str, sse: bool },
 }
 
-/// Reads an entry. Everything that is wrong goes to the mistakes, and there is an entry only if nothing is.
-pub(super) fn read(
-    node: Node<'_>,
-    path: &str,
-    server: Option<&str>,
-    mistakes: &mut Mistakes,
-) -> Option<Entry> {
-    let mut reader = Reader { path, server, mistakes, wrong: 0 };
+/// Reads an entry. One that is switched off may be wrong.
+///
+/// # Errors
+///
+/// Everything that is wrong with it.
+pub(super) fn read(node: Node<'_>, path: &str, server: Option<&str>) -> Result<Entry, Mistakes> {
+    let mut reader = Reader { path, server, mistakes: Mistakes::default() };
     let entry = reader.entry(node);
-    let is_right = reader.wrong == 0;
-    entry.filter(|_| is_right)
+    match entry {
+        Some(entry) if reader.mistakes.is_empty() => Ok(entry),
+        _ if is_off(node) => {
+            let name = name_of(node).filter(|_| server.is_none());
+            let way = Way::Wrong(reader.mistakes);
+            Ok(Entry {
+                name,
+                disabled: true,
+                timeout: None,
+                tools: Choice::default(),
+                other: Vec::new(),
+                way,
+            })
+        }
+        _ => Err(reader.mistakes),
+    }
+}
+
+/// Whether an entry says that it is not to be used, whatever else it says.
+fn is_off(node: Node<'_>) -> bool {
+    let members = node.members().unwrap_or_default();
+    let says = |name: &str, word: bool| {
+        members.iter().any(|(key, value)| key == name && value.truth().is_ok_and(|truth| truth == word))
+    };
+    says("disabled", true) || says("enabled", false)
+}
+
+fn name_of(node: Node<'_>) -> Option<String> {
+    let members = node.members().unwrap_or_default();
+    members.into_iter().find(|(key, _)| key == "name").and_then(|(_, value)| value.text().ok())
 }
 
 struct Reader<'r> {
     path: &'r str,
     server: Option<&'r str>,
-    mistakes: &'r mut Mistakes,
-    wrong: usize,
+    mistakes: Mistakes,
 }
 
 impl Reader<'_> {
@@ -84,6 +128,7 @@ impl Reader<'_> {
         let members = self.members(self.path.to_owned(), node)?;
         let aim = self.aim(&members, place);
         let (mut name, mut disabled, mut timeout, mut other) = (None, false, None, Vec::new());
+        let mut tools = Choice::default();
         let (mut program, mut args, mut env, mut env_file, mut cwd) =
             (None, Vec::new(), Vec::new(), None, None);
         let (mut url, mut headers) = (None, Vec::new());
@@ -97,6 +142,15 @@ impl Reader<'_> {
                 ("disabled", _) => disabled |= self.take(&field, value, Node::truth).unwrap_or_default(),
                 ("enabled", _) => disabled |= !self.take(&field, value, Node::truth).unwrap_or(true),
                 ("timeout", _) => timeout = self.timeout(&field, value),
+                // Cline's, Windsurf's and Roo's word, and the Gemini CLI's.
+                ("disabledTools" | "excludeTools", _) => tools.without.extend(self.names(&field, value)),
+                ("enabledTools" | "includeTools", _) => {
+                    let names: HashSet<_> = self.names(&field, value).collect();
+                    match &mut tools.only {
+                        Some(only) => only.retain(|name| names.contains(name)),
+                        None => tools.only = Some(names),
+                    }
+                }
                 ("command", Some(Aim::Command)) => program = self.program(field, value),
                 ("args", Some(Aim::Command)) => args = self.list(&field, value),
                 ("env", Some(Aim::Command)) => {
@@ -116,7 +170,7 @@ impl Reader<'_> {
             Aim::Command => Way::Command { program: program?, args, env, env_file, cwd },
             Aim::Url { sse, .. } => Way::Url { url: url?, headers, sse },
         };
-        Some(Entry { name, disabled, timeout, other, way })
+        Some(Entry { name, disabled, timeout, tools, other, way })
     }
 
     /// Whether the server is started or called. What `type` says counts; without it, what is there.
@@ -223,6 +277,10 @@ impl Reader<'_> {
         items.filter_map(|(index, item)| self.text(format!("{field}[{index}]"), item, Node::text)).collect()
     }
 
+    fn names(&mut self, field: &str, value: Node<'_>) -> impl Iterator<Item = String> + use<> {
+        self.list(field, value).into_iter().map(|text| text.written)
+    }
+
     /// An object of names and strings: `env` and `headers`.
     fn named<'s>(
         &mut self,
@@ -232,7 +290,8 @@ impl Reader<'_> {
         wrong_name: impl Fn(&str) -> Option<&'static str>,
     ) -> Vec<(String, Text)> {
         let mut named = Vec::new();
-        for (name, value) in self.members(field.to_owned(), value).unwrap_or_default() {
+        let members = self.members(field.to_owned(), value).unwrap_or_default();
+        for (name, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {
             let field = member(field, &name);
             if let Some(reason) = wrong_name(&name) {
                 self.mistake(field, value.place(), reason.to_owned());
@@ -299,7 +358,6 @@ impl Reader<'_> {
     }
 
     fn mistake(&mut self, field: String, place: Place, message: String) {
-        self.wrong += 1;
         let server = self.server.map(str::to_owned);
         self.mistakes.push(Mistake { server, field, place: Some(place), message });
     }

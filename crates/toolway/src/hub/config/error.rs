@@ -81,7 +81,7 @@ impl ConfigError {
 }
 
 /// Mistakes as they are found: the first ones, and how many more there are.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Mistakes {
     all: Vec<Mistake>,
     more: usize,

@@ -28,6 +28,8 @@ use crate::closest::closest;
 #[derive(Debug, Clone)]
 pub struct Places {
     project: PathBuf,
+    /// Which files of the project count.
+    of_project: &'static [(Host, &'static str)],
     home: Option<PathBuf>,
     settings: Option<PathBuf>,
 }
@@ -45,14 +47,29 @@ impl Default for Places {
         } else {
             folder("XDG_CONFIG_HOME").or_else(|| inside(".config"))
         };
-        Self { project: std::env::current_dir().unwrap_or_default(), home, settings }
+        let project = std::env::current_dir().unwrap_or_default();
+        Self { project, of_project: &PROJECT_FILES, home, settings }
     }
 }
 
 impl Places {
     /// Looks in the folder of a project, and nowhere else.
     pub fn new(project: impl Into<PathBuf>) -> Self {
-        Self { project: project.into(), home: None, settings: None }
+        Self { project: project.into(), of_project: &PROJECT_FILES, home: None, settings: None }
+    }
+
+    /// Leaves out the files that lie in the project. What they name is a stranger's word, and hides what the user has under the
+    /// same name.
+    ///
+    /// ```
+    /// use toolway::hub::config::Places;
+    ///
+    /// let places = Places::new("/work/shop").with_home("/home/ada").without_project_files();
+    /// assert!(places.files().iter().all(|(_, file)| file.starts_with("/home/ada")));
+    /// ```
+    pub fn without_project_files(mut self) -> Self {
+        self.of_project = &[];
+        self
     }
 
     /// Looks in this folder of a user, too.
@@ -69,16 +86,9 @@ impl Places {
 
     /// The files that are looked for, in the order in which they count, and whose they are.
     pub fn files(&self) -> Vec<(Host, PathBuf)> {
-        let project = PROJECT_FILES.iter().map(|(host, file)| (*host, self.project.join(file)));
-        let user = USER_FILES.iter().filter_map(|(host, folder, file)| {
-            let folder = match folder {
-                Folder::Home => self.home.as_ref()?,
-                Folder::Settings => self.settings.as_ref()?,
-            };
-            Some((*host, folder.join(file)))
-        });
+        let project = self.of_project.iter().map(|(host, file)| (*host, self.project.join(file)));
         let mut files: Vec<(Host, PathBuf)> = Vec::new();
-        for (host, file) in project.chain(user) {
+        for (host, file) in project.chain(self.of_user()) {
             // In the user's own folder, a file can be both.
             if files.iter().all(|(_, other)| *other != file) {
                 files.push((host, file));
@@ -87,8 +97,20 @@ impl Places {
         files
     }
 
+    fn of_user(&self) -> impl Iterator<Item = (Host, PathBuf)> {
+        USER_FILES.iter().filter_map(|(host, folder, file)| {
+            let folder = match folder {
+                Folder::Home => self.home.as_ref()?,
+                Folder::Settings => self.settings.as_ref()?,
+            };
+            Some((*host, folder.join(file)))
+        })
+    }
+
+    /// Whether somebody else may have written it. What lies where the user's own files do is the user's, also in a project.
     fn is_of_project(&self, file: &Path) -> bool {
-        PROJECT_FILES.iter().any(|(_, name)| self.project.join(name) == file)
+        self.of_project.iter().any(|(_, name)| self.project.join(name) == file)
+            && self.of_user().all(|(_, own)| own != file)
     }
 }
 
@@ -101,7 +123,8 @@ impl Config {
     /// `claude` for both of Claude's.
     ///
     /// A project is somebody else's work: whoever starts what its files name without asking runs a stranger's
-    /// programs. [`ServerConfig::file`] says where the server comes from.
+    /// programs, and sends them whatever variables the files ask for. [`ServerConfig::project`] says whether the server comes from
+    /// such a file, and [`Places::without_project_files`] keeps to those of the user.
     ///
     /// # Errors
     ///

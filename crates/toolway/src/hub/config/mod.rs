@@ -55,6 +55,7 @@ pub use host::Host;
 pub use resolve::ServerKind;
 pub use variables::{Input, Variables};
 
+pub(super) use entry::Choice;
 use entry::{Entry, Way};
 use error::Mistakes;
 use host::Origin;
@@ -97,12 +98,13 @@ pub struct Config {
 pub struct ServerConfig {
     /// What it is called in the file. Anything but control characters: names of tools are made from it by rules of their own.
     pub name: String,
-    /// Whether the file says that it is not to be used.
+    /// Whether the file says that it is not to be used. Then it may be described wrongly, which [`resolve`](Self::resolve) tells.
     pub disabled: bool,
     /// How long a request may take.
     pub timeout: Option<Duration>,
     /// Members that mean nothing here, in the order of the file: `autoApprove`, `trust`, `oauth`, …
     pub other: Vec<(String, RawJson)>,
+    tools: Arc<Choice>,
     way: Way,
     inputs: Arc<[Input]>,
     origin: Arc<Origin>,
@@ -170,6 +172,26 @@ impl ServerConfig {
         self.origin.host()
     }
 
+    /// Whether the file wants this tool of the server to be used: it is not among its `disabledTools` or `excludeTools`, and among
+    /// its `enabledTools` or `includeTools`, where there are any. A [`Hub`](crate::Hub) offers no others.
+    ///
+    /// ```
+    /// use toolway::hub::Config;
+    ///
+    /// let config = Config::parse(r#"{ "mcpServers": {
+    ///   "files": { "command": "files", "disabledTools": ["delete"] }
+    /// } }"#)?;
+    /// assert!(config.servers[0].offers_tool("read") && !config.servers[0].offers_tool("delete"));
+    /// # Ok::<(), toolway::hub::ConfigError>(())
+    /// ```
+    pub fn offers_tool(&self, tool: &str) -> bool {
+        self.tools.takes(tool)
+    }
+
+    pub(super) fn tools(&self) -> &Arc<Choice> {
+        &self.tools
+    }
+
     /// The folder of the project to which the file belongs; `None` for files of a user.
     pub fn project(&self) -> Option<&Path> {
         self.origin.project()
@@ -208,8 +230,10 @@ fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mut Mistakes)
             mistakes.push(Mistake { server: None, field: path, place: Some(place), message });
             break;
         }
-        let mut wrong = Mistakes::default();
-        let entry = entry::read(node, &path, key.as_deref(), &mut wrong);
+        let (entry, mut wrong) = match entry::read(node, &path, key.as_deref()) {
+            Ok(entry) => (Some(entry), Mistakes::default()),
+            Err(wrong) => (None, wrong),
+        };
         let given = entry.as_ref().and_then(|entry| entry.name.clone());
         let name = key.or(given);
         let reason = match &name {
@@ -231,12 +255,13 @@ fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mut Mistakes)
         if let Some(message) = reason {
             wrong.push(Mistake { server: name.clone(), field: path.clone(), place: Some(place), message });
         }
-        let server =
-            entry.filter(|_| wrong.is_empty()).map(|Entry { disabled, timeout, other, way, .. }| {
+        let server = entry.filter(|_| wrong.is_empty()).map(
+            |Entry { disabled, timeout, tools, other, way, .. }| {
                 let name = name.clone().unwrap_or_default();
                 let (inputs, origin) = (inputs.clone(), origin.clone());
-                ServerConfig { name, disabled, timeout, other, way, inputs, origin }
-            });
+                ServerConfig { name, disabled, timeout, tools: Arc::new(tools), other, way, inputs, origin }
+            },
+        );
         outcomes.push((name.unwrap_or(path), server.ok_or(wrong)));
     }
     let mut taken: HashSet<String> = names.into_keys().collect();

@@ -92,6 +92,7 @@ impl ServerConfig {
                 let url = values.value(url, wrong_url).unwrap_or_default();
                 ServerKind::Url { url, headers: values.named(headers, wrong_header), sse: *sse }
             }
+            Way::Wrong(mistakes) => return Err(ConfigError::new(self.origin.file(), mistakes.clone())),
         };
         let mistakes = values.mistakes;
         if mistakes.is_empty() { Ok(kind) } else { Err(ConfigError::new(self.origin.file(), mistakes)) }
@@ -100,12 +101,30 @@ impl ServerConfig {
 
 impl ServerConfig {
     /// The program and its arguments as the file has them, with variables and without what they stand for; nothing for a URL.
-    pub(in crate::hub) fn written_command(&self) -> Option<Vec<&str>> {
+    ///
+    /// This is what may be shown: values of variables are often secrets.
+    ///
+    /// ```
+    /// use toolway::hub::Config;
+    ///
+    /// let config = Config::parse(r#"{ "mcpServers": { "mails": { "command": "mails", "args": ["${TOKEN}"] } } }"#)?;
+    /// assert_eq!(config.servers[0].written_command(), Some(vec!["mails", "${TOKEN}"]));
+    /// # Ok::<(), toolway::hub::ConfigError>(())
+    /// ```
+    pub fn written_command(&self) -> Option<Vec<&str>> {
         match &self.way {
             Way::Command { program, args, .. } => {
                 Some(std::iter::once(program).chain(args).map(|text| &*text.written).collect())
             }
-            Way::Url { .. } => None,
+            Way::Url { .. } | Way::Wrong(_) => None,
+        }
+    }
+
+    /// The URL as the file has it, with variables and without what they stand for; nothing for a command.
+    pub fn written_url(&self) -> Option<&str> {
+        match &self.way {
+            Way::Url { url, .. } => Some(&url.written),
+            Way::Command { .. } | Way::Wrong(_) => None,
         }
     }
 
@@ -114,6 +133,7 @@ impl ServerConfig {
         match &self.way {
             Way::Command { program, .. } => format!("`{}`", program.written),
             Way::Url { url, .. } => origin_of(&url.written),
+            Way::Wrong(_) => "described wrongly".to_owned(),
         }
     }
 }
@@ -245,6 +265,7 @@ impl fmt::Debug for Way {
                 debug_command(f, &program.written, args.len(), &names_of(env), cwd)
             }
             Self::Url { url, headers, sse } => debug_url(f, &url.written, &names_of(headers), *sse),
+            Self::Wrong(_) => f.write_str("Wrong"),
         }
     }
 }

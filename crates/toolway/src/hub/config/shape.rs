@@ -227,6 +227,7 @@ pub(super) fn name_for(way: &Way, taken: &HashSet<String>) -> String {
             let host = authority.rsplit('@').next().unwrap_or_default();
             host.split(':').next().unwrap_or_default()
         }
+        Way::Wrong(_) => "",
     };
     let safe = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
     let name: String =

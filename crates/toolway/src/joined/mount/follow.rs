@@ -1,27 +1,29 @@
 //! How is it known what one server has? It is listed, and listed again when the server says that it changed, when it was started
 //! again, and now and then where a server says nothing.
 
-use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout};
 use toolway_protocol::Notification;
 use toolway_protocol::capability::Settings;
 use toolway_protocol::types::{Prompt, Resource, ResourceTemplate};
 
-use super::joint::{Common, Wish};
+use super::joint::{Common, Uris, Wish};
 use super::upstream::{Listed, Upstream};
 use crate::at_once::at_once;
-use crate::client::{Change, Client, News, Tools, Watch, backoff};
-use crate::error::{Error, Result};
+use crate::client::{Change, Client, Heard, News, Tools, Watch, backoff};
+use crate::error::{Error, ErrorKind, Result};
 use crate::server::Offering;
 
 /// How often a server is looked at that does not tell of changes.
 const LOOK_AGAIN: Duration = Duration::from_mins(5);
+
+/// How long a server may take to say that it will tell of changes. Without it, it is looked at now and then.
+const MAX_WATCHING: Duration = Duration::from_secs(5);
 
 /// One server, and whom it is followed for.
 pub(super) struct Follow {
@@ -72,6 +74,8 @@ pub(super) async fn follow(of: Follow) {
         wishes: of.wanted.wanted.subscribe(),
         listed: Listed::default(),
         attempt: 0,
+        losses: 0,
+        heard_since: Instant::now(),
         of,
     };
     loop {
@@ -84,10 +88,13 @@ struct Following {
     of: Follow,
     news: News,
     openings: watch::Receiver<u64>,
-    wishes: watch::Receiver<Arc<BTreeSet<String>>>,
+    wishes: watch::Receiver<Arc<Uris>>,
     listed: Listed,
     /// How often something that was tried did not work.
     attempt: u32,
+    /// How often it has said that it will tell, and did not for long.
+    losses: u32,
+    heard_since: Instant,
 }
 
 /// How the server is listened to.
@@ -95,14 +102,22 @@ enum Ear {
     Open(Watch),
     /// It does not tell of changes.
     Mute,
-    /// It could not be reached.
+    /// It could not be reached, or has stopped to tell.
     Deaf,
 }
 
+/// Why a server is not listened to.
+enum Unheard {
+    /// It does not want to tell, or does not say whether it will.
+    Refused(Error),
+    /// It could not be reached.
+    Unreachable(Error),
+}
+
 impl Ear {
-    async fn next(&mut self) -> Option<Change> {
+    async fn next(&mut self) -> Heard {
         match self {
-            Self::Open(watch) => watch.next().await,
+            Self::Open(watch) => watch.next_or_lost().await,
             Self::Mute | Self::Deaf => std::future::pending().await,
         }
     }
@@ -132,41 +147,87 @@ impl Following {
         }
     }
 
-    async fn listen(&self, uris: &BTreeSet<String>) -> Ear {
-        if self.of.lists == Finding::Elsewhere && uris.is_empty() {
+    /// Listens for the first time, or once more. A server that does not want to tell of so many resources may still tell of
+    /// its lists.
+    async fn listen(&mut self, uris: &Uris) -> Ear {
+        if self.needs_no_ear(uris) {
             return Ear::Mute;
         }
-        match heed(&self.of.upstream.client, uris).await {
+        self.heard_since = Instant::now();
+        let mut outcome = self.heed(uris).await;
+        if let Err(Unheard::Refused(error)) = &outcome
+            && error.rpc().is_some()
+            && !uris.is_empty()
+        {
+            self.warn(error, "a mounted server does not tell of these resources");
+            outcome = self.heed(&Uris::new()).await;
+        }
+        match outcome {
             Ok(watch) => Ear::Open(watch),
-            Err(error) => {
-                let server = &*self.of.upstream.name;
-                if self.attempt == 0 {
-                    tracing::warn!(server, %error, "a mounted server does not tell of changes");
-                }
-                if error.rpc().is_some() { Ear::Mute } else { Ear::Deaf }
+            Err(Unheard::Refused(error)) => {
+                self.warn(&error, "a mounted server does not tell of changes");
+                Ear::Mute
+            }
+            Err(Unheard::Unreachable(error)) => {
+                self.warn(&error, "a mounted server cannot be listened to");
+                Ear::Deaf
             }
         }
+    }
+
+    fn warn(&self, error: &Error, what: &str) {
+        if self.attempt == 0 {
+            tracing::warn!(server = &*self.of.upstream.name, %error, "{what}");
+        }
+    }
+
+    /// Whether there is nothing that would have to be heard.
+    fn needs_no_ear(&self, uris: &Uris) -> bool {
+        self.of.lists == Finding::Elsewhere && uris.is_empty()
+    }
+
+    /// Hears of all lists, and of these resources.
+    async fn heed(&self, uris: &Uris) -> Result<Watch, Unheard> {
+        let client = &self.of.upstream.client;
+        let is_subscribed_to = client.is_subscribed_to();
+        let told = uris.keys().filter(|_| !is_subscribed_to).cloned();
+        let watch = match timeout(MAX_WATCHING, client.watch(told)).await {
+            Ok(Ok(watch)) => watch,
+            // A server that is busy has refused nothing.
+            Ok(Err(error))
+                if error.rpc().is_some() && !error.is_unsent() && error.http_status().is_none() =>
+            {
+                return Err(Unheard::Refused(error));
+            }
+            Ok(Err(error)) => return Err(Unheard::Unreachable(error)),
+            Err(_) => {
+                let text = "the server does not say whether it will tell of changes";
+                return Err(Unheard::Refused(Error::new(ErrorKind::Timeout, text)));
+            }
+        };
+        if is_subscribed_to {
+            // The client remembers them, and says them again to a server that was started again.
+            subscribe_to(client, &Uris::new(), uris).await;
+        }
+        Ok(watch)
     }
 
     /// Waits until something has to be looked at; nothing, if the server has to be listened to anew.
     async fn wait(&mut self, ear: &mut Ear, mut stale: Stale) -> Option<Stale> {
         let mut again = pin!(pause(self.patience(ear, stale)));
         loop {
+            let was_open = ear.is_open();
             tokio::select! {
-                change = ear.next() => {
-                    let is_over = self.note(change, ear, &mut stale).await;
-                    if is_over {
+                heard = ear.next() => {
+                    if matches!(self.note(heard, ear, &mut stale).await, Heard::Over) {
                         return None;
-                    }
-                    if !stale.is_nothing() && self.of.lists == Finding::Here {
-                        return Some(stale);
                     }
                 }
                 uri = next_update(&mut self.news, &self.of.upstream.client) => self.updated(&uri),
                 // It may be another program, or speak another revision.
                 Ok(()) = self.openings.changed() => return None,
                 Ok(()) = self.wishes.changed() => {
-                    self.wish(ear).await;
+                    self.wish(ear, &mut stale).await;
                     if matches!(ear, Ear::Deaf) {
                         return None;
                     }
@@ -176,6 +237,14 @@ impl Following {
                     (true, true) => Some(Stale::EVERYTHING),
                     (true, false) => Some(stale),
                 },
+            }
+            match self.of.lists {
+                Finding::Here if !stale.is_nothing() => return Some(stale),
+                Finding::Here => {}
+                Finding::Elsewhere => stale = Stale::NOTHING,
+            }
+            if ear.is_open() != was_open {
+                again.set(pause(self.patience(ear, stale)));
             }
         }
     }
@@ -196,51 +265,88 @@ impl Following {
         (!tells).then_some(LOOK_AGAIN)
     }
 
-    /// Takes all changes that are told by now: however often something has changed, it is looked at once. Whether nothing will be
-    /// told any more.
-    async fn note(&self, first: Option<Change>, ear: &mut Ear, stale: &mut Stale) -> bool {
-        let mut change = first;
+    /// Takes all changes that are told by now: however often something has changed, it is looked at once. Gives back what ended
+    /// that, if anything did.
+    async fn note(&mut self, first: Heard, ear: &mut Ear, stale: &mut Stale) -> Heard {
+        let mut heard = first;
         loop {
-            match change {
-                Some(Change::Tools) => stale.tools = true,
-                Some(Change::Prompts) => stale.prompts = true,
-                Some(Change::Resources) => stale.resources = true,
-                Some(Change::Resource(uri)) => self.updated(&uri),
-                None => return true,
+            match &heard {
+                Heard::Changed(Change::Tools) => stale.tools = true,
+                Heard::Changed(Change::Prompts) => stale.prompts = true,
+                Heard::Changed(Change::Resources) => stale.resources = true,
+                Heard::Changed(Change::Resource(uri)) => self.updated(uri),
+                Heard::Lost => {
+                    self.lose(ear);
+                    return heard;
+                }
+                Heard::Over => return heard,
             }
             match at_once(pin!(ear.next())).await {
-                Poll::Ready(next) => change = next,
-                Poll::Pending => return false,
+                Poll::Ready(next) => heard = next,
+                Poll::Pending => return heard,
             }
         }
     }
 
+    /// The server does not tell any more, and may do so again when it is asked, later. One that never tells for long is asked less
+    /// and less often.
+    fn lose(&mut self, ear: &mut Ear) {
+        let is_old = self.heard_since.elapsed() >= LOOK_AGAIN;
+        self.losses = if is_old { 0 } else { self.losses.saturating_add(1) };
+        self.attempt = self.losses;
+        *ear = Ear::Deaf;
+    }
+
     /// Others want to hear of other resources.
-    async fn wish(&mut self, ear: &mut Ear) {
+    async fn wish(&mut self, ear: &mut Ear, stale: &mut Stale) {
         let uris = self.wishes.borrow_and_update().clone();
-        let Follow { upstream, wanted, .. } = &self.of;
-        if upstream.client.is_subscribed_to() {
-            let before = wanted.told.borrow().clone().unwrap_or_default();
-            subscribe_to(&upstream.client, &before, &uris).await;
+        let before = self.of.wanted.told.borrow().clone().unwrap_or_default();
+        let client = &self.of.upstream.client;
+        if uris.keys().eq(before.keys()) {
+            // They are called otherwise, and the server does not care.
+        } else if self.needs_no_ear(&uris) {
+            *ear = Ear::Mute;
+        } else if client.is_subscribed_to() && ear.is_open() {
+            subscribe_to(client, &before, &uris).await;
         } else {
-            *ear = self.listen(&uris).await;
+            match self.heed(&uris).await {
+                Ok(watch) => {
+                    // Whoever did not hear before may have missed anything; else nothing is missed that the old ear has heard.
+                    let is_new = !ear.is_open();
+                    let unread = at_once(pin!(ear.next())).await;
+                    if is_new {
+                        *stale = Stale::EVERYTHING;
+                    } else if let Poll::Ready(heard) = unread {
+                        self.note(heard, ear, stale).await;
+                    }
+                    self.heard_since = Instant::now();
+                    *ear = Ear::Open(watch);
+                }
+                // What was heard until now is heard on, and nobody but those who want more is the worse for it.
+                Err(Unheard::Refused(error)) => {
+                    self.warn(&error, "a mounted server does not tell of more resources");
+                    if !ear.is_open() {
+                        *ear = Ear::Mute;
+                    }
+                }
+                Err(Unheard::Unreachable(_)) => *ear = Ear::Deaf,
+            }
         }
         self.of.wanted.told.send_replace(Some(uris));
     }
 
-    /// Passes on that a resource has changed. A server may tell of something below what is watched: then that has changed.
+    /// Passes on that a resource has changed, to all who want to hear of it, as they call it. A server may tell of something
+    /// below what is watched: then that has changed.
     fn updated(&self, uri: &str) {
         let wanted = self.wishes.borrow().clone();
-        let about: Vec<&str> = if wanted.contains(uri) {
-            vec![uri]
-        } else {
-            wanted.iter().map(String::as_str).filter(|wanted| uri.starts_with(wanted)).collect()
-        };
-        let Follow { upstream, common, offering, .. } = &self.of;
-        for uri in about {
-            if let Some(uri) = common.uri(&upstream.name, uri) {
-                offering.resource_updated(&uri);
+        let about: Vec<_> = match wanted.get(uri) {
+            Some(names) => vec![names],
+            None => {
+                wanted.iter().filter(|(wanted, _)| uri.starts_with(*wanted)).map(|(_, names)| names).collect()
             }
+        };
+        for name in about.into_iter().flatten() {
+            self.of.offering.resource_updated(name);
         }
     }
 }
@@ -253,35 +359,26 @@ async fn pause(time: Option<Duration>) {
     }
 }
 
-/// Hears of all lists, and of these resources.
-async fn heed(client: &Client, uris: &BTreeSet<String>) -> Result<Watch> {
-    if client.is_subscribed_to() {
-        // The client remembers them, and says them again to a server that was started again.
-        let none: [&str; 0] = [];
-        let watch = client.watch(none).await?;
-        for uri in uris {
-            subscribe(client, uri).await;
-        }
-        return Ok(watch);
-    }
-    client.watch(uris.iter().cloned()).await
-}
-
-/// Subscribes to these resources in place of others.
-async fn subscribe_to(client: &Client, before: &BTreeSet<String>, uris: &BTreeSet<String>) {
-    for uri in uris.difference(before) {
-        subscribe(client, uri).await;
-    }
-    for uri in before.difference(uris) {
-        if let Err(error) = client.unsubscribe(uri).await {
-            tracing::debug!(%error, "a subscription could not be taken back");
+/// Subscribes to these resources in place of others. A server that does not answer is not asked for more.
+async fn subscribe_to(client: &Client, before: &Uris, uris: &Uris) {
+    for uri in uris.keys().filter(|uri| !before.contains_key(*uri)) {
+        match timeout(MAX_WATCHING, client.subscribe(uri)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::debug!(%error, uri, "a resource of a mounted server cannot be subscribed to");
+            }
+            Err(_) => {
+                tracing::warn!(uri, "a mounted server does not answer whether it tells of a resource");
+                return;
+            }
         }
     }
-}
-
-async fn subscribe(client: &Client, uri: &str) {
-    if let Err(error) = client.subscribe(uri).await {
-        tracing::debug!(%error, uri, "a resource of a mounted server cannot be subscribed to");
+    for uri in before.keys().filter(|uri| !uris.contains_key(*uri)) {
+        match timeout(MAX_WATCHING, client.unsubscribe(uri)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "a subscription could not be taken back"),
+            Err(_) => return,
+        }
     }
 }
 

@@ -89,6 +89,12 @@ impl Source for Joint {
         Box::pin(async move { keep(&*self.upstreams, &self.common, offering).await })
     }
 
+    fn name_of(&self, uri: &str) -> Option<String> {
+        let (upstream, original) = self.common.route(uri)?;
+        upstream.client.server_capabilities().resources?;
+        self.common.uri(&upstream.name, &original)
+    }
+
     fn read(&self, reading: Reading, scope: Scope) -> Option<ReadFuture> {
         let (upstream, uri) = self.common.route(&reading.uri)?;
         upstream.client.server_capabilities().resources?;
@@ -114,7 +120,7 @@ async fn keep(upstreams: &dyn Upstreams, common: &Arc<Common>, offering: Offerin
         keeping.follow(upstreams);
         loop {
             let (uris, version) = wanted.now();
-            let is_followed = keeping.interest.set(common.by_server(&uris));
+            let is_followed = keeping.interest.set(common.by_server(uris));
             let is_followed = async {
                 is_followed.await;
                 wanted.followed(version);
@@ -182,9 +188,12 @@ struct Interest(Mutex<HashMap<Arc<str>, Arc<Wish>>>);
 
 /// What is wanted of one server, and what it was told of that.
 pub(super) struct Wish {
-    pub(super) wanted: watch::Sender<Arc<BTreeSet<String>>>,
-    pub(super) told: watch::Sender<Option<Arc<BTreeSet<String>>>>,
+    pub(super) wanted: watch::Sender<Arc<Uris>>,
+    pub(super) told: watch::Sender<Option<Arc<Uris>>>,
 }
+
+/// Resources of a server, by their URIs there, each with the URIs by which it is wanted here: it may have several.
+pub(super) type Uris = BTreeMap<String, BTreeSet<String>>;
 
 impl Interest {
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Wish>>> {
@@ -201,7 +210,7 @@ impl Interest {
     }
 
     /// Wants this, and waits until every server has been told.
-    fn set(&self, mut by_server: BTreeMap<Arc<str>, BTreeSet<String>>) -> impl Future<Output = ()> + use<> {
+    fn set(&self, mut by_server: BTreeMap<Arc<str>, Uris>) -> impl Future<Output = ()> + use<> {
         let wishes: Vec<_> =
             self.lock().iter().map(|(server, wish)| (server.clone(), wish.clone())).collect();
         for (server, wish) in &wishes {
@@ -252,11 +261,11 @@ impl Common {
     }
 
     /// Which resources of which server these are.
-    fn by_server(&self, uris: &BTreeSet<String>) -> BTreeMap<Arc<str>, BTreeSet<String>> {
-        let mut by_server: BTreeMap<Arc<str>, BTreeSet<String>> = BTreeMap::new();
+    fn by_server(&self, uris: BTreeSet<String>) -> BTreeMap<Arc<str>, Uris> {
+        let mut by_server: BTreeMap<Arc<str>, Uris> = BTreeMap::new();
         for uri in uris {
-            if let Some((upstream, original)) = self.route(uri) {
-                by_server.entry(upstream.name).or_default().insert(original);
+            if let Some((upstream, original)) = self.route(&uri) {
+                by_server.entry(upstream.name).or_default().entry(original).or_default().insert(uri);
             }
         }
         by_server

@@ -127,17 +127,22 @@ impl Path {
         allowed: Option<&Allowed>,
     ) -> Option<Self> {
         let inner = &server.inner;
-        if inner.layers.is_empty() && !inner.registry.has_layers() && !inner.methods_have_layers {
+        let none_anywhere = inner.layers.is_empty()
+            && !inner.registry.has_layers()
+            && !inner.methods_have_layers
+            && !inner.sources.have_layers();
+        if none_anywhere {
             return None;
         }
         let snapshot = inner.registry.load();
         let element = match request {
             Request::Other(method, _) => inner.methods.get(method.name()).map(|method| &method.layers),
-            request => snapshot.asked_for(request, allowed).map(|element| match element {
-                Element::Tool(tool) => &tool.layers,
-                Element::Prompt(prompt) => &prompt.layers,
-                Element::Resource(resource) => &resource.layers,
-            }),
+            request => match snapshot.asked_for(request, allowed) {
+                Some(Element::Tool(tool)) => Some(&tool.layers),
+                Some(Element::Prompt(prompt)) => Some(&prompt.layers),
+                Some(Element::Resource(resource)) => Some(&resource.layers),
+                None => inner.sources.layers_around(&snapshot, request, allowed),
+            },
         };
         let element = element.cloned().unwrap_or_default();
         let kind = Kind::of(request);

@@ -114,6 +114,29 @@ async fn the_servers_stream_is_opened_again_where_it_ended() {
     assert_eq!(heard(&mut told), [2, 4]);
 }
 
+/// A proxy has cut the stream, and the server has not noticed yet.
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_was_there_is_asked_for_again() {
+    let (client, mut stage) = opened(SESSION).await;
+    stage.next().await.stream().await.end().await;
+    for _ in 0..3 {
+        let asked = stage.next().await;
+        asked.assert_get(None);
+        asked.plain("409 Conflict").await;
+    }
+    let asked = stage.next().await;
+    asked.assert_get(None);
+    asked.stream().await.end().await;
+    // When that does not pass, only another session helps.
+    for _ in 0..5 {
+        let asked = stage.next().await;
+        asked.assert_get(None);
+        asked.plain("409 Conflict").await;
+    }
+    stage.stays_quiet().await;
+    assert!(!client.is_connected());
+}
+
 #[tokio::test]
 async fn the_servers_stream_ends_with_the_last_clone() {
     let (client, mut stage) = opened(SESSION).await;

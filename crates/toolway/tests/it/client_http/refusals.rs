@@ -71,6 +71,26 @@ async fn authorization_that_is_missing_is_asked_for() {
     }
 }
 
+/// A server that is too busy to answer has not said of which era it is.
+#[tokio::test]
+async fn a_refusal_of_the_moment_is_no_sign_of_an_older_server() {
+    for (status, headers) in [
+        ("503 Service Unavailable", "content-type: application/json\r\nretry-after: 1\r\n"),
+        ("429 Too Many Requests", "content-type: application/json\r\n"),
+        ("401 Unauthorized", "content-type: application/json\r\n"),
+    ] {
+        let mut stage = Stage::open().await;
+        let connecting = tokio::spawn(Client::builder().connect_http(Http::new(&stage.url)));
+        let asked = stage.next().await;
+        assert_eq!(asked.rpc(), "server/discover");
+        let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"busy"}}"#;
+        asked.with(status, headers, body).await;
+        // Nothing else is said: had it been `initialize`, nobody would have answered it.
+        let error = connecting.await.unwrap().unwrap_err();
+        assert_eq!(error.http_status(), status[..3].parse().ok(), "{error:?}");
+    }
+}
+
 /// Time stands still, and goes on when everybody waits.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_wants_to_be_asked_later_is_asked_later() {

@@ -1,19 +1,21 @@
 //! How do servers come and go?
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use toolway::agent::{FailureKind, ToolCall};
 use toolway::client::{Connector, Reaching, Target};
 use toolway::hub::config::Variables;
-use toolway::hub::{Config, ServerState};
+use toolway::hub::{Config, ServerKind, ServerState};
 use toolway::prelude::*;
 use toolway::{Chain, ErrorKind};
 
-use super::stage::{Gated, Web, child_path, echo, names, status, until_ready};
+use super::stage::{Gated, Web, child_path, echo, named, names, status, until_ready};
 
 #[tokio::test]
 async fn a_slow_server_does_not_hold_up_the_others() {
@@ -269,4 +271,118 @@ async fn dropping_the_last_clone_ends_the_children() {
     assert!(kept.ping().await.is_err(), "they end for everybody");
     let late = tools.call(ToolCall::new("1", "b__pid", json!({}))).await;
     assert_eq!(late.result.unwrap_err().kind(), FailureKind::Unavailable);
+}
+
+/// A server that comes wakes those who wait for another one, which may be half known at that moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn whoever_has_waited_for_a_server_sees_what_it_has() {
+    let tool = |number| ToolEntry::from_fn(format!("tool_{number}"), |_: serde_json::Value| async { "here" });
+    let server = Server::new("many", "1.0.0").tools((0..200).map(tool)).build().unwrap();
+    for _ in 0..20 {
+        let hub = Hub::new();
+        let connected = async |name: &str| {
+            hub.connect(name, &server).await.unwrap();
+            assert!(
+                hub.tools().get(&format!("{name}__tool_199")).is_some(),
+                "{name} is there without its tools"
+            );
+        };
+        tokio::join!(connected("a"), connected("b"), connected("c"), connected("d"));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_taken_out_while_it_is_connected_to_is_an_error() {
+    for all in [false, true] {
+        let hub = Hub::new();
+        let gate = Arc::new(Semaphore::new(0));
+        let mut connecting = pin!(hub.connect("slow", Gated { gate, server: echo("slow") }));
+        assert!(timeout(Duration::ZERO, &mut connecting).await.is_err(), "it waits");
+        if all {
+            hub.close_all().await;
+        } else {
+            hub.disconnect("slow").await;
+        }
+        let outcome = timeout(Duration::from_secs(25), connecting).await.expect("nobody waits for ever");
+        let error = outcome.map(drop).unwrap_err();
+        assert!(error.to_string().contains("`slow` was disconnected"), "{error}");
+        assert!(hub.status().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn tools_that_a_file_switches_off_are_not_offered() {
+    let all = ["a", "b", "c", "d"];
+    let server = Server::new("web", "1.0.0").tools(all.map(named)).build().unwrap();
+    let web = Web::start(&server).await;
+    for (members, expected) in [
+        (json!({"disabledTools": ["b"]}), &["a", "c", "d"][..]),
+        (json!({"excludeTools": ["b", "gone"], "disabledTools": ["c"]}), &["a", "d"]),
+        (json!({"includeTools": ["b", "c"]}), &["b", "c"]),
+        (json!({"enabledTools": ["b", "c"], "excludeTools": ["c"]}), &["b"]),
+        (json!({"enabledTools": []}), &[]),
+        (json!({"disabledTools": [], "includeTools": null, "autoApprove": ["b"]}), &all),
+    ] {
+        let mut entry = members;
+        entry["url"] = web.url().into();
+        let config = Config::parse(&json!({"mcpServers": {"web": entry}}).to_string()).unwrap();
+        let hub = Hub::from_config(config).await.unwrap();
+        let expected: Vec<_> = expected.iter().map(|tool| format!("web__{tool}")).collect();
+        assert_eq!(names(&hub), expected, "{entry}");
+        hub.refresh().await;
+        assert_eq!(names(&hub), expected, "{entry}");
+        let answers =
+            hub.call_all(all.map(|tool| ToolCall::new(tool, format!("web__{tool}"), json!({})))).await;
+        let called = answers.iter().filter(|answer| answer.result.is_ok()).count();
+        assert_eq!(called, expected.len(), "what is not offered cannot be called");
+    }
+    let error =
+        Config::parse(r#"{"mcpServers": {"a": {"command": "a", "disabledTools": "b"}}}"#).unwrap_err();
+    assert_eq!(error.to_string(), "1:56: mcpServers.a.disabledTools must be a list; found a string");
+}
+
+#[tokio::test]
+async fn a_server_that_is_switched_off_may_be_described_wrongly() {
+    let folder = tempdir();
+    let file = folder.join("mcp.json");
+    let text = r#"{ "mcpServers": {
+        "off": { "comand": "x", "disabled": true },
+        "also off": { "command": ["x", "y"], "env": [], "timeout": -1, "enabled": false }
+    } }"#;
+    std::fs::write(&file, text).unwrap();
+    let hub = Hub::from_file(&file).await.unwrap();
+    let shown: Vec<_> = hub.status().iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["off: disabled", "also off: disabled"]);
+    // Whoever wants to use it all the same learns what is wrong.
+    let config = Config::from_file(&file).unwrap();
+    let error = config.servers[0].resolve(&Variables::default()).unwrap_err().to_string();
+    assert!(error.contains("mcpServers.off has neither `command` nor `url`"), "{error}");
+    assert_eq!(config.servers[1].resolve(&Variables::default()).unwrap_err().mistakes().len(), 3);
+    // What is not switched off has to be right, and so have names.
+    assert!(Config::parse(r#"{"mcpServers": {"on": {"comand": "x"}}}"#).is_err());
+    assert!(Config::parse(r#"{"mcpServers": {"a": {"disabled": true}, "a": {"disabled": true}}}"#).is_err());
+    assert!(Config::parse(r#"{"mcpServers": {"a": {"disabled": "perhaps"}}}"#).is_err());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+fn tempdir() -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("toolway-hub-start-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn a_variable_that_is_null_is_one_that_is_not_there() {
+    let text = r#"{"mcpServers": {
+        "a": {"command": "a", "env": {"X": null, "Y": "y"}},
+        "b": {"url": "https://b.example", "headers": {"X": null, "Y": "y"}}
+    }}"#;
+    for server in Config::parse(text).unwrap().servers {
+        let (ServerKind::Command { env: named, .. } | ServerKind::Url { headers: named, .. }) =
+            server.resolve(&Variables::default()).unwrap()
+        else {
+            unreachable!("there are two kinds")
+        };
+        assert_eq!(named, [("Y".to_owned(), "y".to_owned())]);
+    }
 }

@@ -1,5 +1,7 @@
 //! Is a whole hub offered, under its names?
 
+use std::time::Duration;
+
 use serde_json::json;
 use toolway::Hub;
 use toolway::client::{Answer, Change};
@@ -131,4 +133,55 @@ async fn questions_reach_the_caller_through_servers_of_both_eras() {
         let said = caller.call("old__name", json!({})).await.unwrap();
         assert_eq!(said.text().unwrap(), "old Ada");
     }
+}
+
+#[tokio::test]
+async fn a_long_name_is_told_of_as_well_as_a_short_one() {
+    let hub = Hub::new();
+    let one = server("one", tools![name]);
+    hub.connect("first", &one).await.unwrap();
+    let gateway = Server::new("gateway", "1.0.0").mount(&hub).build().unwrap();
+    each_wire_as(caller(), &gateway, async |caller| {
+        for names in [
+            &["hub://first/one-only://it"][..],
+            &["one-only://it"],
+            &["hub://first/one-only://it", "one-only://it"],
+        ] {
+            let mut changes = caller.watch(names.iter().copied()).await.unwrap();
+            one.resource_updated("one-only://it");
+            let mut waiting: Vec<_> = names.iter().map(|name| Change::Resource((*name).to_owned())).collect();
+            while !waiting.is_empty() {
+                let change = changes.next().await.unwrap();
+                waiting.retain(|wanted| *wanted != change);
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_that_somebody_closed_is_not_kept() {
+    let hub = Hub::new();
+    hub.connect("first", &server("one", tools![name])).await.unwrap();
+    let gateway = Server::new("gateway", "1.0.0").mount(&hub).build().unwrap();
+    let caller = caller().connect(&gateway).await.unwrap();
+    assert_eq!(caller.call("first__name", json!({})).await.unwrap().text().unwrap(), "one Ada");
+    let mut changes = hub.watch();
+    hub.client("first").unwrap().close().await.unwrap();
+    // Now it notices.
+    hub.refresh().await;
+    let told = async { while changes.next().await != Some(toolway::hub::HubChange::Servers) {} };
+    tokio::time::timeout(Duration::from_secs(25), told).await.expect("the hub tells that it has another one");
+    // The gateway hears of it when it does.
+    let answered = async {
+        loop {
+            let said = caller.call("first__name", json!({})).await.unwrap();
+            if !said.is_error() {
+                break said.text().unwrap();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let answered = tokio::time::timeout(Duration::from_secs(25), answered).await;
+    assert_eq!(answered.expect("the client of now is asked"), "one Ada");
 }

@@ -7,11 +7,15 @@
 //! | `talking.rs` | Does what is said while a call runs pass, and does giving it up? |
 //! | `changes.rs` | Is everybody told of what changes behind a gateway? |
 //! | `asking.rs` | Is the right caller asked, and does its answer get there? |
+//! | `listening.rs` | Is a server heard that does not tell of changes as it should? |
 //! | `hub.rs` | Is a whole hub offered, under its names? |
+//! | `hidden.rs` | Can what a caller may not see be read all the same? |
 
 mod asking;
 mod changes;
+mod hidden;
 mod hub;
+mod listening;
 mod passing;
 mod standing;
 mod talking;

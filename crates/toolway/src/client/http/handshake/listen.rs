@@ -9,15 +9,24 @@ use super::cursor::Cursor;
 use super::{Conversation, Opened};
 use crate::client::http::events::{Break, Events, messages};
 
+/// How often in a row a stream is refused that was offered before, until the conversation is given up.
+const MAX_REFUSED: u32 = 5;
+
 /// Hears the server until it offers no such stream; whoever starts this ends it with the client. What is said while no
 /// stream is there is kept by the server, so nothing waits for the first one.
 pub(super) async fn listen(conversation: Arc<Conversation>) {
     let mut cursor = Cursor::default();
     let mut was_offered = false;
+    let mut refused = 0;
     loop {
+        let goes_on = cursor.is_resumable();
         match conversation.open(&mut cursor, &HeaderMap::new()).await {
             Opened::Stream(events) => {
-                was_offered = true;
+                // What was said between the two streams is lost, unless the server keeps it for whoever names the last event.
+                if std::mem::replace(&mut was_offered, true) && !goes_on {
+                    conversation.line.missed();
+                }
+                refused = 0;
                 match hear(&conversation, events, &mut cursor).await {
                     // Asked again, the server would say it again.
                     Break::TooLong => {
@@ -38,6 +47,16 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                 tracing::debug!("the server has forgotten the session");
                 conversation.end();
                 return;
+            }
+            // Some servers do not know yet that the stream before is gone, and proxies have their own reasons. When that does not
+            // pass, a new conversation helps.
+            Opened::Refused(status) if was_offered && status != StatusCode::METHOD_NOT_ALLOWED => {
+                refused += 1;
+                tracing::debug!(%status, refused, "the server does not offer its stream again");
+                if refused == MAX_REFUSED {
+                    conversation.end();
+                    return;
+                }
             }
             // The usual one is 405: not every server has something to say.
             Opened::Refused(status) => {

@@ -253,14 +253,16 @@ fn may_pass(status: StatusCode) -> bool {
 
 /// Tells the server that a session is over. One that knows of no ending, or has forgotten it already, is content.
 async fn say_farewell(line: &Line, headers: HeaderMap) -> Result<()> {
-    let farewell = line.send(HttpMethod::DELETE, headers, Bytes::new());
-    let response = timeout(MAX_ASIDE, farewell).await.map_err(|_| {
-        Error::new(ErrorKind::Timeout, "the server did not answer when the conversation was closed")
-    })??;
-    match response.status() {
-        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Ok(()),
-        _ => line.accepted(response).await,
-    }
+    let farewell = async {
+        let response = line.send(HttpMethod::DELETE, headers, Bytes::new()).await?;
+        match response.status() {
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Ok(()),
+            _ => line.accepted(response).await,
+        }
+    };
+    timeout(MAX_ASIDE, farewell).await.unwrap_or_else(|_| {
+        Err(Error::new(ErrorKind::Timeout, "the server did not answer when the conversation was closed"))
+    })
 }
 
 fn ended() -> Error {

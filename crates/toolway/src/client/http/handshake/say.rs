@@ -8,12 +8,14 @@ use tokio::time::{sleep, timeout};
 use toolway_protocol::{Id, Message};
 
 use super::{Conversation, MAX_ASIDE};
+use crate::client::asked::MAX_PASSED;
 use crate::client::repeat::backoff;
 use crate::client::transport::Answering;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How many answers are thought about or on their way at once.
-const MAX_ANSWERING: usize = 64;
+/// How many answers are thought about or on their way at once: as many as there may be questions, and some that do not get through.
+const MAX_ANSWERING: usize = 1088;
+const _: () = assert!(MAX_ANSWERING > MAX_PASSED, "each question has an answer");
 
 /// How often an answer is sent that did not reach the server.
 const MAX_TRIES: u32 = 10;

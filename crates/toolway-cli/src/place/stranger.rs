@@ -1,0 +1,152 @@
+//! May a server be used that a file of the project names?
+//!
+//! A project is often somebody else's work. Its files are found because they lie there, and go before those of the user: a name that is
+//! typed may mean another server than the one the user knows, and its entry may ask for any variable. So a person is asked, and where
+//! nobody sits, nothing is started and nothing sent.
+
+use std::env;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use toolway::hub::config::{Places, Variables};
+use toolway::hub::{Config, ServerConfig};
+
+use super::interrupted;
+use crate::apart::apart;
+use crate::console::Console;
+use crate::failure::{Failure, Result};
+use crate::terminal::neutral_line;
+
+/// A server that somebody else may have named.
+#[derive(Debug)]
+pub(crate) struct Stranger {
+    name: String,
+    file: PathBuf,
+    /// `start …` or `connect to …`, as the file has it.
+    deed: String,
+    /// The variables of the environment that it would get.
+    variables: Asked,
+    /// The user's own file that has a server of this name.
+    hidden: Option<PathBuf>,
+}
+
+/// Names of variables that were asked for, and are set.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked(Arc<Mutex<Vec<String>>>);
+
+impl Asked {
+    /// The variables of the environment. Whoever is given one is remembered.
+    pub(super) fn variables(&self) -> Variables {
+        let asked = self.clone();
+        let variables = Variables::from_fn(move |name| {
+            let value = env::var(name).ok()?;
+            let mut names = asked.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if names.iter().all(|known| known != name) {
+                names.push(name.to_owned());
+            }
+            Some(value)
+        });
+        match env::home_dir() {
+            Some(home) => variables.home(home),
+            None => variables,
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Stranger {
+    /// What is to be known about a server of the project. `target` is what was typed.
+    pub(super) fn new(server: &ServerConfig, file: &Path, target: &str, variables: Asked) -> Self {
+        let deed = match server.written_command() {
+            // The whole of it: whoever says yes has to know to what.
+            Some(words) => format!("start `{}`", words.join(" ")),
+            None => format!("connect to {}", origin(server.written_url().unwrap_or_default())),
+        };
+        // What is wrong with the user's files does not matter here.
+        let hidden = Config::find_in(target, &Places::default().without_project_files()).ok();
+        let hidden = hidden.and_then(|server| server.file().map(Path::to_owned));
+        Self { name: server.name.clone(), file: file.to_owned(), deed, variables, hidden }
+    }
+
+    /// Goes on if somebody says so.
+    pub(super) async fn admit(&self, console: &Console) -> Result<()> {
+        if !console.may_ask() {
+            let mut hint = format!("if you trust it, name its file: --config {}", self.file.display());
+            if let Some(own) = &self.hidden {
+                let _ = write!(hint, "; another `{}` is in {1}: --config {1}", self.name, own.display());
+            }
+            return Err(Failure::usage(self.words()).hint(hint));
+        }
+        let mut question = format!("{}.\n", self.words());
+        if let Some(own) = &self.hidden {
+            let own = own.display();
+            let _ = writeln!(question, "Another `{}` is in {own}, which --config {own} uses.", self.name);
+        }
+        console.say(&format!("{question}Use it? (y/N) "));
+        let answer = tokio::select! {
+            answer = apart(line) => answer,
+            () = interrupted() => return Err(Failure::interrupted()),
+        };
+        match answer.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => Ok(()),
+            _ => Err(Failure::usage(format!("`{}` is not used", self.name))),
+        }
+    }
+
+    fn words(&self) -> String {
+        let Self { name, file, deed, variables, .. } = self;
+        let names = variables.names();
+        let with = match &*names {
+            [] => String::new(),
+            [one] => format!(", with the variable {one} of your environment"),
+            several => format!(", with the variables {} of your environment", several.join(", ")),
+        };
+        let file = file.display();
+        // Nothing of a stranger's may look like a line of ours.
+        neutral_line(&format!(
+            "`{name}` is described in {file}, which belongs to this project and may be a stranger's: it would {deed}{with}"
+        ))
+    }
+}
+
+/// What somebody types; nothing after the end of the input.
+fn line() -> String {
+    let mut line = String::new();
+    match std::io::stdin().read_line(&mut line) {
+        Ok(_) => line,
+        Err(_) => String::new(),
+    }
+}
+
+/// Whose URL it is, as far as it is written. What is no URL before its variables have values is shown as it is.
+fn origin(written: &str) -> &str {
+    let Some((scheme, rest)) = written.split_once("://") else { return written };
+    let is_plain = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    let authority = &rest[..end];
+    if is_plain && !authority.contains(['@', '$']) { &written[..scheme.len() + 3 + end] } else { written }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_url_leads_is_shown_without_its_path() {
+        for (written, shown) in [
+            ("https://a.example/mcp?key=1", "https://a.example"),
+            ("HTTP://a.example:8000", "HTTP://a.example:8000"),
+            ("https://a.example?x=${KEY}", "https://a.example"),
+            // Where the host is not plain to see, everything is shown.
+            ("https://${HOST}/mcp", "https://${HOST}/mcp"),
+            ("https://a.example@b.example/mcp", "https://a.example@b.example/mcp"),
+            ("${URL:-https://a.example/mcp}", "${URL:-https://a.example/mcp}"),
+        ] {
+            assert_eq!(origin(written), shown);
+        }
+    }
+}

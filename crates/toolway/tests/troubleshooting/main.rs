@@ -1,0 +1,194 @@
+//! Does `docs/troubleshooting.md` have every error, and only those that there are?
+//!
+//! The rule: every sentence of the sources (`sources.rs` says what that is) stands in an error of the page, unless it is listed
+//! here as no error; and every word of an error of the page is said by the sources. So neither can change without the other.
+//! `provoked.rs` makes errors happen and looks them up, as a user would.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod page;
+mod places;
+mod provoked;
+mod sources;
+
+use places::places;
+use sources::is_sentence;
+
+#[test]
+fn every_error_of_the_sources_is_on_the_page() {
+    let page = page::messages();
+    let mut missing = Vec::new();
+    for (literal, files) in sources::literals() {
+        let is_silent = files.iter().all(|file| NO_ERRORS_IN.iter().any(|(path, _)| file.starts_with(path)))
+            || NO_ERRORS.iter().any(|(text, _)| is(text, &literal));
+        if is_sentence(&literal)
+            && !is_silent
+            && !page.iter().any(|message| places(&literal, message).is_some())
+        {
+            missing.push(format!("{literal}\n    in {}", files.join(", ")));
+        }
+    }
+    assert!(
+        missing.is_empty(),
+        "docs/troubleshooting.md lacks errors ({}). Say what happened, why, and what to do; or list them in NO_ERRORS if \
+         they are none:\n{}",
+        missing.len(),
+        missing.join("\n")
+    );
+}
+
+#[test]
+fn every_error_of_the_page_is_said_by_the_sources() {
+    let (literals, messages) = (sources::literals(), page::messages());
+    let page = messages.join("\n");
+    let said_here =
+        literals.keys().filter(|literal| literal.split('…').all(|part| page.contains(part.trim())));
+    let literals: Vec<_> = said_here.collect();
+    let mut untrue = Vec::new();
+    for message in messages {
+        let mut said = vec![false; message.len()];
+        for place in literals.iter().filter_map(|literal| places(literal, &message)).flatten() {
+            said[place].fill(true);
+        }
+        let unsaid: String = message
+            .char_indices()
+            .map(|(at, letter)| if said[at] || !letter.is_alphanumeric() { ' ' } else { letter })
+            .collect();
+        if !unsaid.trim().is_empty() {
+            untrue.push(format!(
+                "{message}\n    nobody says: {}",
+                unsaid.split_whitespace().collect::<Vec<_>>().join(" ")
+            ));
+        }
+    }
+    assert!(
+        untrue.is_empty(),
+        "docs/troubleshooting.md has errors that do not exist:\n{}",
+        untrue.join("\n")
+    );
+}
+
+#[test]
+fn no_error_stands_on_the_page_twice() {
+    let mut messages = page::messages();
+    messages.sort();
+    let twice: Vec<_> = messages.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| &pair[0]).collect();
+    assert!(twice.is_empty(), "{twice:#?}");
+}
+
+#[test]
+fn what_is_listed_as_no_error_is_said() {
+    let literals = sources::literals();
+    let stale: Vec<_> =
+        NO_ERRORS.iter().filter(|(text, _)| !literals.keys().any(|literal| is(text, literal))).collect();
+    assert!(stale.is_empty(), "nobody says this any more: {stale:#?}");
+    let files: Vec<_> = literals.values().flatten().collect();
+    let stale: Vec<_> =
+        NO_ERRORS_IN.iter().filter(|(path, _)| !files.iter().any(|file| file.starts_with(path))).collect();
+    assert!(stale.is_empty(), "there are no such files any more: {stale:#?}");
+}
+
+/// Whether a literal is what the list says, or begins so.
+fn is(listed: &str, literal: &str) -> bool {
+    listed == literal || listed.strip_suffix('…').is_some_and(|begin| literal.starts_with(begin))
+}
+
+/// Files without errors, and what they say instead.
+const NO_ERRORS_IN: [(&str, &str); 10] = [
+    ("toolway/src/agent/schema/", "what a provider's schema cannot say: reports of losses, no errors"),
+    ("toolway/src/agent/render.rs", "reports of losses"),
+    ("toolway/src/agent/answer.rs", "what stands for content that a model cannot be shown"),
+    ("toolway/src/store/contract/", "what the test-suite of stores finds"),
+    ("toolway/src/testing.rs", "what tests panic with"),
+    ("toolway/src/transport/sse.rs", "the wire"),
+    ("toolway/src/server/otel.rs", "names of measurements"),
+    ("toolway-cli/src/demo.rs", "the demo's own words"),
+    ("toolway-cli/src/doctor/settings.rs", "how things are set"),
+    ("toolway-cli/src/show.rs", "what results look like"),
+];
+
+/// Sentences that are no errors, and what they are; `…` at the end stands for any end.
+const NO_ERRORS: [(&str, &str); 82] = [
+    ("[OPTIONS]…", "how commands are written"),
+    ("described wrongly", "where a server is that is switched off"),
+    ("…Use it? (y/N)", "what a person is shown and asked"),
+    ("Another `…` is in …, which --config … uses.", "what a person is shown and asked"),
+    ("Arguments of the …", "how commands are written"),
+    ("Exit codes…", "how commands are written"),
+    ("NAME and ARGUMENT say…", "how commands are written"),
+    ("TARGET is one of…", "how commands are written"),
+    ("Where the server is", "how commands are written"),
+    ("Run and look at…", "how commands are written"),
+    ("(Enter takes what…", "what a person is shown and asked"),
+    ("Do you agree?…", "what a person is shown and asked"),
+    ("If you trust it…", "what a person is shown and asked"),
+    ("It is at …", "what a person is shown and asked"),
+    ("Send it?…", "what a person is shown and asked"),
+    ("The server asks: … It wants…", "what a person is shown and asked"),
+    ("URI, such as…", "what a person is shown and asked"),
+    ("date and time, such…", "what a person is shown and asked"),
+    ("date, such as…", "what a person is shown and asked"),
+    ("one of these", "what a person is shown and asked"),
+    ("separated by commas", "what a person is shown and asked"),
+    ("some of these…", "what a person is shown and asked"),
+    ("up to …", "what a person is shown and asked"),
+    ("Call a tool from…", "what a command says that worked"),
+    ("Serving … …", "what a command says that worked"),
+    ("The server offers…", "what a command says that worked"),
+    ("These are …", "what a command says that worked"),
+    ("Use it from…", "what a command says that worked"),
+    ("curl -s…", "what a command says that worked"),
+    ("Resource templates", "what a command says that worked"),
+    ("resource templates", "what a command says that worked"),
+    ("the demo", "what a command says that worked"),
+    ("the files of…", "what a command says that worked"),
+    ("the tools", "what a command says that worked"),
+    ("bytes of unknown kind", "what a command says that worked"),
+    ("… bytes are in…", "what a command says that worked"),
+    ("All is well.", "what `doctor` says of what is well"),
+    ("It works; what…", "what `doctor` says of what is well"),
+    ("connected to…", "what `doctor` says of what is well"),
+    ("instructions for models…", "what `doctor` says of what is well"),
+    ("it answers", "what `doctor` says of what is well"),
+    ("no instructions for…", "what `doctor` says of what is well"),
+    ("nothing that it says", "what `doctor` says of what is well"),
+    ("the URL begins with…", "what `doctor` says of what is well"),
+    ("the certificate is trusted", "what `doctor` says of what is well"),
+    ("the host is an address", "what `doctor` says of what is well"),
+    ("…, host …", "what `doctor` says of what is well"),
+    ("Files of one directory…", "the instructions of a server"),
+    ("GET, POST…", "headers and other texts of the wire"),
+    ("PRI * HTTP/2.0…", "headers and other texts of the wire"),
+    ("application/json, text…", "headers and other texts of the wire"),
+    ("event: endpoint…", "headers and other texts of the wire"),
+    ("no-cache, no-transform", "headers and other texts of the wire"),
+    ("text/plain; charset…", "headers and other texts of the wire"),
+    ("caused by: …", "what stands before a cause"),
+    ("at line", "where in a text serde found something"),
+    ("Library/Application Support", "names of things"),
+    ("a transport of the…", "names of things"),
+    ("layer around", "names of things"),
+    ("loopback and…", "names of things"),
+    ("… in this process", "names of things"),
+    ("the array", "names of things"),
+    ("the boolean", "names of things"),
+    ("the number", "names of things"),
+    ("the object", "names of things"),
+    ("the string", "names of things"),
+    ("--header or --bearer", "what is said to programmers, in words of the command"),
+    ("add it to the file", "what is said to programmers, in words of the command"),
+    (", default …", "what a person is shown and asked"),
+    (", optional", "what a person is shown and asked"),
+    (", required", "what a person is shown and asked"),
+    (": alive", "headers and other texts of the wire"),
+    ("Bearer …", "headers and other texts of the wire"),
+    ("[audio, …]", "what stands for content that cannot be shown"),
+    ("a service", "names of things"),
+    ("a source", "names of things"),
+    ("a store", "names of things"),
+    ("member `", "names of things"),
+    ("can: …", "what `doctor` says of what is well"),
+    ("… (…), and … (…)", "what `doctor` says of what is well"),
+    ("… ms", "what `doctor` says of what is well"),
+    ("progress: …", "what a command says that worked"),
+];

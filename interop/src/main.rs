@@ -1,0 +1,146 @@
+//! Does our client work with the servers of others?
+//!
+//! `interop SUITE TRANSPORT COLUMNS COMMAND…` starts a server, plays the checks of its suite for each of the columns and says
+//! one line a check on standard output, as `xtask/src/interop/table.rs` reads them. It leaves with 1 when a check failed. With
+//! the variable `INTEROP_LOG` it tells on standard error what the client does.
+//!
+//! | file | question |
+//! |---|---|
+//! | `check.rs` | What came of a check, and how is it told? |
+//! | `era.rs` | In which era is a server spoken to, and by whom? |
+//! | `server.rs` | How is a server started, killed and started again? |
+//! | `talk.rs` | What does the client do when it is asked, and what has it heard? |
+//! | `everything.rs` | What must come of `server-everything`? |
+//! | `filesystem.rs` | What must come of `server-filesystem`? |
+//! | `sdk/` | What must come of the servers that are written with the SDKs of others? |
+//! | `schemas.rs` | Can the tools of a server be given to a model, whoever makes it? |
+//! | `ending.rs` | Does the client go on when the server is killed, and is nothing left in the end? |
+//! | `toolway.rs` | Does the command `toolway` work with real servers? |
+//! | `hub.rs` | Do four real servers work as one, also while one of them is killed? |
+
+#![expect(clippy::print_stdout, reason = "standard output is where xtask reads the checks")]
+
+mod check;
+mod ending;
+mod era;
+mod everything;
+mod filesystem;
+mod hub;
+mod schemas;
+mod sdk;
+mod server;
+mod talk;
+mod toolway;
+
+use std::process::ExitCode;
+
+use check::Report;
+use era::{By, Era};
+use sdk::Sdk;
+use server::{Server, Transport};
+use talk::Talk;
+use tracing_subscriber::filter::LevelFilter;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    if std::env::var_os("INTEROP_LOG").is_some() {
+        tracing_subscriber::fmt().with_max_level(LevelFilter::DEBUG).with_writer(std::io::stderr).init();
+    }
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let played = match words.as_slice() {
+        [suite, column, servers @ ..] if suite == "hub" => play_hub(column, servers).await,
+        [suite, transport, eras, command @ ..] => play(suite, transport, eras, command).await,
+        _ => Err(USAGE.to_owned()),
+    };
+    match played {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("interop: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether every check of one server has passed.
+async fn play(suite: &str, transport: &str, eras: &str, command: &[String]) -> Result<bool, String> {
+    let suite = Suite::named(suite)?;
+    let eras = eras.split(',').map(Era::read).collect::<Result<Vec<_>, _>>()?;
+    let mut server = Server::start(Transport::named(transport)?, command).await?;
+    let mut passed = true;
+    for era in eras {
+        let mut report = Report::new(era);
+        match era.by() {
+            By::Client => suite.play(era, &mut server, &mut report).await,
+            By::Toolway => toolway::play(suite, era, &server, &mut report).await,
+        }
+        passed &= report.passed();
+    }
+    Ok(passed)
+}
+
+/// Whether every check of four servers has passed.
+async fn play_hub(column: &str, words: &[String]) -> Result<bool, String> {
+    let mut servers = Vec::new();
+    for words in words.split(|word| word == "--").filter(|words| !words.is_empty()) {
+        servers.push(Server::start(Transport::named(&words[0])?, &words[1..]).await?);
+    }
+    let servers = servers.try_into().map_err(|_| format!("a hub has four servers\n{USAGE}"))?;
+    let mut report = Report::new(column);
+    hub::play(servers, &mut report).await;
+    Ok(report.passed())
+}
+
+/// The checks of one server.
+#[derive(Clone, Copy, Debug)]
+enum Suite {
+    Everything,
+    Filesystem,
+    Sdk(Sdk),
+}
+
+impl Suite {
+    fn named(name: &str) -> Result<Self, String> {
+        match name {
+            "everything" => Ok(Self::Everything),
+            "filesystem" => Ok(Self::Filesystem),
+            "typescript" => Ok(Self::Sdk(Sdk::TypeScript)),
+            "python" => Ok(Self::Sdk(Sdk::Python)),
+            "fastmcp" => Ok(Self::Sdk(Sdk::FastMcp)),
+            other => Err(format!("there is no suite `{other}`\n{USAGE}")),
+        }
+    }
+
+    async fn play(self, era: Era, server: &mut Server, report: &mut Report) {
+        let mut talk = None;
+        let connect = async {
+            let connected = Talk::open(server, era).await?;
+            let version = connected.client.protocol_version();
+            talk = Some(connected);
+            check::same(&version, &era.version())
+        };
+        let outcome = check::in_time(connect).await;
+        report.tell("info", "connects, and speaks the revision", outcome);
+        // Without a connection there is nothing to ask.
+        let Some(talk) = talk else { return };
+        match self {
+            Self::Everything => everything::play(&talk, report).await,
+            Self::Filesystem => filesystem::play(&talk, server, report).await,
+            Self::Sdk(sdk) => sdk::play(sdk, &talk, report).await,
+        }
+        schemas::play(talk.client.as_tools().await.map_err(Into::into), report);
+        match self {
+            Self::Everything | Self::Filesystem => ending::idle(&talk, server, report).await,
+            Self::Sdk(_) => ending::busy(&talk, server, report).await,
+        }
+        ending::close(talk, server, report).await;
+    }
+}
+
+const USAGE: &str = "usage: interop SUITE TRANSPORT COLUMN[,COLUMN…] COMMAND…
+       interop hub COLUMN -- TRANSPORT COMMAND… -- TRANSPORT COMMAND… -- …
+  SUITE      everything, filesystem, typescript, python or fastmcp
+  TRANSPORT  stdio, http or sse; over HTTP the server listens on 127.0.0.1, on the port that the variable PORT names
+  COLUMN     `auto REVISION`, `handshake REVISION` or `stateless REVISION`; the command toolway instead of the client:
+             `toolway REVISION`, or `toolway-pinned REVISION`
+  COMMAND    {folder} stands for an empty folder";

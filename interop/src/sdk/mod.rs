@@ -1,0 +1,69 @@
+//! What must come of the servers that are written with the SDKs of others?
+//!
+//! They are scripts beside this crate, one for each library (`server_*`), and all offer the same:
+//!
+//! | kind | what |
+//! |---|---|
+//! | tools | `add` gives `{"sum": …}`, `echo` and `big` text, `fail` fails, `mixed` has a block of each kind, `region` has an argument that travels in a header |
+//! | | `count` tells its progress, `wait` waits until it is not wanted and `waits` tells of that, `hold` takes a while, `log` logs |
+//! | | `ask_form`, `ask_url`, `ask_model` and `folders` ask; `touch` changes the note, `grow` adds a tool |
+//! | resources | `interop://note`, `interop://picture`, 25 pages and `interop://item/{id}`, listed ten at a time |
+//! | prompts | `greet` of a `name` in a `style`, both of which can be completed |
+//!
+//! | file | question |
+//! |---|---|
+//! | `calls.rs` | What do tools give back? |
+//! | `running.rs` | What is heard of a call while it runs, and what if it is given up? |
+//! | `questions.rs` | What if a tool asks? |
+//! | `content.rs` | What is in resources and prompts, and how do they change? |
+
+mod calls;
+mod content;
+mod questions;
+pub(crate) mod running;
+
+use crate::check::{Report, holds, not_here, same};
+use crate::talk::Talk;
+
+/// A library that servers are written with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sdk {
+    /// `@modelcontextprotocol/server`.
+    TypeScript,
+    /// `mcp` for Python.
+    Python,
+    /// `fastmcp` for Python.
+    FastMcp,
+}
+
+pub(crate) async fn play(sdk: Sdk, talk: &Talk, report: &mut Report) {
+    about(talk, report).await;
+    calls::play(sdk, talk, report).await;
+    running::play(sdk, talk, report).await;
+    questions::play(sdk, talk, report).await;
+    content::play(sdk, talk, report).await;
+}
+
+async fn about(Talk { client, .. }: &Talk, report: &mut Report) {
+    report
+        .check("info", "name, version, instructions", async {
+            let info = client.server_info().ok_or("the server does not say who it is")?;
+            same(&info.name, "interop")?;
+            same(&info.version, "1.0.0")?;
+            same(&client.instructions().as_deref(), &Some("Ask for anything."))
+        })
+        .await;
+    report
+        .check("info", "capabilities", async {
+            let can = client.server_capabilities();
+            let all = [
+                can.tools.is_some(),
+                can.resources.is_some(),
+                can.prompts.is_some(),
+                can.completions.is_some(),
+            ];
+            same(&all, &[true; 4])
+        })
+        .await;
+    report.check("info", "ping", async { Ok(client.ping().await?) }).await;
+}

@@ -1,0 +1,212 @@
+//! How is a server started, killed and started again?
+//!
+//! On stdio the client starts it, and it writes down its process id first; over HTTP this program does.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::{Child, Command};
+use tokio::time::sleep;
+use toolway::client::{self, Http, IntoTarget, Target};
+
+use crate::check::{Checked, in_time};
+
+/// What lies between the client and the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Stdio,
+    Http,
+    /// HTTP+SSE, the transport of 2024-11-05.
+    Sse,
+}
+
+impl Transport {
+    pub(crate) fn named(name: &str) -> Result<Self, String> {
+        match name {
+            "stdio" => Ok(Self::Stdio),
+            "http" => Ok(Self::Http),
+            "sse" => Ok(Self::Sse),
+            other => Err(format!("there is no transport `{other}`")),
+        }
+    }
+}
+
+/// A server that clients can be sent to.
+#[derive(Debug)]
+pub(crate) struct Server {
+    command: Vec<String>,
+    /// A folder that is there for it alone.
+    folder: PathBuf,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Stdio,
+    Http { port: u16, path: &'static str, process: Box<Child> },
+}
+
+impl Server {
+    /// A word `{folder}` of the command stands for a folder of its own.
+    pub(crate) async fn start(transport: Transport, command: &[String]) -> Result<Self, String> {
+        let port = free_port().await?;
+        let folder = make_folder(port).map_err(|error| format!("no folder could be made: {error}"))?;
+        let path = folder.display().to_string();
+        let command = command.iter().map(|word| word.replace("{folder}", &path)).collect();
+        let mut server = Self { command, folder, place: Place::Stdio };
+        let path = match transport {
+            Transport::Stdio => return Ok(server),
+            Transport::Http => "mcp",
+            Transport::Sse => "sse",
+        };
+        server.place = Place::Http { port, path, process: Box::new(listen(&server.command, port).await?) };
+        Ok(server)
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether whoever talks with it starts it.
+    pub(crate) fn is_child(&self) -> bool {
+        matches!(self.place, Place::Stdio)
+    }
+
+    /// Where a client finds it.
+    pub(crate) fn target(&self) -> toolway::Result<Target> {
+        match &self.place {
+            Place::Stdio => {
+                let command = self.words();
+                client::Command::new(&command[0]).args(&command[1..]).into_target()
+            }
+            Place::Http { .. } => Http::new(self.words().concat()).into_target(),
+        }
+    }
+
+    /// The words by which a person would name it: a command line, or a URL.
+    pub(crate) fn words(&self) -> Vec<String> {
+        match &self.place {
+            Place::Stdio => {
+                let note = ["sh", "-c", r#"echo $$ >> "$0"; exec "$@""#].map(str::to_owned);
+                note.into_iter()
+                    .chain([self.pids().display().to_string()])
+                    .chain(self.command.clone())
+                    .collect()
+            }
+            Place::Http { port, path, .. } => vec![format!("http://{}:{port}/{path}", Ipv4Addr::LOCALHOST)],
+        }
+    }
+
+    /// The file that each of its processes adds its id to.
+    fn pids(&self) -> PathBuf {
+        self.folder.with_extension("pids")
+    }
+
+    /// The process ids that it had so far, where a client has started it.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        match &self.place {
+            Place::Stdio => {
+                let text = fs::read_to_string(self.pids()).unwrap_or_default();
+                text.lines().filter_map(|line| line.parse().ok()).collect()
+            }
+            Place::Http { process, .. } => process.id().into_iter().collect(),
+        }
+    }
+
+    /// Kills it, and where nobody else does that, starts it again. Which process that was is returned.
+    pub(crate) async fn restart(&mut self) -> Checked<u32> {
+        match &mut self.place {
+            Place::Stdio => {
+                // Later ones may have served other clients, and are gone.
+                for process in self.processes().into_iter().rev() {
+                    if signal("-KILL", process).await? {
+                        return Ok(process);
+                    }
+                }
+                Err("no process of the server is left to kill".into())
+            }
+            Place::Http { port, process, .. } => {
+                let killed = process.id().ok_or("the server is gone")?;
+                process.kill().await?;
+                **process = listen(&self.command, *port).await?;
+                Ok(killed)
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Nothing depends on it, and the second is not there when no client came.
+        let _ = fs::remove_dir_all(&self.folder);
+        let _ = fs::remove_file(self.pids());
+    }
+}
+
+/// Waits until a process is gone.
+pub(crate) async fn gone(process: u32) -> Checked {
+    in_time(async {
+        while signal("-0", process).await? {
+            sleep(PAUSE).await;
+        }
+        Ok(())
+    })
+    .await
+    .map_err(|_| format!("process {process} is still there").into())
+}
+
+/// Whether the process could be told.
+async fn signal(name: &str, process: u32) -> std::io::Result<bool> {
+    let mut command = Command::new("kill");
+    command.arg(name).arg(process.to_string()).stderr(Stdio::null());
+    Ok(command.status().await?.success())
+}
+
+/// Starts a server on a port and waits until it is there.
+async fn listen(command: &[String], port: u16) -> Result<Child, String> {
+    let (program, arguments) = command.split_first().ok_or("no command of a server was given")?;
+    let failed = |error: std::io::Error| format!("`{program}` could not be started: {error}");
+    let mut process = Command::new(program)
+        .args(arguments)
+        .env("PORT", port.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(failed)?;
+    let there = async {
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.is_err() {
+            if let Some(status) = process.try_wait().map_err(failed)? {
+                return Err(format!("`{program}` ended before it listened: {status}").into());
+            }
+            sleep(PAUSE).await;
+        }
+        Ok(())
+    };
+    match in_time(there).await {
+        Ok(()) => Ok(process),
+        Err(why) => Err(format!("`{program}` does not listen on port {port}: {why:?}")),
+    }
+}
+
+/// A folder under its real name, as servers that compare paths see it.
+fn make_folder(port: u16) -> std::io::Result<PathBuf> {
+    let folder = std::env::temp_dir().canonicalize()?.join(format!("interop-{}-{port}", std::process::id()));
+    fs::create_dir(&folder)?;
+    Ok(folder)
+}
+
+/// A port that nobody listens on at the moment.
+async fn free_port() -> Result<u16, String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+    listener
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(|error| error.to_string())
+}
+
+const PAUSE: Duration = Duration::from_millis(20);

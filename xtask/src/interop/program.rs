@@ -1,0 +1,70 @@
+//! How is a program run that says checks, and what is shown of it?
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::table::{Run, Table};
+use crate::run::{self, Result};
+
+/// A program that is done.
+#[derive(Debug)]
+pub(super) struct Said {
+    out: PathBuf,
+    err: PathBuf,
+    lines: String,
+    /// How it ended, if not well.
+    ending: Option<String>,
+    seconds: f64,
+    shown: String,
+}
+
+impl Said {
+    /// Runs it; what it says goes to files in `directory` that have this name.
+    pub(super) fn run(name: &str, command: &mut Command, directory: &Path, limit: Duration) -> Result<Self> {
+        let start = Instant::now();
+        let file = |kind: &str| {
+            let path = directory.join(format!("{name}.{kind}"));
+            let file = File::create(&path);
+            file.map(|file| (path.clone(), file))
+                .map_err(|error| format!("could not write {}: {error}", path.display()))
+        };
+        let ((out, out_file), (err, err_file)) = (file("out")?, file("err")?);
+        command.stdout(out_file).stderr(err_file);
+        let ending = match run::within(limit, command)? {
+            Some(status) if status.success() => None,
+            Some(status) => Some(run::ending(status)),
+            None => Some(format!("not done after {} s", limit.as_secs())),
+        };
+        let lines =
+            fs::read_to_string(&out).map_err(|error| format!("could not read {}: {error}", out.display()))?;
+        Ok(Self {
+            out,
+            err,
+            lines,
+            ending,
+            seconds: start.elapsed().as_secs_f64(),
+            shown: run::shown(command),
+        })
+    }
+
+    /// Puts what it said into the table, and tells at once what went wrong.
+    pub(super) fn tell(self, run: &Run, table: &mut Table) {
+        println!("-- {} over {}, {}", run.peer, run.transport, table.title());
+        let problems = table.add(run, &self.lines, self.ending);
+        println!("   {} checks in {:.1} s", self.lines.lines().count(), self.seconds);
+        if problems.is_empty() {
+            return;
+        }
+        for problem in problems {
+            println!("   {problem}");
+        }
+        println!(
+            "   all it said: {}; its errors and those of a server it started: {}",
+            self.out.display(),
+            self.err.display()
+        );
+        println!("   to repeat it: {}", self.shown);
+    }
+}

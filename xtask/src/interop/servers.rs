@@ -1,0 +1,330 @@
+//! Do our client, our command and our hub work with real servers?
+//!
+//! The program `interop` is the client; it starts the servers itself, because it also kills them. The servers are packages
+//! as they are published, and scripts in `interop` on the libraries of others that all offer the same.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::program::Said;
+use super::table::{Coverage, Peers, Run, Table};
+use super::transport::Transport;
+use crate::node::Node;
+use crate::python::Python;
+use crate::run::{self, Result};
+use crate::workspace::Workspace;
+
+/// Runs our side against every server over each of the transports, several at once.
+pub(super) fn run(workspace: &Workspace, transports: &[Transport]) -> Result {
+    let directory = workspace.target.join("interop");
+    let (program, programs) = thread::scope(|scope| {
+        let installing = scope.spawn(|| Programs::install(workspace, &directory));
+        let program = build(workspace);
+        let programs = installing.join().map_err(|_| "an installation panicked; see above")?;
+        Ok::<_, String>((program?, programs?))
+    })?;
+    let (jobs, start) = (jobs(transports), Instant::now());
+    let all = at_once(&jobs, |job| {
+        let mut command = Command::new(&program);
+        command.args(job.arguments(&programs)).current_dir(&workspace.root);
+        Said::run(&job.name(), &mut command, &directory, LIMIT)
+    });
+    let mut table = Table::new("real servers", Peers::Servers);
+    let mut all: Vec<_> = jobs.iter().zip(all).collect();
+    all.sort_by_key(|(job, _)| job.place());
+    for (job, said) in all {
+        said?.tell(&job.run(), &mut table);
+    }
+    println!("-- all of them: {:.1} s", start.elapsed().as_secs_f64());
+    table.print()
+}
+
+/// Builds the client, and the command beside it.
+fn build(workspace: &Workspace) -> Result<PathBuf> {
+    let build = ["build", "--quiet", "--workspace", "--all-features", "--bin=interop", "--bin=toolway"];
+    run::passes(&mut workspace.cargo(&build))?;
+    Ok(workspace.debug_program("interop"))
+}
+
+/// One run of the program.
+enum Job {
+    /// The client with one server.
+    Client(&'static Server, Transport),
+    /// The command with one server.
+    Toolway(&'static Server, Transport),
+    /// The hub with four.
+    Hub,
+}
+
+/// The long ones come first.
+fn jobs(transports: &[Transport]) -> Vec<Job> {
+    let pairs = transports.iter().flat_map(|transport| SERVERS.iter().map(|server| (server, *transport)));
+    let pairs = pairs.filter(|(server, transport)| server.transports.contains(transport));
+    let both = pairs
+        .flat_map(|(server, transport)| [Job::Client(server, transport), Job::Toolway(server, transport)]);
+    let hub = transports.contains(&Transport::Http).then_some(Job::Hub);
+    both.chain(hub).collect()
+}
+
+impl Job {
+    /// Where it stands in the table: who does the same things stands together.
+    fn place(&self) -> u8 {
+        match self {
+            Self::Client(..) => 0,
+            Self::Hub => 1,
+            Self::Toolway(..) => 2,
+        }
+    }
+
+    /// How the files of its output are called.
+    fn name(&self) -> String {
+        match self {
+            Self::Client(server, transport) => format!("servers-{}-{}", server.suite, transport.name()),
+            Self::Toolway(server, transport) => format!("toolway-{}-{}", server.suite, transport.name()),
+            Self::Hub => "servers-hub".to_owned(),
+        }
+    }
+
+    fn run(&self) -> Run {
+        match self {
+            Self::Client(server, transport) => {
+                Run { eras: server.eras, coverage: server.coverage, ..server.run(*transport) }
+            }
+            Self::Toolway(server, transport) => {
+                Run { eras: server.commands(*transport), coverage: Coverage::Some, ..server.run(*transport) }
+            }
+            Self::Hub => Run {
+                peer: "four of them as one".to_owned(),
+                transport: "both",
+                eras: HUB,
+                coverage: Coverage::Some,
+            },
+        }
+    }
+
+    fn arguments(&self, programs: &Programs) -> Vec<String> {
+        let Run { transport, eras, .. } = self.run();
+        match self {
+            Self::Client(server, _) | Self::Toolway(server, _) => {
+                let words = [server.suite.to_owned(), transport.to_owned(), eras.join(",")];
+                words.into_iter().chain(programs.command(server, transport)).collect()
+            }
+            Self::Hub => {
+                let mut words = vec!["hub".to_owned(), eras.join(",")];
+                for (suite, transport) in IN_THE_HUB {
+                    let server = SERVERS.iter().find(|server| server.suite == *suite);
+                    let server = server.expect("the hub is made of servers of the table");
+                    words.extend(["--".to_owned(), transport.name().to_owned()]);
+                    words.extend(programs.command(server, transport.name()));
+                }
+                words
+            }
+        }
+    }
+}
+
+/// Does the work for every item, a few at a time; the results stand in the order of the items.
+fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < items.len())
+                {
+                    let result = work(&items[at]);
+                    *results[at].lock().expect("nobody panics while it is held") = Some(result);
+                }
+            });
+        }
+    });
+    let taken =
+        results.into_iter().map(|result| result.into_inner().expect("nobody panics while it is held"));
+    taken.map(|result| result.expect("every item was worked on")).collect()
+}
+
+/// What the servers are run with.
+struct Programs {
+    node: Node,
+    python: PathBuf,
+    scripts: PathBuf,
+}
+
+impl Programs {
+    /// Both at once: most of it is waiting for the network.
+    fn install(workspace: &Workspace, directory: &Path) -> Result<Self> {
+        let scripts = workspace.root.join("interop");
+        let (node, python) = thread::scope(|scope| {
+            let node = scope.spawn(|| Node::install(directory.join("node-servers"), NODE_PACKAGES));
+            let python = Python::install(&directory.join("py-servers"), PYTHON_PACKAGES);
+            (node.join(), python)
+        });
+        let node = node.map_err(|_| "an installation panicked; see above")??;
+        // A module finds packages only next to itself or above, so it has to stand next to them.
+        let (source, copy) = (scripts.join(NODE_SCRIPT), node.prefix.join(NODE_SCRIPT));
+        fs::copy(&source, &copy)
+            .map_err(|error| format!("could not copy {} to {}: {error}", source.display(), copy.display()))?;
+        let python = PathBuf::from(python?.command("python").get_program());
+        Ok(Self { node, python, scripts })
+    }
+
+    /// The command line of a server.
+    fn command(&self, server: &Server, transport: &str) -> Vec<String> {
+        let program = match server.program {
+            Program::Package(file) => [&self.node.program, &self.node.prefix.join("node_modules").join(file)]
+                .map(|path| path.display().to_string())
+                .to_vec(),
+            Program::NodeScript => [&self.node.program, &self.node.prefix.join(NODE_SCRIPT)]
+                .map(|path| path.display().to_string())
+                .to_vec(),
+            Program::PythonScript(file) => {
+                let script = self.scripts.join(file).display().to_string();
+                vec![self.python.display().to_string(), "-B".to_owned(), script]
+            }
+        };
+        let word = match (server.argument, transport) {
+            (Argument::Folder, _) => "{folder}",
+            (Argument::Everything, "http") => "streamableHttp",
+            (_, transport) => transport,
+        };
+        program.into_iter().chain([word.to_owned()]).collect()
+    }
+}
+
+/// One server and how we speak with it.
+struct Server {
+    /// As the table names it.
+    peer: &'static str,
+    /// Its checks.
+    suite: &'static str,
+    program: Program,
+    argument: Argument,
+    transports: &'static [Transport],
+    /// For the client.
+    eras: &'static [&'static str],
+    coverage: Coverage,
+}
+
+enum Program {
+    /// A file of a package for Node.
+    Package(&'static str),
+    NodeScript,
+    PythonScript(&'static str),
+}
+
+/// What a server is told on its command line.
+#[derive(Clone, Copy)]
+enum Argument {
+    /// The transport.
+    Transport,
+    /// The transport, in words of its own.
+    Everything,
+    /// Where it may work.
+    Folder,
+}
+
+impl Server {
+    fn run(&self, transport: Transport) -> Run {
+        let (peer, transport) = (self.peer.to_owned(), transport.name());
+        Run { peer, transport, eras: &[], coverage: Coverage::Some }
+    }
+
+    /// The columns of the command.
+    fn commands(&self, transport: Transport) -> &'static [&'static str] {
+        match (self.coverage, transport) {
+            (Coverage::Some, _) => &["toolway 2025-11-25"],
+            // On stdio each command starts a server of its own, which takes most of the time.
+            (Coverage::All, Transport::Stdio) => &["toolway 2026-07-28"],
+            (Coverage::All, _) => &["toolway 2026-07-28", "toolway-pinned 2025-11-25"],
+        }
+    }
+}
+
+const SERVERS: &[Server] = &[
+    Server {
+        peer: "fastmcp==4.1.2",
+        suite: "fastmcp",
+        program: Program::PythonScript("server_fastmcp.py"),
+        argument: Argument::Transport,
+        transports: BOTH,
+        eras: ALL_ERAS,
+        coverage: Coverage::All,
+    },
+    Server {
+        peer: "mcp==2.3.0",
+        suite: "python",
+        program: Program::PythonScript("server_mcp.py"),
+        argument: Argument::Transport,
+        transports: BOTH,
+        eras: ALL_ERAS,
+        coverage: Coverage::All,
+    },
+    Server {
+        peer: "@modelcontextprotocol/server@2.4.0",
+        suite: "typescript",
+        program: Program::NodeScript,
+        argument: Argument::Transport,
+        transports: BOTH,
+        eras: ALL_ERAS,
+        coverage: Coverage::All,
+    },
+    Server {
+        peer: "@modelcontextprotocol/server-everything@2026.8.31",
+        suite: "everything",
+        program: Program::Package("@modelcontextprotocol/server-everything/dist/index.js"),
+        argument: Argument::Everything,
+        transports: Transport::ALL,
+        eras: OLD_ERAS,
+        coverage: Coverage::Some,
+    },
+    Server {
+        peer: "@modelcontextprotocol/server-filesystem@2026.8.31",
+        suite: "filesystem",
+        program: Program::Package("@modelcontextprotocol/server-filesystem/dist/index.js"),
+        argument: Argument::Folder,
+        transports: &[Transport::Stdio],
+        eras: OLD_ERAS,
+        coverage: Coverage::Some,
+    },
+];
+/// In the order in which the program wants them.
+const IN_THE_HUB: &[(&str, Transport)] = &[
+    ("everything", Transport::Stdio),
+    ("filesystem", Transport::Stdio),
+    ("python", Transport::Http),
+    ("fastmcp", Transport::Stdio),
+];
+const NODE_PACKAGES: &[&str] = &[
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server@2.4.0",
+    "@modelcontextprotocol/node@2.1.2",
+];
+const NODE_SCRIPT: &str = "server_v2.mjs";
+// What newer ones of the second need is newer than some indexes hold.
+const PYTHON_PACKAGES: &[&str] = &["mcp==2.3.0", "fastmcp==4.1.2"];
+const BOTH: &[Transport] = &[Transport::Stdio, Transport::Http];
+const ALL_ERAS: &[&str] = &[
+    "auto 2026-07-28",
+    "stateless 2026-07-28",
+    "handshake 2025-11-25",
+    "handshake 2025-06-18",
+    "handshake 2025-03-26",
+    "handshake 2024-11-05",
+];
+const OLD_ERAS: &[&str] = &[
+    "auto 2025-11-25",
+    "handshake 2025-11-25",
+    "handshake 2025-06-18",
+    "handshake 2025-03-26",
+    "handshake 2024-11-05",
+];
+const HUB: &[&str] = &["auto mixed"];
+/// Servers wait more than they work.
+const AT_ONCE: usize = 4;
+const LIMIT: Duration = Duration::from_mins(15);
