@@ -155,14 +155,14 @@ fn what_each_host_writes_is_understood() {
                   "type": "stdio", /* started by us */
                   "command": "npx",
                   "args": ["-y", "@microsoft/mcp-server-playwright"],
-                  "cwd": "/work/shop",
+                  "cwd": "/srv/shop",
                   "env": { "PORT": 8080, "DEBUG": true },
                   "dev": { "watch": "src/**" },
                 },
               },
             }"#,
             "github: https://api.githubcopilot.com/mcp/?zone=eu <Authorization: Bearer s3cret-input>\n\
-             playwright: PORT=8080 DEBUG=true npx <-y> <@microsoft/mcp-server-playwright> in /work/shop \
+             playwright: PORT=8080 DEBUG=true npx <-y> <@microsoft/mcp-server-playwright> in /srv/shop \
              (dev { \"watch\": \"src/**\" })\n",
         ),
         (

@@ -20,9 +20,9 @@ use crate::closest::closest;
 /// ```
 /// use toolway::hub::config::Places;
 ///
-/// let places = Places::new("/work/shop").with_home("/home/ada");
+/// let places = Places::new("/srv/shop").with_home("/home/ada");
 /// let files: Vec<_> = places.files().into_iter().map(|(host, file)| (host.name(), file)).collect();
-/// assert!(files.contains(&("cursor", "/work/shop/.cursor/mcp.json".into())));
+/// assert!(files.contains(&("cursor", "/srv/shop/.cursor/mcp.json".into())));
 /// assert!(files.contains(&("cursor", "/home/ada/.cursor/mcp.json".into())));
 /// ```
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ impl Places {
     /// ```
     /// use toolway::hub::config::Places;
     ///
-    /// let places = Places::new("/work/shop").with_home("/home/ada").without_project_files();
+    /// let places = Places::new("/srv/shop").with_home("/home/ada").without_project_files();
     /// assert!(places.files().iter().all(|(_, file)| file.starts_with("/home/ada")));
     /// ```
     pub fn without_project_files(mut self) -> Self {

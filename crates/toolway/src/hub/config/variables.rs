@@ -356,7 +356,7 @@ mod tests {
     use super::*;
 
     fn known(variables: &Variables, dollar: Dollar) -> Known<'_> {
-        Known::new(variables, &[], Some(Path::new("/work/shop")), dollar)
+        Known::new(variables, &[], Some(Path::new("/srv/shop")), dollar)
     }
 
     fn variables() -> Variables {
@@ -389,7 +389,7 @@ mod tests {
             ("${EMPTY:-nobody}", "nobody"),
             ("${NOBODY:-}", ""),
             ("${env:ProgramFiles(x86)}", "C:\\Programs"),
-            ("${workspaceFolder}/x", "/work/shop/x"),
+            ("${workspaceFolder}/x", "/srv/shop/x"),
             ("${workspaceFolderBasename}", "shop"),
             ("${userHome}", "/home/ada"),
             ("${pathSeparator}${/}", &format!("{separator}{separator}")),
