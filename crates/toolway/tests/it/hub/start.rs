@@ -266,7 +266,7 @@ async fn dropping_the_last_clone_ends_the_children() {
     drop(clone);
     while changes.next().await.is_some() {}
     while processes.iter().any(|process| process.exists()) {
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::task::yield_now().await;
     }
     assert!(kept.ping().await.is_err(), "they end for everybody");
     let late = tools.call(ToolCall::new("1", "b__pid", json!({}))).await;

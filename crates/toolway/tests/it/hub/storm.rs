@@ -53,14 +53,18 @@ async fn hub(victim: impl toolway::client::IntoTarget, version: ProtocolVersion)
 async fn over_http(version: ProtocolVersion) {
     let mut web = Web::start(&echo("victim")).await;
     let (hub, _other) = hub(web.url(), version).await;
+    let killer = hub.clone();
     let deaths = Arc::new(AtomicUsize::new(0));
     let count = deaths.clone();
     let killing = tokio::spawn(async move {
         loop {
+            // Each time it has come back before.
+            while killer.call("victim__echo", json!({"value": "alive"})).await.is_err() {
+                tokio::task::yield_now().await;
+            }
             web.kill().await;
             web.start_again(&echo("victim")).await;
             count.fetch_add(1, Ordering::SeqCst);
-            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     });
     let mut round = 0;
