@@ -91,6 +91,11 @@ pub trait Transport: Send + Sync + 'static {
         Box::pin(std::future::pending())
     }
 
+    /// Waits until what the server says unasked can arrive, where that takes something to be opened first.
+    fn listening(&self) -> Lasting<'_> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Whether messages have headers. The headers of [`Outgoing`] are for those that do.
     fn has_headers(&self) -> bool {
         false
@@ -141,6 +146,10 @@ impl Transport for Box<dyn Transport> {
 
     fn lost(&self) -> Lasting<'_> {
         (**self).lost()
+    }
+
+    fn listening(&self) -> Lasting<'_> {
+        (**self).listening()
     }
 
     fn has_headers(&self) -> bool {

@@ -351,6 +351,8 @@ impl Keeping {
                 let terms = Terms::of_our_own(ears.clone(), shared.way.timeout());
                 let next_id = shared.next_id.clone();
                 drop(shared);
+                // News of lists come without being asked for.
+                connection.transport.listening().await;
                 for uri in &self.wanted.resources {
                     let next_id = || Id::Number(next_id.fetch_add(1, Ordering::Relaxed));
                     let request = Request::Subscribe(ResourceUri::new(uri));

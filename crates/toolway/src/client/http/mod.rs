@@ -112,6 +112,10 @@ impl Transport for Endpoint {
         Box::pin(self.conversation.over())
     }
 
+    fn listening(&self) -> Lasting<'_> {
+        Box::pin(self.conversation.listening())
+    }
+
     fn has_headers(&self) -> bool {
         true
     }

@@ -3,6 +3,7 @@
 mod conversation;
 mod endings;
 mod headers;
+mod hearing;
 mod legacy_sse;
 mod redirects;
 mod refusals;

@@ -85,9 +85,15 @@ impl Cursor {
         self.fruitless
     }
 
-    /// How long to wait before the next attempt. Never shorter than the server asked for; the more attempts bring
-    /// nothing, the longer it may be, and never the same for two clients that lost the same server.
+    /// How long to wait before the next attempt.
     pub(super) fn wait(&self) -> Duration {
+        let Pause { asked, own } = self.pause();
+        asked + own
+    }
+
+    /// The same in its two parts. The more attempts bring nothing, the longer ours may be, and it is never the same for two
+    /// clients that lost the same server.
+    pub(super) fn pause(&self) -> Pause {
         let asked = self.hold.max(self.retry).unwrap_or_default();
         let limit = match self.fruitless {
             // It may be the server's way to work, and is not to take much longer than it says.
@@ -95,8 +101,17 @@ impl Cursor {
             0 => FIRST_WAIT,
             fruitless => FIRST_WAIT.saturating_mul(1 << fruitless.min(5)).min(MAX_WAIT),
         };
-        asked + limit.mul_f64(fraction())
+        Pause { asked, own: limit.mul_f64(fraction()) }
     }
+}
+
+/// A wait before another attempt.
+#[derive(Debug)]
+pub(super) struct Pause {
+    /// What the server asked for.
+    pub(super) asked: Duration,
+    /// What we add to it.
+    pub(super) own: Duration,
 }
 
 #[cfg(test)]

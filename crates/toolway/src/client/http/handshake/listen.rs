@@ -5,16 +5,18 @@ use std::sync::Arc;
 use ::http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Pause};
+use super::gate::Gate;
 use super::{Conversation, Opened};
 use crate::client::http::events::{Break, Events, messages};
 
 /// How often in a row a stream is refused that was offered before, until the conversation is given up.
 const MAX_REFUSED: u32 = 5;
 
-/// Hears the server until it offers no such stream; whoever starts this ends it with the client. What is said while no
-/// stream is there is kept by the server, so nothing waits for the first one.
+/// Hears the server until it offers no such stream; whoever starts this ends it with the client, and has closed the gate.
 pub(super) async fn listen(conversation: Arc<Conversation>) {
+    let gate = &conversation.gate;
+    let _open = gate.open_at_the_end();
     let mut cursor = Cursor::default();
     let mut was_offered = false;
     let mut refused = 0;
@@ -22,6 +24,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
         let goes_on = cursor.is_resumable();
         match conversation.open(&mut cursor, &HeaderMap::new()).await {
             Opened::Stream(events) => {
+                gate.open();
                 // What was said between the two streams is lost, unless the server keeps it for whoever names the last event.
                 if std::mem::replace(&mut was_offered, true) && !goes_on {
                     conversation.line.missed();
@@ -37,6 +40,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                     }
                     reason => tracing::debug!(?reason, "the server's stream broke off"),
                 }
+                gate.close();
             }
             Opened::Refused(StatusCode::BAD_REQUEST) if cursor.is_resumable() => {
                 cursor.forget();
@@ -51,6 +55,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
             // Some servers do not know yet that the stream before is gone, and proxies have their own reasons. When that does not
             // pass, a new conversation helps.
             Opened::Refused(status) if was_offered && status != StatusCode::METHOD_NOT_ALLOWED => {
+                gate.open();
                 refused += 1;
                 tracing::debug!(%status, refused, "the server does not offer its stream again");
                 if refused == MAX_REFUSED {
@@ -63,9 +68,23 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                 tracing::debug!(%status, "the server offers no stream");
                 return;
             }
-            Opened::Failed(error) => tracing::debug!(%error, "the server's stream could not be opened"),
+            Opened::Failed(error) => {
+                gate.open();
+                tracing::debug!(%error, "the server's stream could not be opened");
+            }
         }
-        sleep(cursor.wait()).await;
+        pause(gate, &cursor).await;
+    }
+}
+
+/// Waits before the stream is asked for again. A request that waits for the stream shortens our own part of the pause, never
+/// the server's.
+async fn pause(gate: &Gate, cursor: &Cursor) {
+    let Pause { asked, own } = cursor.pause();
+    sleep(asked).await;
+    tokio::select! {
+        () = sleep(own) => {}
+        () = gate.wanted() => {}
     }
 }
 

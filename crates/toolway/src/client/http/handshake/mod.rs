@@ -8,11 +8,13 @@
 //! | `resume.rs` | How does a reply go on that broke off? |
 //! | `elsewhere.rs` | What if a reply comes on another stream than its own? |
 //! | `listen.rs` | How is heard what the server says unasked? |
+//! | `gate.rs` | May a request be sent before that stream is there? |
 //! | `say.rs` | What becomes of the server's questions, and how do the answers get there? |
 //! | `legacy_sse.rs` | What if the server speaks the first of all HTTP transports, which has two URLs? |
 
 mod cursor;
 mod elsewhere;
+mod gate;
 mod legacy_sse;
 mod listen;
 mod resume;
@@ -35,6 +37,7 @@ use toolway_protocol::{Message, Method, ProtocolVersion};
 
 use self::cursor::Cursor;
 use self::elsewhere::Elsewhere;
+use self::gate::Gate;
 use self::legacy_sse::Pipe;
 use self::session::Session;
 use super::events::{Events, is_events};
@@ -56,6 +59,7 @@ pub(super) struct Conversation {
     /// What is spoken through where there is no session.
     pipe: OnceLock<Pipe>,
     listening: OnceLock<AbortHandle>,
+    gate: Gate,
     elsewhere: Elsewhere,
     /// The questions of the server that somebody thinks about, and answers that are on their way.
     answering: Mutex<JoinSet<()>>,
@@ -80,6 +84,7 @@ impl Conversation {
             version: OnceLock::new(),
             pipe: OnceLock::new(),
             listening: OnceLock::new(),
+            gate: Gate::default(),
             elsewhere: Elsewhere::default(),
             answering: Mutex::default(),
             over: watch::Sender::new(false),
@@ -97,6 +102,11 @@ impl Conversation {
         let _ = self.over.subscribe().wait_for(|over| *over).await;
     }
 
+    /// Waits until what the server says unasked can be heard, as far as it offers that.
+    pub(super) async fn listening(&self) {
+        self.gate.pass().await;
+    }
+
     /// Marks the end; `false` when it was over before.
     fn end(&self) -> bool {
         self.over.send_if_modified(|over| !std::mem::replace(over, true))
@@ -108,6 +118,12 @@ impl Conversation {
         }
         if let Some(pipe) = self.pipe.get() {
             return pipe.carry(self, outgoing).await;
+        }
+        if self.gate.holds(&outgoing.method) {
+            Box::pin(self.gate.pass()).await;
+            if self.is_over() {
+                return Err(ended());
+            }
         }
         if let Some(version) = outgoing.version {
             self.version.get_or_init(|| version);
@@ -134,7 +150,10 @@ impl Conversation {
         let Some(id) = &outgoing.id else {
             self.line.accepted(response).await?;
             if outgoing.method == Method::Initialized && self.session.get().is_some() {
-                self.listening.get_or_init(|| tokio::spawn(listen::listen(self.clone())).abort_handle());
+                self.listening.get_or_init(|| {
+                    self.gate.close();
+                    tokio::spawn(listen::listen(self.clone())).abort_handle()
+                });
             }
             return Ok(None);
         };

@@ -1,0 +1,115 @@
+//! May a request be sent before the server's stream is there?
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::timeout;
+use toolway_protocol::Method;
+
+/// The longest time for which requests wait for one stream.
+const MAX_GATED: Duration = Duration::from_secs(1);
+
+/// Holds requests back while the server's stream is being opened: many servers drop what they say while there is none, so
+/// a question that a call leads to would never arrive.
+///
+/// A stream is waited for until its GET is answered in any way, and for [`MAX_GATED`] at most, however many requests wait.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    stream: watch::Sender<Stream>,
+    /// How many requests wait.
+    waiting: watch::Sender<usize>,
+}
+
+/// The newest stream of the server.
+#[derive(Debug, Default, Clone, Copy)]
+struct Stream {
+    number: u64,
+    /// Whether its GET is not answered yet.
+    is_awaited: bool,
+}
+
+impl Gate {
+    /// Holds requests back until the next stream is there.
+    pub(super) fn close(&self) {
+        self.stream.send_modify(|stream| *stream = Stream { number: stream.number + 1, is_awaited: true });
+    }
+
+    pub(super) fn open(&self) {
+        self.stream.send_if_modified(|stream| std::mem::take(&mut stream.is_awaited));
+    }
+
+    /// Opens it when the guard is dropped, so also when the task that holds it is aborted.
+    pub(super) fn open_at_the_end(&self) -> OpenOnDrop<'_> {
+        OpenOnDrop(self)
+    }
+
+    /// Whether a request with this method has to wait now.
+    pub(super) fn holds(&self, method: &Method) -> bool {
+        self.stream.borrow().is_awaited && makes_the_server_speak(method)
+    }
+
+    /// Waits until the stream is there, or until it is waited for no longer.
+    pub(super) async fn pass(&self) {
+        let stream = *self.stream.borrow();
+        if !stream.is_awaited {
+            return;
+        }
+        let _waiting = Waiting::begin(&self.waiting);
+        let mut newest = self.stream.subscribe();
+        let answered = newest.wait_for(|newest| newest.number != stream.number || !newest.is_awaited);
+        if timeout(MAX_GATED, answered).await.is_err() {
+            tracing::debug!("the server does not say whether it offers a stream; requests go without it");
+            self.stream.send_if_modified(|newest| {
+                newest.number == stream.number && std::mem::take(&mut newest.is_awaited)
+            });
+        }
+    }
+
+    /// Returns once a request waits.
+    pub(super) async fn wanted(&self) {
+        // The sender is ours: it is not gone.
+        let _ = self.waiting.subscribe().wait_for(|waiting| *waiting > 0).await;
+    }
+}
+
+/// A request that waits, counted until it is dropped.
+struct Waiting<'g>(&'g watch::Sender<usize>);
+
+impl<'g> Waiting<'g> {
+    fn begin(waiting: &'g watch::Sender<usize>) -> Self {
+        waiting.send_modify(|waiting| *waiting += 1);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|waiting| *waiting -= 1);
+    }
+}
+
+/// Whether a server may answer this with more than the reply: questions, log messages, news.
+fn makes_the_server_speak(method: &Method) -> bool {
+    !matches!(
+        method,
+        Method::Initialize
+            | Method::Initialized
+            | Method::Ping
+            | Method::ListTools
+            | Method::ListResources
+            | Method::ListResourceTemplates
+            | Method::ListPrompts
+            | Method::Unsubscribe
+            | Method::Cancelled
+            | Method::Progress
+    )
+}
+
+/// Opens a [`Gate`] when it is dropped.
+pub(super) struct OpenOnDrop<'g>(&'g Gate);
+
+impl Drop for OpenOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
