@@ -6,6 +6,7 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -200,13 +201,23 @@ fn make_folder(port: u16) -> std::io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// A port that nobody listens on at the moment.
+/// A port that nothing listens on. It is below those that systems give to outgoing connections and to programs that ask for any port, so
+/// that none of these takes it before the server does, or while the server is started again.
 async fn free_port() -> Result<u16, String> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
-    listener
-        .and_then(|listener| listener.local_addr())
-        .map(|address| address.port())
-        .map_err(|error| error.to_string())
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    // Processes that run side by side begin at places of their own.
+    let first = std::process::id().wrapping_mul(61);
+    for _ in 0..PORTS {
+        let next = first.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed)) % PORTS;
+        let port = u16::try_from(FIRST_PORT + next).map_err(|error| error.to_string())?;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.is_ok() {
+            return Ok(port);
+        }
+    }
+    Err("no port of 127.0.0.1 is free".to_owned())
 }
+
+const FIRST_PORT: u32 = 20_000;
+const PORTS: u32 = 10_000;
 
 const PAUSE: Duration = Duration::from_millis(20);

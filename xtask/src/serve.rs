@@ -3,7 +3,8 @@
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{self, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -65,14 +66,23 @@ impl Listening {
     }
 }
 
-/// A port nobody listens on at the moment. Somebody else may take it before the server does; the server then says so and
-/// a second run helps.
+/// A port that nothing listens on. It is below those that systems give to outgoing connections and to programs that ask for any port, so
+/// that none of these takes it before the server does.
 fn free_port() -> Result<u16> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| listener.local_addr())
-        .map(|address| address.port())
-        .map_err(|error| format!("could not find a free port on 127.0.0.1: {error}"))
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    // Processes that run side by side begin at places of their own.
+    let first = process::id().wrapping_mul(61);
+    (0..PORTS)
+        .filter_map(|_| {
+            let next = first.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed)) % PORTS;
+            u16::try_from(FIRST_PORT + next).ok()
+        })
+        .find(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok())
+        .ok_or_else(|| "could not find a free port on 127.0.0.1".to_owned())
 }
+
+const FIRST_PORT: u32 = 20_000;
+const PORTS: u32 = 10_000;
 
 fn log_files(log: &Path) -> std::io::Result<(File, File)> {
     if let Some(parent) = log.parent() {

@@ -398,14 +398,15 @@ TARGET is one of
 
 /// What is said under every help.
 pub(crate) const EXIT_CODES: &str = "\
-Exit codes
+Exit codes, and what an error is called with --json
   0  it worked
-  1  the command line is wrong, or something of this machine
-  2  there is no such server, tool, prompt or resource
-  3  the server wants to know who is asking
-  4  the server cannot be reached, or not be spoken with
-  5  the tool, or the server, answered with an error
-  130  it was interrupted
+  1  usage: the command line is wrong, or something of this machine
+  2  not_found: there is no such server, tool, prompt or resource
+  3  auth_required: the server wants to know who is asking
+  4  cannot_start: the server cannot be started
+     unreachable: it cannot be reached, or not be spoken with
+  5  tool_error: the tool, or the server, answered with an error
+  130  interrupted: Ctrl-C was pressed
 
 Only results are written to stdout.";
 

@@ -19,7 +19,7 @@ pub(crate) struct Failure {
     is_shown: bool,
 }
 
-/// What was wrong: one for each exit code.
+/// What was wrong. Each has an exit code, and a name for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The command line, or something of this machine.
@@ -28,6 +28,8 @@ pub(crate) enum Fault {
     NotFound,
     /// The server wants to know who is asking.
     AuthNeeded,
+    /// The server cannot be started: its program cannot be run or ends at once, or the server cannot be built.
+    CannotStart,
     /// The server cannot be reached, or not be spoken with.
     Unreachable,
     /// The tool or the server answered with an error.
@@ -42,7 +44,7 @@ impl Fault {
             Self::Usage => 1,
             Self::NotFound => 2,
             Self::AuthNeeded => 3,
-            Self::Unreachable => 4,
+            Self::CannotStart | Self::Unreachable => 4,
             Self::ToolError => 5,
             // As a shell says it of a program that a signal has ended.
             Self::Interrupted => 130,
@@ -55,6 +57,7 @@ impl Fault {
             Self::Usage => "usage",
             Self::NotFound => "not_found",
             Self::AuthNeeded => "auth_required",
+            Self::CannotStart => "cannot_start",
             Self::Unreachable => "unreachable",
             Self::ToolError => "tool_error",
             Self::Interrupted => "interrupted",
@@ -67,6 +70,8 @@ impl Fault {
             return Self::AuthNeeded;
         }
         match error.kind() {
+            // A server that forgets sessions has answered nothing.
+            _ if error.is_session_ended() => Self::Unreachable,
             ErrorKind::NotAdmitted => Self::AuthNeeded,
             ErrorKind::PeerRefused | ErrorKind::ToolFailed | ErrorKind::Application => Self::ToolError,
             ErrorKind::Misuse => Self::Usage,
@@ -155,7 +160,7 @@ impl Failure {
             Fault::Unreachable if error.is_timeout() => {
                 failure.hint("give it more time with --timeout SECONDS")
             }
-            Fault::Unreachable => {
+            Fault::CannotStart | Fault::Unreachable => {
                 failure.hint("the command `doctor` tells which step fails, and what may help")
             }
             _ => failure,

@@ -97,7 +97,8 @@ pub async fn run(server: impl IntoServer, arguments: impl IntoIterator<Item = Os
         Ok(server) => server,
         Err(error) => {
             let name = program_name(arguments.first()).unwrap_or_else(|| "server".to_owned());
-            return failed(&name, false, &error.into());
+            let failure = Failure::new(Fault::CannotStart, failure::chain(&error));
+            return failed(&name, wants_json(&arguments), &failure);
         }
     };
     let info = server.info().clone();
@@ -149,6 +150,11 @@ impl<S: IntoServer> IntoServer for toolway::Result<S> {
     }
 }
 
+/// Whether a program reads what becomes of the command, as far as that can be told before the words are read.
+fn wants_json(arguments: &[OsString]) -> bool {
+    arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json")
+}
+
 /// What is typed to start the program.
 fn program_name(first: Option<&OsString>) -> Option<String> {
     Some(Path::new(first?).file_stem()?.to_str()?.to_owned())
@@ -159,7 +165,7 @@ async fn execute<K: Kind<Reach: Find, Serve: Serve>>(
     own: Option<Server>,
     arguments: Vec<OsString>,
 ) -> ExitCode {
-    let wants_json = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+    let wants_json = wants_json(&arguments);
     let line = match Line::<K>::read(&program, arguments) {
         Ok(line) => line,
         // Help and version are what was asked for; everything else is a mistake on the command line.

@@ -28,6 +28,12 @@ pub(super) struct Lists {
 }
 
 impl Lists {
+    /// Whether nothing was listed.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { tools, resources, templates, prompts } = self;
+        tools.is_none() && resources.is_none() && templates.is_none() && prompts.is_none()
+    }
+
     /// `3 tools, 1 prompt`.
     pub(super) fn words(&self) -> String {
         fn count<T>(list: Option<&Vec<T>>, noun: &str) -> Option<String> {
@@ -99,8 +105,10 @@ fn of_tool(tool: &Tool) -> Vec<String> {
     if !is_plain || tool.name.is_empty() || tool.name.len() > MAX_NAME {
         found.push(format!("some models take only names of 1 to {MAX_NAME} letters, digits, `_` and `-`"));
     }
-    if is_empty(tool.description.as_deref(), &tool.name) {
+    if is_empty(tool.description.as_deref(), "") {
         found.push("it has no description: a model cannot know when to use it".to_owned());
+    } else if is_empty(tool.description.as_deref(), &tool.name) {
+        found.push("its description is only its name: a model cannot know when to use it".to_owned());
     } else if tool.description().chars().count() > MAX_DESCRIPTION {
         found.push(format!(
             "its description is longer than the {MAX_DESCRIPTION} letters that some models take"

@@ -9,6 +9,7 @@
 //! | `address.rs` | Can the place that a URL names be reached? |
 //! | `program.rs` | Can the program be found? |
 //! | `talk.rs` | Does it answer, in which era, and what does it list? |
+//! | `session.rs` | Does it know a session again, whichever connection a request comes over? |
 //! | `verdict.rs` | Which step failed, when connecting did, and what may help? |
 //! | `findings.rs` | What will models stumble over? |
 //! | `settings.rs` | Which settings are in force? |
@@ -17,6 +18,7 @@ mod address;
 mod findings;
 mod program;
 mod report;
+mod session;
 mod settings;
 mod talk;
 mod verdict;

@@ -1,13 +1,15 @@
 //! Does it answer, in which era, and what does it list?
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use toolway::capability::ServerCapabilities;
-use toolway::client::ClientBuilder;
-use toolway::{Client, Era, Error, ProtocolVersion};
+use toolway::client::{ClientBuilder, IntoTarget, Target};
+use toolway::{Client, Code, Era, Error, ProtocolVersion};
 
 use super::findings::{self, Lists};
 use super::report::{Broken, Report, Step};
+use super::session;
 use super::verdict::Verdict;
 use crate::console::Console;
 use crate::failure::{Fault, chain};
@@ -16,7 +18,7 @@ use crate::place::{Place, Way};
 use crate::terminal::neutral_line;
 
 /// How long a server may take to hear that the conversation is over.
-const FAREWELL: Duration = Duration::from_secs(6);
+pub(super) const FAREWELL: Duration = Duration::from_secs(6);
 
 pub(super) async fn examine(
     report: &mut Report<'_>,
@@ -25,24 +27,77 @@ pub(super) async fn examine(
     console: &Console,
 ) -> Result<(), Broken> {
     let step = Step::begin("era");
-    let client = match connect(place, builder.clone(), console).await {
+    let stray = StrayLines::default();
+    let client = match connect(target(place, console, &stray), builder.clone()).await {
         Ok(client) => client,
         Err(error) => return Err(fail(report, place, step, &error)),
     };
     before(report, place, "era")?;
-    let other = other_era(place, builder, console, &client).await;
-    report.well(step, &introduction(&client, other))?;
-    let outcome = list(report, &client).await;
+    let outcome = match &place.way {
+        Way::Url(address) => {
+            let session = Step::begin("session");
+            let kept = session::examine(address, builder, &client).await;
+            report.well(step, &introduction(&client, kept.other_era(&client)))?;
+            kept.tell(report, session)
+        }
+        Way::Command(_) | Way::Own(_) => {
+            let other = other_era(place, builder, console, &client).await;
+            report.well(step, &introduction(&client, other))
+        }
+    };
+    let outcome = match outcome {
+        Ok(()) => list(report, &client).await,
+        Err(broken) => Err(broken),
+    };
+    stray.tell(report);
     let _ = tokio::time::timeout(FAREWELL, client.close()).await;
     outcome
 }
 
-async fn connect(place: &Place, builder: ClientBuilder, console: &Console) -> toolway::Result<Client> {
-    // Whatever is wrong with the target was found before.
-    match place.target(console) {
-        Ok(target) => builder.connect(target).await,
-        Err(failure) => Err(Error::new(toolway::ErrorKind::Misuse, failure.message().to_owned())),
+/// The lines on the stdout of a program that are not messages. Clones share them.
+#[derive(Debug, Clone, Default)]
+struct StrayLines(Arc<Mutex<Vec<String>>>);
+
+/// The most of them that are kept.
+const MAX_STRAY: usize = 100;
+
+impl StrayLines {
+    /// Keeps a line. A program that is started twice says the same again.
+    fn put(&self, line: &str) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() < MAX_STRAY && lines.iter().all(|known| known != line) {
+            lines.push(line.to_owned());
+        }
     }
+
+    fn tell(&self, report: &mut Report<'_>) {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let what = match &**lines {
+            [] => return,
+            [one] => format!("the line `{one}` is not a message"),
+            [first, ..] => format!("{} lines are not messages, the first is `{first}`", lines.len()),
+        };
+        report.warn("stdout", &format!("{what}: {STRAY}"));
+    }
+}
+
+const STRAY: &str =
+    "other clients may stop there; what is for people belongs on stderr, also before the server starts";
+
+/// Where the server is, for a client. What a program prints that is not a message is kept in `stray`.
+fn target(place: &Place, console: &Console, stray: &StrayLines) -> toolway::Result<Target> {
+    if let Way::Command(start) = &place.way {
+        let stray = stray.clone();
+        return start.heard_by(console).on_stray_line(move |line| stray.put(line)).into_target();
+    }
+    // Whatever is wrong with the target was found before.
+    place
+        .target(console)
+        .map_err(|failure| Error::new(toolway::ErrorKind::Misuse, failure.message().to_owned()))
+}
+
+async fn connect(target: toolway::Result<Target>, builder: ClientBuilder) -> toolway::Result<Client> {
+    builder.connect(target?).await
 }
 
 /// The steps between a connection and an answer, in their order.
@@ -78,7 +133,7 @@ fn fail(report: &mut Report<'_>, place: &Place, mut step: Step, error: &Error) -
     report.failed(step, verdict.fault, &verdict.what, &verdict.fix)
 }
 
-/// The revision that the server speaks in the other era, if it does.
+/// The revision that a server speaks in the other era, if it does and is not reached over HTTP.
 async fn other_era(
     place: &Place,
     builder: ClientBuilder,
@@ -89,7 +144,8 @@ async fn other_era(
         Era::Stateless => ProtocolVersion::LATEST_HANDSHAKE,
         Era::Handshake => return None,
     };
-    let other = connect(place, builder.protocol(pin), console).await.ok()?;
+    let target = target(place, console, &StrayLines::default());
+    let other = connect(target, builder.protocol(pin)).await.ok()?;
     let version = other.protocol_version();
     let _ = tokio::time::timeout(FAREWELL, other.close()).await;
     Some(version)
@@ -135,38 +191,86 @@ fn abilities(can: &ServerCapabilities) -> String {
 
 async fn list(report: &mut Report<'_>, client: &Client) -> Result<(), Broken> {
     let step = Step::begin("list");
-    match lists(client).await {
-        Ok(lists) => {
-            for (about, message) in findings::of(&lists) {
-                report.warn(&about, &message);
-            }
-            report.well(step, &[lists.words()])
-        }
-        Err((what, error)) => {
-            let what = format!("its {what} cannot be listed: {}", chain(&error));
-            let fix = "look at the server's log; what it lists is made by its own code";
-            let fault = match Fault::of(&error) {
-                Fault::Unreachable if !error.is_timeout() => Fault::ToolError,
-                fault => fault,
-            };
-            Err(report.failed(step, fault, &what, fix))
-        }
+    let (lists, troubles) = lists(client).await;
+    for (about, message) in findings::of(&lists) {
+        report.warn(&about, &message);
     }
+    let (unknown, failed): (Vec<_>, Vec<_>) =
+        troubles.into_iter().partition(|trouble| trouble.error.code() == Some(Code::METHOD_NOT_FOUND));
+    for Trouble { what, method, .. } in unknown {
+        let message =
+            format!("the server declares them and does not know `{method}`: clients that ask for them fail");
+        report.warn(&format!("the {what}"), &message);
+    }
+    let Some(Trouble { error, .. }) = failed.first() else {
+        return report.well(step, &[lists.words()]);
+    };
+    let fault = match Fault::of(error) {
+        Fault::Unreachable if !error.is_timeout() => Fault::ToolError,
+        fault => fault,
+    };
+    let mut lines: Vec<_> = failed
+        .iter()
+        .map(|Trouble { what, error, .. }| format!("its {what} cannot be listed: {}", chain(error)))
+        .collect();
+    if !lists.is_empty() {
+        lines.push(format!("the rest can be listed: {}", lists.words()));
+    }
+    let fix = "look at the server's log; what it lists is made by its own code";
+    Err(report.failed(step, fault, &lines.join("\n"), fix))
 }
 
-async fn lists(client: &Client) -> Result<Lists, (&'static str, Error)> {
+/// A list that did not come.
+struct Trouble {
+    what: &'static str,
+    method: &'static str,
+    error: Error,
+}
+
+/// Everything that can be listed. One list that fails does not hide the others, unless the server does not answer at all.
+async fn lists(client: &Client) -> (Lists, Vec<Trouble>) {
     let can = client.server_capabilities();
-    let mut lists = Lists::default();
+    let (mut lists, mut troubles) = (Lists::default(), Vec::new());
     if can.tools.is_some() {
-        lists.tools = Some(client.list_tools().all().await.map_err(|error| ("tools", error))?);
+        let listed = client.list_tools().all().await;
+        lists.tools = keep(listed, "tools", "tools/list", &mut troubles);
     }
-    if can.resources.is_some() {
-        lists.resources = Some(client.resources().await.map_err(|error| ("resources", error))?);
-        let templates = listing::all(client.list_resource_templates()).await;
-        lists.templates = Some(templates.map_err(|error| ("resource templates", error))?);
+    if can.resources.is_some() && is_there(&troubles) {
+        let listed = client.resources().await;
+        lists.resources = keep(listed, "resources", "resources/list", &mut troubles);
     }
-    if can.prompts.is_some() {
-        lists.prompts = Some(client.prompts().await.map_err(|error| ("prompts", error))?);
+    if can.resources.is_some() && is_there(&troubles) {
+        // Not every server that has resources has families of them.
+        let listed = listing::all(client.list_resource_templates()).await;
+        lists.templates = keep(listed, "resource templates", "resources/templates/list", &mut troubles);
+        // Nothing is said of those where there are none.
+        if lists.resources.is_none() && lists.templates.as_ref().is_some_and(Vec::is_empty) {
+            lists.templates = None;
+        }
     }
-    Ok(lists)
+    if can.prompts.is_some() && is_there(&troubles) {
+        let listed = client.prompts().await;
+        lists.prompts = keep(listed, "prompts", "prompts/list", &mut troubles);
+    }
+    (lists, troubles)
+}
+
+/// Tells if the server has answered every request so far.
+fn is_there(troubles: &[Trouble]) -> bool {
+    troubles.iter().all(|trouble| trouble.error.rpc().is_some())
+}
+
+fn keep<T>(
+    listed: toolway::Result<Vec<T>>,
+    what: &'static str,
+    method: &'static str,
+    troubles: &mut Vec<Trouble>,
+) -> Option<Vec<T>> {
+    match listed {
+        Ok(list) => Some(list),
+        Err(error) => {
+            troubles.push(Trouble { what, method, error });
+            None
+        }
+    }
 }

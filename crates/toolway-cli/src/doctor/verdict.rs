@@ -2,6 +2,7 @@
 
 use toolway::{Code, Error, ErrorKind};
 
+use super::session;
 use crate::failure::{Fault, SAY_WHO, chain};
 use crate::place::Way;
 
@@ -18,17 +19,23 @@ pub(super) struct Verdict {
 impl Verdict {
     /// Looks at why a client could not connect, when everything before had worked.
     pub(super) fn of(error: &Error, way: &Way) -> Self {
-        let what = without_place(&chain(error));
+        let what = match way {
+            Way::Url(_) if error.is_session_ended() => session::what(error),
+            _ => without_place(&chain(error)),
+        };
         let (step, fault, fix) = match way {
             Way::Url(address) => of_url(error, &address.url),
             Way::Command(_) => of_command(error),
-            Way::Own(_) => ("era", Fault::of(error), "look at how the server is built".to_owned()),
+            Way::Own(_) => ("era", Fault::CannotStart, "look at how the server is built".to_owned()),
         };
         Self { step, fault, what, fix }
     }
 }
 
 fn of_url(error: &Error, url: &str) -> (&'static str, Fault, String) {
+    if error.is_session_ended() {
+        return ("session", Fault::Unreachable, session::FIX.to_owned());
+    }
     let is_encrypted = url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
     if let Some(status) = error.http_status() {
         let (fault, fix) = of_status(status, url);
@@ -60,7 +67,7 @@ fn of_url(error: &Error, url: &str) -> (&'static str, Fault, String) {
             Fault::Unreachable,
             "what listens there does not speak HTTP, or only https://: check the port and the URL".to_owned(),
         ),
-        _ => of_speech(error),
+        _ => of_speech(error, STRANGE_SERVER),
     }
 }
 
@@ -99,11 +106,11 @@ fn path_advice(url: &str) -> String {
 fn of_command(error: &Error) -> (&'static str, Fault, String) {
     match error.kind() {
         ErrorKind::Transport if error.is_unsent() => {
-            ("start", Fault::Unreachable, "check that it may be run, and that it is for this machine".to_owned())
+            ("start", Fault::CannotStart, "check that it may be run, and that it is for this machine".to_owned())
         }
         ErrorKind::Transport => (
             "start",
-            Fault::Unreachable,
+            Fault::CannotStart,
             "run the command by itself and see why it ends; variables that it needs are given with --env NAME=VALUE".to_owned(),
         ),
         ErrorKind::Timeout if chain(error).contains("no message") => (
@@ -118,12 +125,12 @@ fn of_command(error: &Error) -> (&'static str, Fault, String) {
              SECONDS"
                 .to_owned(),
         ),
-        _ => of_speech(error),
+        _ => of_speech(error, STRANGE_PROGRAM),
     }
 }
 
-/// Somebody answers, and is not understood.
-fn of_speech(error: &Error) -> (&'static str, Fault, String) {
+/// Finds out why an answer is not understood. `otherwise` is the advice where the error does not tell.
+fn of_speech(error: &Error, otherwise: &str) -> (&'static str, Fault, String) {
     let fault = match Fault::of(error) {
         Fault::ToolError => Fault::Unreachable,
         fault => fault,
@@ -132,10 +139,16 @@ fn of_speech(error: &Error) -> (&'static str, Fault, String) {
         _ if error.code() == Some(Code::UNSUPPORTED_VERSION) => UPDATE,
         ErrorKind::PeerIncompatible => UPDATE,
         ErrorKind::PeerRefused => "the server refuses to begin: what it says is above; its log may say more",
-        _ => "what it says is not this protocol: on stdout, a server writes messages and nothing else",
+        _ => otherwise,
     };
     ("era", fault, fix.to_owned())
 }
+
+const STRANGE_SERVER: &str = "what answers there does not keep to this protocol: check the URL, update the server, or look at its log \
+    and at that of the proxy before it";
+
+const STRANGE_PROGRAM: &str =
+    "what it says is not this protocol: on stdout, a server writes messages and nothing else";
 
 const UPDATE: &str = "update the server; or try another revision with --protocol REVISION";
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use toolway::client::{ClientBuilder, Command, Connector, Http, IntoTarget, Target};
 use toolway::types::LogLevel;
-use toolway::{Client, Error, Server};
+use toolway::{Client, Error, ErrorKind, Server};
 
 use crate::args::Talk;
 use crate::ask;
@@ -113,6 +113,16 @@ impl Address {
 }
 
 impl Start {
+    /// The program, whose stderr a person reads who wants to know everything.
+    pub(crate) fn heard_by(&self, console: &Console) -> Command {
+        let command = self.command();
+        if !console.is_verbose() {
+            return command;
+        }
+        let console = console.clone();
+        command.on_stderr(move |line| console.note(line))
+    }
+
     fn command(&self) -> Command {
         let command = Command::new(&self.program).args(&self.args);
         let command = command.envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -151,6 +161,12 @@ impl Place {
             Fault::Unreachable if matches!(self.way, Way::Command(_)) && is_not_found(&error) => {
                 Fault::NotFound
             }
+            // It could not be run, or ended before it answered.
+            Fault::Unreachable
+                if matches!(self.way, Way::Command(_)) && error.kind() == ErrorKind::Transport =>
+            {
+                Fault::CannotStart
+            }
             // Whoever refuses to begin cannot be spoken with.
             Fault::ToolError => Fault::Unreachable,
             fault => fault,
@@ -162,11 +178,7 @@ impl Place {
     pub(crate) fn target(&self, console: &Console) -> Result<Target> {
         Ok(match &self.way {
             Way::Url(address) => address.http().into_target()?,
-            Way::Command(start) if console.is_verbose() => {
-                let console = console.clone();
-                start.command().on_stderr(move |line| console.note(line)).into_target()?
-            }
-            Way::Command(start) => start.command().into_target()?,
+            Way::Command(start) => start.heard_by(console).into_target()?,
             Way::Own(server) => (&**server).into_target()?,
         })
     }

@@ -2,10 +2,12 @@
 
 use std::io::{Read, Write};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use toolway::ProtocolVersion;
 
 use crate::stage::{
-    Folder, Ran, fixture_http, fixture_path, golden, listen, own, run, say, toolway, transcript, web,
+    Closed, Folder, Http, Ran, answer, fixture_http, fixture_path, golden, in_turn, listen, own,
+    read_request, run, say, toolway, transcript, web,
 };
 
 /// Runs `doctor`, compares its words, and looks at its report: the step that failed must be the last, and the only one.
@@ -46,10 +48,8 @@ fn the_name_is_not_known() {
 
 #[test]
 fn the_port_is_closed() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    drop(listener);
-    diagnose("tcp", &[&url], "tcp", 4);
+    let closed = Closed::new();
+    diagnose("tcp", &[&format!("http://{}/mcp", closed.address)], "tcp", 4);
 }
 
 #[test]
@@ -80,6 +80,15 @@ fn it_answers_with_something_else_than_messages() {
         let path = if name == "http-404" { "mcp" } else { "" };
         diagnose(name, &[&format!("http://{}/{path}", web(status, kind, body))], "http", code);
     }
+}
+
+#[test]
+fn it_answers_with_messages_that_are_no_answers() {
+    let strange = r#"{"jsonrpc":"2.0","id":"server-error","result":{}}"#;
+    let url = format!("http://{}/mcp", web("200 OK", "application/json", strange));
+    diagnose("era-strange", &[&url], "era", 4);
+    let ran = say(&["doctor", &url]);
+    assert!(!ran.stdout.contains("stdout"), "a server at a URL has none: {}", ran.stdout);
 }
 
 #[test]
@@ -131,6 +140,101 @@ fn the_program_dies_is_silent_prints_rubbish_or_speaks_nothing_known() {
 fn the_list_fails() {
     let fixture = fixture_path();
     diagnose("list", &on(&[], fixture.to_str().unwrap(), "no-list"), "list", 5);
+}
+
+/// What one list does not tell, the others do.
+#[test]
+fn a_list_that_fails_does_not_hide_the_others() {
+    let fixture = fixture_path();
+    let fixture = fixture.to_str().unwrap();
+    let ran = say(&on(&["doctor"], fixture, "no-resources-list"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    golden("doctor-no-resources-list", &transcript("toolway doctor -- FIXTURE no-resources-list", &ran));
+    let ran = say(&on(&["doctor", "--json"], fixture, "no-resources-list"));
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["ok"], true);
+    assert_eq!(report["steps"].as_array().unwrap().last().unwrap()["detail"][0], "1 tool", "{report}");
+    let about: Vec<_> = report["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|warning| warning["about"].as_str().unwrap())
+        .collect();
+    assert_eq!(about, ["the resources", "the prompts"]);
+    diagnose("list-half", &on(&[], fixture, "no-prompts-list"), "list", 5);
+}
+
+/// Two servers that do not share their sessions look like one that forgets them.
+#[test]
+fn sessions_are_kept_by_one_of_several_servers() {
+    let demo = || {
+        let mut command = toolway();
+        command.args(["serve", "--demo", "--http", "127.0.0.1:0"]);
+        Http::start(command)
+    };
+    let servers = [demo(), demo()];
+    let address = |server: &Http| server.url["http://".len()..].split('/').next().unwrap().to_owned();
+    let url = format!("http://{}/mcp", in_turn(servers.iter().map(address).collect()));
+    diagnose("session", &[&url], "session", 4);
+    // The same for those who speak no other revision.
+    let pinned = ["--protocol", &*ProtocolVersion::LATEST_HANDSHAKE.to_string(), &url];
+    let ran = say(&[&["doctor"], &pinned[..]].concat());
+    assert_eq!(ran.code, Some(4), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\n✗ session  "), "{}", ran.stdout);
+    // One alone is well, through the same balancer.
+    let url = format!("http://{}/mcp", in_turn(vec![address(&servers[0])]));
+    let ran = say(&["doctor", &url]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\n✓ session  "), "{}", ran.stdout);
+}
+
+/// Many servers know only those sessions that they have opened themselves, and say 400 to others.
+#[test]
+fn a_session_that_is_refused_with_400_is_lost_too() {
+    for body in [
+        r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}"#,
+        "Bad Request",
+    ] {
+        let kind = if body.starts_with('{') { "application/json" } else { "text/plain" };
+        let address = listen(move |mut stream| {
+            let asked = read_request(&mut stream);
+            match asked.body["method"].as_str() {
+                Some("initialize") => {
+                    let reply = json!({"jsonrpc": "2.0", "id": asked.body["id"], "result": {
+                        "protocolVersion": asked.body["params"]["protocolVersion"], "capabilities": {},
+                        "serverInfo": {"name": "s", "version": "1"},
+                    }});
+                    let headers = "content-type: application/json\r\nmcp-session-id: s-1\r\n";
+                    answer(&mut stream, "200 OK", headers, &reply.to_string());
+                }
+                _ if asked.method == "GET" => answer(&mut stream, "405 Method Not Allowed", "", ""),
+                Some("notifications/initialized") => answer(&mut stream, "202 Accepted", "", ""),
+                _ => answer(&mut stream, "400 Bad Request", &format!("content-type: {kind}\r\n"), body),
+            }
+        });
+        let ran = say(&["doctor", &format!("http://{address}/mcp")]);
+        assert_eq!(ran.code, Some(4), "{}", ran.stdout);
+        assert!(ran.stdout.contains("\n✗ session  "), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn lines_on_stdout_that_are_no_messages_are_shown() {
+    let fixture = fixture_path();
+    let fixture = fixture.to_str().unwrap();
+    let ran = say(&on(&["doctor"], fixture, "chatty"));
+    assert_eq!(ran.code, Some(0), "it works here all the same: {}", ran.stdout);
+    golden("doctor-chatty", &transcript("toolway doctor -- FIXTURE chatty", &ran));
+}
+
+#[test]
+fn a_tool_that_is_described_by_its_name_is_marked() {
+    let fixture = fixture_path();
+    let ran = say(&on(&["doctor"], fixture.to_str().unwrap(), "undescribed"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    let words =
+        "\n! tool `undescribed`: its description is only its name: a model cannot know when to use it\n";
+    assert!(ran.stdout.contains(words), "{}", ran.stdout);
 }
 
 #[test]

@@ -4,15 +4,12 @@ use std::io::Read;
 
 use serde_json::Value;
 
-use crate::stage::{Ran, fixture_path, listen, on_fixture, own, run, say, toolway, web};
+use crate::stage::{Closed, Ran, fixture_path, listen, on_fixture, own, run, say, toolway, web};
 
 /// Every kind of failure: what to type, the exit code, and its name for programs.
-fn failures() -> Vec<(Vec<String>, i32, &'static str)> {
+fn failures(closed: &Closed) -> Vec<(Vec<String>, i32, &'static str)> {
     let fixture = fixture_path().to_str().unwrap().to_owned();
-    let closed = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        format!("http://{}/mcp", listener.local_addr().unwrap())
-    };
+    let closed = format!("http://{}/mcp", closed.address);
     let unauthorized = format!("http://{}/mcp", web("401 Unauthorized", "text/plain", "who are you?"));
     let forbidden = format!("http://{}/mcp", web("403 Forbidden", "text/plain", "not you"));
     let page = format!("http://{}/", web("200 OK", "text/html", "<html>"));
@@ -68,7 +65,8 @@ fn failures() -> Vec<(Vec<String>, i32, &'static str)> {
         (to(&["list", "http://nowhere.invalid/mcp"]), 4, "unreachable"),
         (to(&["list", &page]), 4, "unreachable"),
         (to(&["list", "--timeout", "0.3", &silent]), 4, "unreachable"),
-        (on(&["list"], &[&fixture, "die"]), 4, "unreachable"),
+        (on(&["list"], &[&fixture, "die"]), 4, "cannot_start"),
+        (on(&["list"], &["/"]), 4, "cannot_start"),
         (on(&["list", "--timeout", "0.3"], &[&fixture, "silent"]), 4, "unreachable"),
         (on(&["list", "--timeout", "0.3"], &[&fixture, "rubbish"]), 4, "unreachable"),
         (on(&["list"], &[&fixture, "incompatible"]), 4, "unreachable"),
@@ -82,7 +80,8 @@ fn failures() -> Vec<(Vec<String>, i32, &'static str)> {
 
 #[test]
 fn every_failure_has_its_code_says_something_and_leaves_stdout_alone() {
-    for (words, code, _) in failures() {
+    let closed = Closed::new();
+    for (words, code, _) in failures(&closed) {
         let mut command = toolway();
         command.args(&words);
         let Ran { code: given, stdout, stderr } = run(command, "");
@@ -95,7 +94,8 @@ fn every_failure_has_its_code_says_something_and_leaves_stdout_alone() {
 
 #[test]
 fn programs_get_one_line_of_json_for_every_failure() {
-    for (mut words, code, name) in failures() {
+    let closed = Closed::new();
+    for (mut words, code, name) in failures(&closed) {
         words.insert(1, "--json".to_owned());
         let mut command = toolway();
         command.args(&words);
@@ -139,6 +139,22 @@ fn a_wrong_command_line_is_a_usage_error() {
     }
     assert_eq!(own(&["list", "http://127.0.0.1/"]).code, Some(1), "an author's program knows its server");
     assert_eq!(own(&["list", "--bearer", "x"]).code, Some(1));
+}
+
+#[test]
+fn a_server_of_ones_own_that_cannot_be_made_cannot_start() {
+    let ran = own(&["broken", "list"]);
+    let words = "cli-fixture: no database at /var/lib/db\n".to_owned();
+    assert_eq!(ran, Ran { code: Some(4), stdout: String::new(), stderr: words });
+    for words in [&["broken", "list", "--json"][..], &["broken", "call", "--json", "add"]] {
+        let ran = own(words);
+        assert_eq!((ran.code, &*ran.stdout), (Some(4), ""));
+        let envelope: Value = serde_json::from_str(&ran.stderr).unwrap();
+        assert_eq!(
+            envelope,
+            serde_json::json!({"error": {"code": "cannot_start", "message": "no database at /var/lib/db"}})
+        );
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! | `commands.rs` | What do `list`, `call`, `read`, `prompt` and `complete` do? |
 //! | `targets.rs` | How is the server found? |
 //! | `failures.rs` | What is said, and which code is given, when something goes wrong? |
+//! | `interrupts.rs` | What does a server hear of a call that is interrupted? |
 //! | `doctor.rs` | Which step fails? |
 //! | `words.rs` | Which words does a person read? |
 //! | `terminal.rs` | What does somebody see who sits at a terminal? |
@@ -16,6 +17,8 @@
 mod commands;
 mod doctor;
 mod failures;
+#[cfg(unix)]
+mod interrupts;
 mod serve;
 mod stage;
 mod targets;

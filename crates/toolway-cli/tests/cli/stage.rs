@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde_json::Value;
+
 /// The command `toolway`, with nothing of the machine's own settings.
 pub(crate) fn toolway() -> Command {
     clean(Command::new(env!("CARGO_BIN_EXE_toolway")))
@@ -143,29 +145,85 @@ pub(crate) fn listen(treat: impl Fn(TcpStream) + Send + Sync + 'static) -> Strin
 pub(crate) fn web(status: &'static str, kind: &'static str, body: &'static str) -> String {
     listen(move |mut stream| {
         read_request(&mut stream);
-        let length = body.len();
-        let head = format!(
-            "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
-        );
-        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
+        answer(&mut stream, status, &format!("content-type: {kind}\r\n"), body);
     })
 }
 
-/// Reads a request, so that closing the connection does not take the reply back.
-fn read_request(stream: &mut TcpStream) {
+/// A request over HTTP.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) method: String,
+    /// The header `mcp-session-id`.
+    pub(crate) session: String,
+    pub(crate) body: Value,
+}
+
+/// Reads a request whole, so that closing the connection does not take the reply back.
+pub(crate) fn read_request(stream: &mut TcpStream) -> Asked {
     let mut reader = BufReader::new(stream);
-    let mut length = 0;
+    let (mut asked, mut length) = (Asked::default(), 0);
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
             break;
         }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
+        match line.split_once(':') {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                length = value.trim().parse().unwrap();
+            }
+            Some((name, value)) if name.eq_ignore_ascii_case("mcp-session-id") => {
+                value.trim().clone_into(&mut asked.session);
+            }
+            _ if asked.method.is_empty() => {
+                line.split(' ').next().unwrap_or_default().clone_into(&mut asked.method);
+            }
+            _ => {}
         }
     }
     let mut body = vec![0; length];
     let _ = reader.read_exact(&mut body);
+    asked.body = serde_json::from_slice(&body).unwrap_or_default();
+    asked
+}
+
+/// Answers a request, and closes the connection.
+pub(crate) fn answer(stream: &mut TcpStream, status: &str, headers: &str, body: &str) {
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n");
+    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
+}
+
+/// An address that takes no connections, and that nothing else gets as long as this is kept: other tests listen at the same time.
+pub(crate) struct Closed {
+    pub(crate) address: String,
+    _held: tokio::net::TcpSocket,
+}
+
+impl Closed {
+    pub(crate) fn new() -> Self {
+        let held = tokio::net::TcpSocket::new_v4().unwrap();
+        held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        Self { address: held.local_addr().unwrap().to_string(), _held: held }
+    }
+}
+
+/// A balancer that passes connections on to several servers in turn; gives its address.
+pub(crate) fn in_turn(servers: Vec<String>) -> String {
+    let next = AtomicUsize::new(0);
+    listen(move |near| {
+        let server = &servers[next.fetch_add(1, Ordering::Relaxed) % servers.len()];
+        let far = TcpStream::connect(server).unwrap();
+        let (from, to) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+        let there = std::thread::spawn(move || pass(from, to));
+        pass(far, near);
+        let _ = there.join();
+    })
+}
+
+/// Passes on what comes, and its end.
+fn pass(mut from: TcpStream, mut to: TcpStream) {
+    let _ = std::io::copy(&mut from, &mut to);
+    let _ = to.shutdown(std::net::Shutdown::Write);
 }
 
 /// A directory of its own, gone with the test.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 use toolway_protocol::types::{Cancelled, LogLevel, Progress};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
@@ -26,6 +27,8 @@ pub(super) struct Connection {
     pub(super) inbox: Inbox,
     /// The server has forgotten it.
     pub(super) lost: AtomicBool,
+    /// The number of calls that were given up and that the server has not been told of yet.
+    taking_back: watch::Sender<usize>,
 }
 
 /// What goes for one request and all its rounds.
@@ -67,6 +70,19 @@ pub(super) enum Progressing {
 }
 
 impl Connection {
+    pub(super) fn new(transport: Box<dyn Transport>, era: Dress, server: ServerFacts, inbox: Inbox) -> Self {
+        let (lost, taking_back) = (AtomicBool::new(false), watch::Sender::new(0));
+        Self { transport, era, server, inbox, lost, taking_back }
+    }
+
+    /// Waits until the server has been told of all calls that were given up, but not for long. Some servers let a call run on when its
+    /// connection or its session ends.
+    pub(super) async fn taken_back(&self) {
+        let mut left = self.taking_back.subscribe();
+        // The sender is ours: it is not gone.
+        let _ = timeout(TAKING_BACK, left.wait_for(|left| *left == 0)).await;
+    }
+
     pub(super) fn version(&self) -> ProtocolVersion {
         match &self.era {
             Dress::Handshake(link) => link.version(),
@@ -220,7 +236,9 @@ impl Drop for GivenUp {
             return;
         }
         tracing::debug!(method = method.name(), "a request is given up");
+        let connection = TakingBack::begin(connection);
         runtime.spawn(async move {
+            let TakingBack(connection) = &connection;
             let cancelled = Cancelled::new().with_request_id(id).with_reason("the caller gave it up");
             let params = RawJson::encoded(&cancelled, connection.version());
             let outgoing = connection.notification(Method::Cancelled, Some(&params));
@@ -230,6 +248,22 @@ impl Drop for GivenUp {
                 Err(_) => tracing::debug!("the server does not hear that a request is taken back"),
             }
         });
+    }
+}
+
+/// A request that is being taken back. However that ends, it is not waited for any longer.
+struct TakingBack(Arc<Connection>);
+
+impl TakingBack {
+    fn begin(connection: Arc<Connection>) -> Self {
+        connection.taking_back.send_modify(|left| *left += 1);
+        Self(connection)
+    }
+}
+
+impl Drop for TakingBack {
+    fn drop(&mut self) {
+        self.0.taking_back.send_modify(|left| *left -= 1);
     }
 }
 

@@ -208,8 +208,8 @@ impl Client {
         self.shared.ears.listen()
     }
 
-    /// Ends the conversation, for all clones, and waits until the server knows. A server that this client has started
-    /// is stopped.
+    /// Ends the conversation, for all clones, and waits until the server knows: first of the calls that were given up, then of the
+    /// end. A server that this client has started is stopped.
     ///
     /// Dropping the last clone ends it too, but cannot tell whether the server has heard of it. Calls of clones that
     /// are left fail.
@@ -230,7 +230,9 @@ impl Client {
     pub async fn close(self) -> Result<()> {
         self.shared.closed.store(true, Ordering::Release);
         self.shared.way.stop();
-        self.shared.current().transport.close().await
+        let connection = self.shared.current();
+        connection.taken_back().await;
+        connection.transport.close().await
     }
 
     async fn tell(&self, method: Method, params: Option<&RawJson>) -> Result<()> {

@@ -1,27 +1,32 @@
 //! Do joined names and URIs keep their promises, whatever servers and elements are called?
 //!
-//! `SEED=7 cargo test -p toolway hub::tests` draws other inputs.
+//! `SEED=7 cargo test -p toolway hub::tests` draws other inputs; a failure tells its seed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::Write;
 
 use super::{NameRules, Names, Uris};
 
-/// A source of numbers that a seed repeats (xorshift64*).
-struct Random(u64);
+/// A source of numbers that a seed repeats (xorshift64*). A test that fails tells the seed and the number of the case.
+struct Random {
+    state: u64,
+    seed: u64,
+    number: u64,
+}
 
 impl Random {
     fn of(number: u64) -> Self {
         let seed = std::env::var("SEED").map_or(1, |seed| seed.parse::<u64>().unwrap());
         // Numbers that lie together give states that do not; 0 is the one state that xorshift never leaves.
         let state = (seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        Self(state.max(1))
+        Self { state: state.max(1), seed, number }
     }
 
     fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        self.state.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
     fn below(&mut self, limit: usize) -> usize {
@@ -40,6 +45,14 @@ impl Random {
     fn shuffle<T>(&mut self, all: &mut [T]) {
         for index in (1..all.len()).rev() {
             all.swap(index, self.below(index + 1));
+        }
+    }
+}
+
+impl Drop for Random {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = writeln!(std::io::stderr(), "that was case {} with SEED={}", self.number, self.seed);
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Does our own engine agree with the crate `jsonschema` about any value and any schema of the keywords it knows?
 //!
-//! `SEED=7 cargo test -p toolway agreement` draws other schemas and values; a failure tells both.
+//! `SEED=7 cargo test -p toolway agreement` draws other schemas and values; a failure tells both, and the
+//! seed.
+
+use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
@@ -219,9 +222,24 @@ impl Random {
     }
 }
 
+/// Tells which case failed.
+struct Case {
+    seed: u64,
+    number: u64,
+}
+
+impl Drop for Case {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = writeln!(std::io::stderr(), "that was case {} with SEED={}", self.number, self.seed);
+        }
+    }
+}
+
 fn for_cases(mut case: impl FnMut(&mut Random)) {
     let seed = std::env::var("SEED").map_or(1, |seed| seed.parse::<u64>().unwrap());
     for number in 0..4_000_u64 {
+        let _told = Case { seed, number };
         // Numbers that lie together give states that do not; 0 is the one state that xorshift never leaves.
         let state = (seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         case(&mut Random(state.max(1)));

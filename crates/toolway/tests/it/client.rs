@@ -7,6 +7,8 @@ use tokio::task::JoinHandle;
 use toolway::prelude::*;
 use toolway::{Chain, Era, ErrorKind};
 
+use crate::ports::Port;
+
 /// A foreign server on a pipe: answers its requests by a script, `ID` standing for the request's id, and
 /// returns the methods that it was asked.
 fn scripted(answers: Vec<&'static str>) -> (tokio::io::DuplexStream, JoinHandle<Vec<String>>) {
@@ -56,6 +58,25 @@ async fn a_server_that_does_not_know_discovery_is_opened_by_a_handshake() {
         drop(client);
         assert_eq!(server.await.unwrap(), ["server/discover", "initialize", "notifications/initialized"]);
     }
+}
+
+#[tokio::test]
+async fn closing_a_pipe_takes_back_the_calls_that_were_given_up() {
+    let refusal = r#"{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no"}}"#;
+    // Instead of an answer: the call has begun.
+    let begun = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
+    let (client, server) = connect(vec![refusal, INITIALIZED, begun]).await;
+    let client = client.unwrap();
+    let mut news = client.news();
+    let mut call = client.call("slow", json!({}));
+    tokio::select! {
+        outcome = &mut call => panic!("{outcome:?}"),
+        _ = news.next() => {}
+    }
+    drop(call);
+    client.close().await.unwrap();
+    let asked = server.await.unwrap();
+    assert_eq!(asked[3..], ["tools/call", "notifications/cancelled"], "{asked:?}");
 }
 
 #[tokio::test]
@@ -307,10 +328,9 @@ async fn pages_are_followed_but_not_for_ever() {
 
 #[tokio::test]
 async fn an_address_where_nobody_listens_is_named() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
-    let error = Client::connect_http(&format!("http://{address}/mcp")).await.unwrap_err();
+    let port = Port::hold();
+    let address = port.address;
+    let error = Client::connect_http(&port.url()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!(error.to_string().contains(&format!("failed to connect to http://{address}/mcp")), "{error}");
     assert!(std::error::Error::source(&error).is_some());

@@ -31,6 +31,7 @@ mod memory;
 mod mistakes;
 mod mount;
 mod pipe;
+mod ports;
 mod progress;
 mod promises;
 mod raw_http;

@@ -117,19 +117,31 @@ pub(crate) fn offsets(
     offsets.into_iter().collect()
 }
 
-/// Numbers that are the same each run unless `SEED` says otherwise.
-pub(crate) struct Random(u64);
+/// Numbers that are the same each run unless `SEED` says otherwise. A test that fails tells it.
+pub(crate) struct Random {
+    state: u64,
+    seed: u64,
+}
+
+impl Drop for Random {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("that was SEED={}", self.seed);
+        }
+    }
+}
 
 impl Random {
     pub(crate) fn new() -> Self {
-        Self(std::env::var("SEED").map_or(20_251_125, |seed| seed.parse().unwrap()).max(1))
+        let seed = std::env::var("SEED").map_or(20_251_125, |seed| seed.parse().unwrap());
+        Self { state: seed.max(1), seed }
     }
 
     fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        self.state.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
     pub(crate) fn below(&mut self, limit: usize) -> usize {

@@ -108,7 +108,7 @@ const NO_ERRORS_IN: [(&str, &str); 10] = [
 ];
 
 /// Sentences that are no errors, and what they are; `…` at the end stands for any end.
-const NO_ERRORS: [(&str, &str); 82] = [
+const NO_ERRORS: [(&str, &str); 84] = [
     ("[OPTIONS]…", "how commands are written"),
     ("described wrongly", "where a server is that is switched off"),
     ("…Use it? (y/N)", "what a person is shown and asked"),
@@ -155,6 +155,8 @@ const NO_ERRORS: [(&str, &str); 82] = [
     ("the URL begins with…", "what `doctor` says of what is well"),
     ("the certificate is trusted", "what `doctor` says of what is well"),
     ("the host is an address", "what `doctor` says of what is well"),
+    ("the server speaks no revision that has sessions", "what `doctor` says of what is well"),
+    ("… requests over … connections are one conversation", "what `doctor` says of what is well"),
     ("…, host …", "what `doctor` says of what is well"),
     ("Files of one directory…", "the instructions of a server"),
     ("GET, POST…", "headers and other texts of the wire"),

@@ -161,9 +161,10 @@ fn mistakes_of_an_author() {
 
 #[tokio::test]
 async fn servers_that_are_not_there() {
-    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let nobody = format!("http://{}/mcp", free.local_addr().unwrap());
-    drop(free);
+    // Bound and not listened to, so that nothing else gets it meanwhile.
+    let held = tokio::net::TcpSocket::new_v4().unwrap();
+    held.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let nobody = format!("http://{}/mcp", held.local_addr().unwrap());
     let web = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let place = format!("http://{}", web.local_addr().unwrap());
     tokio::spawn(

@@ -530,7 +530,7 @@ fn for_cases(cases: u64, mut case: impl FnMut(&mut Random) -> Result<(), String>
     }
     failures.sort_by_key(String::len);
     failures.truncate(5);
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    assert!(failures.is_empty(), "with SEED={seed}:\n{}", failures.join("\n\n"));
 }
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";

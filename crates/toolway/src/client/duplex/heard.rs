@@ -2,18 +2,22 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use toolway_protocol::RpcError;
 
 use super::shown::shown;
 
 /// What came from the server. Displayed it tells of what nobody could use, and nothing if there was none.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(in crate::client) struct Heard {
     message: AtomicBool,
     useless: Mutex<Useless>,
+    on_stray_line: OnceLock<Hook>,
 }
+
+/// A function that is called with each line that is not a message.
+pub(in crate::client) type Hook = Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Debug, Default)]
 struct Useless {
@@ -35,15 +39,25 @@ impl Heard {
     }
 
     pub(super) fn note_junk(&self, line: &[u8]) {
-        let mut useless = self.lock();
-        useless.lines += 1;
-        if useless.lines == 1 {
-            useless.first = shown(line, MAX_SHOWN);
-            tracing::warn!(
-                line = useless.first,
-                "the server printed a line that is no message; others are not told of"
-            );
+        {
+            let mut useless = self.lock();
+            useless.lines += 1;
+            if useless.lines == 1 {
+                useless.first = shown(line, MAX_SHOWN);
+                tracing::warn!(
+                    line = useless.first,
+                    "the server printed a line that is no message; others are not told of"
+                );
+            }
         }
+        if let Some(hook) = self.on_stray_line.get() {
+            hook(&shown(line, MAX_SHOWN));
+        }
+    }
+
+    /// Calls a function with each line that is not a message, from now on.
+    pub(in crate::client) fn tell_of_stray_lines(&self, hook: Hook) {
+        let _ = self.on_stray_line.set(hook);
     }
 
     /// Servers that cannot read a request answer so: without the id that they could not read.

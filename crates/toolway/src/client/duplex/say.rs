@@ -88,6 +88,17 @@ impl Outbox {
 }
 
 impl ToSay {
+    /// Writes what is still owed. A call that was given up would run on in a server that is not told of it.
+    async fn settle(&mut self, writer: &mut (impl AsyncWrite + Unpin)) {
+        while let Ok(line) = self.owed.try_recv() {
+            // The server may be gone, which is why nothing more is to be sent.
+            if writer.write_all(&line).await.is_err() {
+                return;
+            }
+        }
+        let _ = writer.flush().await;
+    }
+
     async fn next(&mut self) -> Option<Queued> {
         tokio::select! {
             biased;
@@ -154,7 +165,7 @@ impl Ticket {
     }
 }
 
-/// Writes what is queued until nothing more is to be sent. A line that was begun is written to its end.
+/// Writes what is queued until nothing more is to be sent. A line that was begun is written to its end, and so is what is owed.
 pub(in crate::client) async fn say(
     mut writer: impl AsyncWrite + Unpin,
     line: &Line,
@@ -163,7 +174,10 @@ pub(in crate::client) async fn say(
     loop {
         let queued = tokio::select! {
             biased;
-            () = line.faded() => break,
+            () = line.faded() => {
+                to_say.settle(&mut writer).await;
+                break;
+            }
             queued = to_say.next() => queued,
         };
         let Some(Queued { line, tell }) = queued else { break };

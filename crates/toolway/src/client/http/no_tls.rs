@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::send::HttpClient;
+use super::send::{HttpClient, Reuse};
 use super::url::Url;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -23,7 +23,7 @@ pub(super) fn check(url: &Url) -> Result<()> {
 }
 
 /// Never asked for: the check comes first.
-pub(super) fn client(_: &Trust, _: Duration) -> Result<Arc<dyn HttpClient>> {
+pub(super) fn client(_: &Trust, _: Duration, _: Reuse) -> Result<Arc<dyn HttpClient>> {
     Err(Error::new(ErrorKind::Misuse, "this build speaks no HTTPS"))
 }
 

@@ -160,7 +160,14 @@ impl fmt::Debug for HttpBody {
     }
 }
 
-/// The built-in one: connections are kept and used again.
+/// Says if connections are kept for later requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reuse {
+    Allowed,
+    Never,
+}
+
+/// The built-in one: connections are kept and used again, unless that is not wanted.
 pub(super) struct BuiltIn<C> {
     client: HyperClient<InTime<C>, Full<Bytes>>,
     connect_timeout: Duration,
@@ -181,11 +188,15 @@ impl<C> BuiltIn<C>
 where
     InTime<C>: Connect + Clone,
 {
-    pub(super) fn new(connector: C, connect_timeout: Duration) -> Self {
+    pub(super) fn new(connector: C, connect_timeout: Duration, reuse: Reuse) -> Self {
+        let max_idle = match reuse {
+            Reuse::Allowed => MAX_IDLE,
+            Reuse::Never => 0,
+        };
         let client = HyperClient::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(MAX_IDLE)
+            .pool_max_idle_per_host(max_idle)
             .http1_max_buf_size(MAX_HEAD)
             .http1_max_headers(MAX_HEADERS)
             .build(InTime { connector, limit: connect_timeout });

@@ -9,7 +9,7 @@ use ::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use super::Endpoint;
 use super::headers::header;
 use super::line::{Line, Redirects};
-use super::send::{BuiltIn, HttpClient, connector};
+use super::send::{BuiltIn, HttpClient, Reuse, connector};
 use super::tls::{self, Trust};
 use super::url::{Url, shown};
 use crate::client::target::{Connector, IntoTarget, Reaching, Target};
@@ -44,6 +44,7 @@ pub struct Http {
     mistake: Option<String>,
     connect_timeout: Duration,
     redirects: Redirects,
+    reuse: Reuse,
     pub(super) trust: Trust,
     client: Option<Arc<dyn HttpClient>>,
     /// What sends where the application has nothing of its own: made when it is needed, and kept for the next time.
@@ -59,6 +60,7 @@ impl Http {
             mistake: None,
             connect_timeout: CONNECT_TIMEOUT,
             redirects: Redirects::Allowed,
+            reuse: Reuse::Allowed,
             trust: Trust::default(),
             client: None,
             built_in: Arc::default(),
@@ -141,6 +143,22 @@ impl Http {
         self
     }
 
+    /// Sets whether connections are reused for later requests. By default they are.
+    ///
+    /// With `false` every request opens a connection. A balancer may then send each of them to another server, which shows whether all
+    /// servers behind it know the same sessions. It has no effect on a client of the application ([`with_client`](Http::with_client)).
+    ///
+    /// ```
+    /// use toolway::client::Http;
+    ///
+    /// let server = Http::new("http://localhost:8000/mcp").reuse_connections(false);
+    /// ```
+    pub fn reuse_connections(mut self, reuse: bool) -> Self {
+        self.reuse = if reuse { Reuse::Allowed } else { Reuse::Never };
+        self.forget_client();
+        self
+    }
+
     /// The URL, if nothing is wrong with what was said.
     fn check(&self) -> Result<Url> {
         if let Some(mistake) = &self.mistake {
@@ -171,11 +189,11 @@ impl Http {
     async fn make_client(&self, url: &Url) -> Result<Arc<dyn HttpClient>> {
         let limit = self.connect_timeout;
         if !url.is_encrypted() {
-            return Ok(Arc::new(BuiltIn::new(connector(), limit)));
+            return Ok(Arc::new(BuiltIn::new(connector(), limit, self.reuse)));
         }
-        let trust = self.trust.clone();
+        let (trust, reuse) = (self.trust.clone(), self.reuse);
         // Files are read.
-        let made = tokio::task::spawn_blocking(move || tls::client(&trust, limit)).await;
+        let made = tokio::task::spawn_blocking(move || tls::client(&trust, limit, reuse)).await;
         made.map_err(|error| Error::new(ErrorKind::Transport, "TLS could not be set up").caused_by(error))?
     }
 }

@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 
 use super::Http;
-use super::send::{BuiltIn, HttpClient, connector};
+use super::send::{BuiltIn, HttpClient, Reuse, connector};
 use super::url::Url;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -70,7 +70,7 @@ pub(super) fn check(_: &Url) -> Result<()> {
 }
 
 /// What sends requests, encrypted. Reads files.
-pub(super) fn client(trust: &Trust, connect_timeout: Duration) -> Result<Arc<dyn HttpClient>> {
+pub(super) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> Result<Arc<dyn HttpClient>> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
         tracing::warn!(%error, "certificates of the system could not be read");
@@ -84,7 +84,7 @@ pub(super) fn client(trust: &Trust, connect_timeout: Duration) -> Result<Arc<dyn
     let mut tcp = connector();
     tcp.enforce_http(false);
     let tls = HttpsConnector::from((tcp, config));
-    Ok(Arc::new(BuiltIn::new(tls, connect_timeout)))
+    Ok(Arc::new(BuiltIn::new(tls, connect_timeout, reuse)))
 }
 fn roots(of_system: Vec<CertificateDer<'static>>, trust: &Trust) -> RootCertStore {
     let mut roots = RootCertStore::empty();

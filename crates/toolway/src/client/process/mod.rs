@@ -84,6 +84,7 @@ pub struct Command {
     close_timeout: Duration,
     max_message: usize,
     on_stderr: Option<Hook>,
+    on_stray_line: Option<Hook>,
     /// The command line as it is shown, if that is another one.
     shown: Option<String>,
 }
@@ -100,6 +101,7 @@ impl Command {
             close_timeout: CLOSE_TIMEOUT,
             max_message: MAX_LINE,
             on_stderr: None,
+            on_stray_line: None,
             shown: None,
         }
     }
@@ -199,6 +201,21 @@ impl Command {
     /// ```
     pub fn on_stderr(mut self, hear: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_stderr = Some(Arc::new(hear));
+        self
+    }
+
+    /// Calls a function with each line that the server writes to its stdout and that is not a message, cut after 200 characters.
+    ///
+    /// Such lines are skipped here, but other clients may take them for a broken server. They mostly come from code that prints
+    /// before the server starts. The function must not take long: nothing that the server says is heard meanwhile.
+    ///
+    /// ```
+    /// use toolway::client::Command;
+    ///
+    /// let command = Command::new("server").on_stray_line(|line| eprintln!("not a message: {line}"));
+    /// ```
+    pub fn on_stray_line(mut self, hear: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.on_stray_line = Some(Arc::new(hear));
         self
     }
 

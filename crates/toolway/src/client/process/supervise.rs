@@ -43,6 +43,9 @@ impl Running {
     /// Begins to watch over a process that was started.
     pub(super) fn start(command: &Command, facts: Facts, group: Group, streams: Streams) -> Self {
         let (line, to_say) = Line::new();
+        if let Some(hook) = &command.on_stray_line {
+            line.heard().tell_of_stray_lines(hook.clone());
+        }
         let (line, facts, gone) = (Arc::new(line), Arc::new(facts), Arc::new(SetOnce::new()));
         let (held, released) = oneshot::channel();
         let leader = group.leader();

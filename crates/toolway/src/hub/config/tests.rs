@@ -1,6 +1,8 @@
 //! Does any text, and do any bytes, become a configuration or a list of mistakes, and never anything else?
 //!
-//! `SEED=7 cargo test -p toolway config::tests` draws other inputs.
+//! `SEED=7 cargo test -p toolway config::tests` draws other inputs; a failure tells its seed.
+
+use std::io::Write;
 
 use super::*;
 
@@ -51,6 +53,20 @@ fn use_all(bytes: &[u8]) -> bool {
     }
 }
 
+/// Tells which case failed.
+struct Case {
+    seed: u64,
+    number: u64,
+}
+
+impl Drop for Case {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = writeln!(std::io::stderr(), "that was case {} with SEED={}", self.number, self.seed);
+        }
+    }
+}
+
 #[test]
 fn any_bytes_are_a_configuration_or_mistakes() {
     let seed = std::env::var("SEED").map_or(1, |seed| seed.parse::<u64>().unwrap());
@@ -92,9 +108,15 @@ fn any_bytes_are_a_configuration_or_mistakes() {
                 _ => drop(bytes.splice(at..at, pieces[random.below(pieces.len())].iter().copied())),
             }
         }
-        if use_all(&bytes) { right += 1 } else { wrong += 1 }
+        let told = Case { seed, number };
+        if use_all(&bytes) {
+            right += 1
+        } else {
+            wrong += 1
+        }
+        drop(told);
     }
-    assert!(right > 1_000 && wrong > 1_000, "{right} right, {wrong} wrong");
+    assert!(right > 1_000 && wrong > 1_000, "{right} right, {wrong} wrong with SEED={seed}");
 }
 
 #[test]

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpListener;
 use toolway::ErrorKind;
 use toolway::prelude::*;
 
 use super::stage::{Asked, SESSION, Stage, calling, heard, in_session, news, number, opened, text};
+use crate::ports::Port;
 
 #[tokio::test]
 async fn everything_after_the_opening_names_its_session_and_revision() {
@@ -299,10 +299,8 @@ async fn a_reply_without_ids_is_lost_when_it_breaks_off() {
 
 #[tokio::test]
 async fn a_failure_to_connect_is_no_reply_that_broke_off() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    drop(listener);
-    let error = Client::connect_http(&url).await.unwrap_err();
+    let port = Port::hold();
+    let error = Client::connect_http(&port.url()).await.unwrap_err();
     assert!(error.kind() == ErrorKind::Transport && !error.is_broken_off(), "{error}");
     // A server that takes the request and goes away without a word may have done what it says.
     let (client, mut stage) = in_session().await;
@@ -527,6 +525,52 @@ async fn a_call_that_is_given_up_leaves_nothing_behind() {
     assert!(call.await.unwrap_err().is_cancelled());
     stage.taken_back().await;
     stage.stays_quiet().await;
+}
+
+/// The server hears of the calls first: not every one of them ends the calls of a session that is over.
+#[tokio::test]
+async fn closing_takes_back_the_calls_that_were_given_up_before_it_says_goodbye() {
+    let (client, mut stage) = in_session().await;
+    let mut call = client.call("a", json!({}));
+    let asked = tokio::select! {
+        outcome = &mut call => panic!("{outcome:?}"),
+        asked = stage.next() => asked,
+    };
+    let stream = asked.stream().await;
+    drop(call);
+    let hearing = async {
+        stage.taken_back().await;
+        let asked = stage.next().await;
+        assert_eq!(asked.method, "DELETE");
+        asked.plain("204 No Content").await;
+    };
+    // Closing begins at once, before anything else has a turn.
+    let (closed, ()) = tokio::join!(biased; client.close(), hearing);
+    closed.unwrap();
+    stream.abandoned().await;
+}
+
+#[tokio::test]
+async fn closing_goes_on_when_a_call_cannot_be_taken_back() {
+    let (client, mut stage) = in_session().await;
+    let mut call = client.call("a", json!({}));
+    let asked = tokio::select! {
+        outcome = &mut call => panic!("{outcome:?}"),
+        asked = stage.next() => asked,
+    };
+    drop(call);
+    let hearing = async {
+        let refused = stage.next().await;
+        assert_eq!(refused.rpc(), "notifications/cancelled");
+        // The connection ends without an answer.
+        drop(refused);
+        let farewell = stage.next().await;
+        assert_eq!(farewell.method, "DELETE");
+        farewell.plain("204 No Content").await;
+    };
+    let (closed, ()) = tokio::join!(biased; client.close(), hearing);
+    closed.unwrap();
+    drop(asked);
 }
 
 #[tokio::test(start_paused = true)]

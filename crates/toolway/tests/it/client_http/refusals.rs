@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpListener;
 use tokio::time::Instant;
 use toolway::client::Http;
 use toolway::prelude::*;
@@ -12,6 +11,7 @@ use toolway::transport::frame::MAX_LINE;
 use toolway::{Chain, ErrorKind};
 
 use super::stage::{Asked, Stage, calling, in_session, text};
+use crate::ports::Port;
 
 /// A client of requests that stand alone.
 async fn standing_alone() -> (Client, Stage) {
@@ -259,9 +259,8 @@ async fn the_head_of_a_reply_has_its_limits() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_has_got_nothing() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp?key=s3cret", listener.local_addr().unwrap());
-    drop(listener);
+    let port = Port::hold();
+    let url = format!("{}?key=s3cret", port.url());
     let error = Client::connect_http(Http::new(&url)).await.unwrap_err();
     assert!(error.is_unsent() && error.kind() == ErrorKind::Transport, "{error:?}");
     assert!(error.to_string().starts_with("failed to connect to http://127.0.0.1"), "{error}");

@@ -1,15 +1,15 @@
 //! Servers for the tests of hubs: in this process, over HTTP at a port that stays the same, and as children.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use toolway::client::{Command, Connector, IntoTarget, Reaching, Target};
 use toolway::hub::{HubWatch, ServerStatus};
 use toolway::prelude::*;
+
+use crate::ports::Port;
 
 /// A server whose tool `echo` says who it is and what it was told.
 pub(crate) fn echo(name: &'static str) -> Server {
@@ -29,19 +29,19 @@ pub(crate) fn named(name: &'static str) -> ToolEntry {
 
 /// A server over HTTP that can be killed and started again at the same place.
 pub(crate) struct Web {
-    pub(crate) address: SocketAddr,
+    port: Port,
     task: Option<JoinHandle<()>>,
 }
 
 impl Web {
     pub(crate) async fn start(server: &Server) -> Self {
-        let mut web = Self { address: SocketAddr::from(([127, 0, 0, 1], 0)), task: None };
+        let mut web = Self { port: Port::hold(), task: None };
         web.start_again(server).await;
         web
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}/mcp", self.address)
+        self.port.url()
     }
 
     pub(crate) async fn kill(&mut self) {
@@ -54,8 +54,7 @@ impl Web {
     /// Without a memory of what was.
     pub(crate) async fn start_again(&mut self, server: &Server) {
         self.kill().await;
-        let listener = TcpListener::bind(self.address).await.unwrap();
-        self.address = listener.local_addr().unwrap();
+        let listener = self.port.listen();
         let server = server.clone();
         self.task = Some(tokio::spawn(async move {
             server.http().serve(listener).await.unwrap();

@@ -8,6 +8,7 @@ use toolway::testing::connect;
 use toolway::types::{Resource, ResourceTemplate};
 
 use super::{Wire, in_front_of, through};
+use crate::ports::Port;
 
 fn tool(name: &str) -> ToolEntry {
     let said = name.to_owned();
@@ -118,11 +119,9 @@ async fn a_server_that_was_started_again_is_looked_at_again() {
     let before = Server::new("upstream", "1.0.0").tool(tool("before")).build().unwrap();
     let after = Server::new("upstream", "1.0.0").tool(tool("after")).build().unwrap();
     for version in [ProtocolVersion::LATEST, ProtocolVersion::LATEST_HANDSHAKE] {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let serving = tokio::spawn(before.http().serve(listener));
-        let upstream =
-            Client::builder().protocol(version).connect_http(&format!("http://{address}/mcp")).await.unwrap();
+        let port = Port::hold();
+        let serving = tokio::spawn(before.http().serve(port.listen()));
+        let upstream = Client::builder().protocol(version).connect_http(&port.url()).await.unwrap();
         let gateway = Server::new("gateway", "1.0.0").mount(upstream).build().unwrap();
         let caller = connect(&gateway).await;
         let none: [&str; 0] = [];
@@ -130,8 +129,7 @@ async fn a_server_that_was_started_again_is_looked_at_again() {
         assert_eq!(caller.call("before", json!({})).await.unwrap().text().unwrap(), "before");
         serving.abort();
         let _ = serving.await;
-        let listener = tokio::net::TcpListener::bind(address).await.unwrap();
-        let serving = tokio::spawn(after.http().serve(listener));
+        let serving = tokio::spawn(after.http().serve(port.listen()));
         // Somebody who asks for what is not there any more lets the gateway notice.
         let lost = caller.call("before", json!({})).await;
         assert!(lost.is_err() || lost.is_ok_and(|result| result.is_error()));

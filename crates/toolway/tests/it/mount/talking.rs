@@ -12,6 +12,7 @@ use toolway::types::{LogLevel, LogMessage, Progress};
 use toolway::{Code, Notification};
 
 use super::{through, through_as};
+use crate::ports::Port;
 
 /// Count to three, aloud.
 #[tool]
@@ -205,19 +206,19 @@ async fn progress_keeps_a_call_alive() {
 
 /// A server on a socket that can be stopped and started again.
 struct Stage {
-    address: std::net::SocketAddr,
+    port: Port,
     serving: tokio::task::JoinHandle<toolway::Result<()>>,
 }
 
 impl Stage {
     async fn new(server: &Server) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        Self { address, serving: tokio::spawn(server.http().serve(listener)) }
+        let port = Port::hold();
+        let serving = tokio::spawn(server.http().serve(port.listen()));
+        Self { port, serving }
     }
 
     async fn client(&self, builder: ClientBuilder) -> Client {
-        builder.connect_http(&format!("http://{}/mcp", self.address)).await.unwrap()
+        builder.connect_http(&self.port.url()).await.unwrap()
     }
 
     async fn stop(&mut self) {
@@ -226,8 +227,7 @@ impl Stage {
     }
 
     async fn start(&mut self, server: &Server) {
-        let listener = tokio::net::TcpListener::bind(self.address).await.unwrap();
-        self.serving = tokio::spawn(server.http().serve(listener));
+        self.serving = tokio::spawn(server.http().serve(self.port.listen()));
     }
 }
 
