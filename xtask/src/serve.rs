@@ -30,7 +30,7 @@ impl Listening {
         let mut command = Command::new(program);
         command.args(arguments(port)).stdout(out).stderr(err);
         let mut server = Self { process: KilledOnDrop::spawn(&mut command)?, port, log };
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let address = server.address();
         let deadline = Instant::now() + START_LIMIT;
         while TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_err() {
             if let Some(how) = server.ended()? {
@@ -49,9 +49,14 @@ impl Listening {
         Ok(server)
     }
 
-    /// The address of its MCP endpoint.
+    /// The URL of its MCP endpoint.
     pub(crate) fn url(&self) -> String {
-        format!("http://{}:{}/mcp", Ipv4Addr::LOCALHOST, self.port)
+        format!("http://{}/mcp", self.address())
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
 
     /// How it ended and its last words, if it has ended.
@@ -67,7 +72,7 @@ impl Listening {
 
 /// A port nobody listens on at the moment. Somebody else may take it before the server does; the server then says so and
 /// a second run helps.
-fn free_port() -> Result<u16> {
+pub(crate) fn free_port() -> Result<u16> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())
         .map(|address| address.port())
