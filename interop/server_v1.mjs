@@ -17,7 +17,7 @@ const PAGES = Array.from({ length: 25 }, (_, n) => `interop://page/${n + 1}`);
 const PAGE_SIZE = 10;
 const READ_ONLY = { readOnlyHint: true };
 
-// What all instances share: over HTTP there is one for each conversation.
+// Shared by all instances: over HTTP there is one for each conversation.
 const shared = { note: 0, begun: 0, cancelled: 0, grown: new Set(), servers: new Set() };
 
 const text = value => ({ content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }] });
@@ -203,7 +203,7 @@ function addPrompts(server) {
         'greet',
         {
             title: 'Greeting',
-            description: 'Greets somebody.',
+            description: 'Greets a person.',
             argsSchema: {
                 name: completable(z.string(), names),
                 style: completable(z.string().optional(), typed => styles.filter(style => style.startsWith(typed ?? '')))

@@ -102,7 +102,7 @@ async fn changes(sdk: Sdk, talk: &Talk, report: &mut Report) {
             let name = name.as_str();
             let tools: Vec<_> = match sdk.remembers_its_client() {
                 Ok(()) => client.tools().await?.into_iter().collect(),
-                // What is kept is not told to have changed.
+                // The kept list cannot be told to have changed.
                 Err(_) => client.list_tools().all().await?,
             };
             holds(tools.iter().any(|tool| tool.name == name), "it is not listed")?;

@@ -63,7 +63,7 @@ impl Sdk {
     }
 
     /// Goes on where a call can ask and wait for the answer.
-    fn asks_during_calls(self) -> Checked {
+    pub(crate) fn asks_during_calls(self) -> Checked {
         self.speaks_during_calls()?;
         self.remembers_its_client()
     }

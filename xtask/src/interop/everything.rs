@@ -185,7 +185,7 @@ const CLIENTS: &[Client] = &[
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
         coverage: Coverage::All,
     },
-    // What newer ones of it need is newer than some indexes hold.
+    // Newer ones need packages that some indexes do not hold yet.
     Client {
         folder: "py-fastmcp-v3",
         package: "fastmcp==3.4.9",

@@ -442,7 +442,7 @@ const TREES: &[Tree] = &[
         packages: &["@modelcontextprotocol/sdk@1.32.2"],
         script: Some("server_v1.mjs"),
     },
-    // What newer ones of the second need is newer than some indexes hold.
+    // Newer ones of the second need packages that some indexes do not hold yet.
     Tree { folder: "py-servers", packages: &["mcp==2.3.0", "fastmcp==4.1.2"], script: None },
     Tree { folder: "py-v1", packages: &["mcp==1.30.0"], script: None },
     Tree { folder: "py-fastmcp-v2", packages: &["fastmcp==2.14.7", "mcp==1.30.0"], script: None },
