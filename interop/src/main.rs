@@ -36,7 +36,7 @@ use std::process::ExitCode;
 
 use check::Report;
 use era::{By, Era};
-use sdk::Sdk;
+use sdk::{Replies, Sdk};
 use server::{Server, Transport};
 use talk::Talk;
 use tracing_subscriber::filter::LevelFilter;
@@ -105,8 +105,13 @@ impl Suite {
             "everything" => Ok(Self::Everything),
             "filesystem" => Ok(Self::Filesystem),
             "typescript" => Ok(Self::Sdk(Sdk::TypeScript)),
+            "typescript-v1" => Ok(Self::Sdk(Sdk::TypeScriptV1)),
             "python" => Ok(Self::Sdk(Sdk::Python)),
+            "python-v1" => Ok(Self::Sdk(Sdk::PythonV1(Replies::Events))),
+            "python-v1-json" => Ok(Self::Sdk(Sdk::PythonV1(Replies::Json))),
+            "python-v1-stateless" => Ok(Self::Sdk(Sdk::PythonV1(Replies::Stateless))),
             "fastmcp" => Ok(Self::Sdk(Sdk::FastMcp)),
+            "fastmcp-v2" | "fastmcp-v3" => Ok(Self::Sdk(Sdk::FastMcpV2)),
             other => Err(format!("there is no suite `{other}`\n{USAGE}")),
         }
     }
@@ -139,8 +144,9 @@ impl Suite {
 
 const USAGE: &str = "usage: interop SUITE TRANSPORT COLUMN[,COLUMN…] COMMAND…
        interop hub COLUMN -- TRANSPORT COMMAND… -- TRANSPORT COMMAND… -- …
-  SUITE      everything, filesystem, typescript, python or fastmcp
-  TRANSPORT  stdio, http or sse; over HTTP the server listens on 127.0.0.1, on the port that the variable PORT names
+  SUITE      everything, filesystem, typescript[-v1], python, python-v1[-json|-stateless], fastmcp[-v2|-v3]
+  TRANSPORT  stdio, http or sse; over HTTP the server listens on 127.0.0.1, on the port that the variable PORT names. Where a proxy
+             stands before it, INTEROP_PORT is that port and INTEROP_PROXY the proxy's; otherwise it is a free one
   COLUMN     `auto REVISION`, `handshake REVISION` or `stateless REVISION`; the command toolway instead of the client:
              `toolway REVISION`, or `toolway-pinned REVISION`
   COMMAND    {folder} stands for an empty folder";

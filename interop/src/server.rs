@@ -48,14 +48,32 @@ pub(crate) struct Server {
 #[derive(Debug)]
 enum Place {
     Stdio,
-    Http { port: u16, path: &'static str, process: Box<Child> },
+    Http { ports: Ports, path: &'static str, process: Box<Child> },
+}
+
+/// Where a server listens, and where clients are sent: to itself, or to a proxy before it.
+#[derive(Clone, Copy, Debug)]
+struct Ports {
+    server: u16,
+    clients: u16,
+}
+
+impl Ports {
+    /// Those of the environment, which are for one server; otherwise a free one.
+    async fn choose() -> Result<Self, String> {
+        let named = |name: &str| std::env::var(name).ok().and_then(|port| port.parse().ok());
+        match (named("INTEROP_PORT"), named("INTEROP_PROXY")) {
+            (Some(server), Some(clients)) => Ok(Self { server, clients }),
+            _ => free_port().await.map(|port| Self { server: port, clients: port }),
+        }
+    }
 }
 
 impl Server {
     /// A word `{folder}` of the command stands for a folder of its own.
     pub(crate) async fn start(transport: Transport, command: &[String]) -> Result<Self, String> {
-        let port = free_port().await?;
-        let folder = make_folder(port).map_err(|error| format!("no folder could be made: {error}"))?;
+        let folder =
+            make_folder(free_port().await?).map_err(|error| format!("no folder could be made: {error}"))?;
         let path = folder.display().to_string();
         let command = command.iter().map(|word| word.replace("{folder}", &path)).collect();
         let mut server = Self { command, folder, place: Place::Stdio };
@@ -64,7 +82,9 @@ impl Server {
             Transport::Http => "mcp",
             Transport::Sse => "sse",
         };
-        server.place = Place::Http { port, path, process: Box::new(listen(&server.command, port).await?) };
+        let ports = Ports::choose().await?;
+        let process = Box::new(listen(&server.command, ports.server).await?);
+        server.place = Place::Http { ports, path, process };
         Ok(server)
     }
 
@@ -98,7 +118,9 @@ impl Server {
                     .chain(self.command.clone())
                     .collect()
             }
-            Place::Http { port, path, .. } => vec![format!("http://{}:{port}/{path}", Ipv4Addr::LOCALHOST)],
+            Place::Http { ports, path, .. } => {
+                vec![format!("http://{}:{}/{path}", Ipv4Addr::LOCALHOST, ports.clients)]
+            }
         }
     }
 
@@ -130,10 +152,10 @@ impl Server {
                 }
                 Err("no process of the server is left to kill".into())
             }
-            Place::Http { port, process, .. } => {
+            Place::Http { ports, process, .. } => {
                 let killed = process.id().ok_or("the server is gone")?;
                 process.kill().await?;
-                **process = listen(&self.command, *port).await?;
+                **process = listen(&self.command, ports.server).await?;
                 Ok(killed)
             }
         }

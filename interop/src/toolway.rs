@@ -12,6 +12,7 @@ use tokio::process::Command;
 use crate::Suite;
 use crate::check::{Checked, PATIENCE, Report, holds, same, says};
 use crate::era::Era;
+use crate::sdk::Sdk;
 use crate::server::Server;
 
 pub(crate) async fn play(suite: Suite, era: Era, server: &Server, report: &mut Report) {
@@ -19,7 +20,7 @@ pub(crate) async fn play(suite: Suite, era: Era, server: &Server, report: &mut R
     match suite {
         Suite::Everything => everything(&toolway, report).await,
         Suite::Filesystem => filesystem(&toolway, report).await,
-        Suite::Sdk(_) => sdk(&toolway, report).await,
+        Suite::Sdk(library) => sdk(library, &toolway, report).await,
     }
     report
         .check("doctor", "finds nothing wrong", async {
@@ -31,7 +32,7 @@ pub(crate) async fn play(suite: Suite, era: Era, server: &Server, report: &mut R
         .await;
 }
 
-async fn sdk(toolway: &Toolway<'_>, report: &mut Report) {
+async fn sdk(library: Sdk, toolway: &Toolway<'_>, report: &mut Report) {
     report
         .check("list", "everything, for a person", async {
             let said = toolway.run(&["list"]).await?;
@@ -77,6 +78,7 @@ async fn sdk(toolway: &Toolway<'_>, report: &mut Report) {
         .await;
     report
         .check("call", "a question is declined where nobody is asked", async {
+            library.asks_during_calls()?;
             if toolway.era.revision() < "2025-06-18" {
                 return Ok(());
             }

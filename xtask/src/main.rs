@@ -17,6 +17,7 @@ mod counts;
 mod dependencies;
 mod fuzz;
 mod interop;
+mod latency;
 mod licence;
 mod node;
 mod python;
@@ -104,6 +105,7 @@ usage: cargo xtask COMMAND
                 and our client against real servers
                   --part NAME              only hello, everything or servers; all when it is not said
                   --transport NAME         only over stdio, http or sse; all when it is not said
+                  --latency MS             each direction takes so many milliseconds longer; stdio is left out
                   --server 'COMMAND|URL'   only every feature, and against this server
   counts        instructions per operation against bench/budget.toml
                   --bless                  rewrite the budget from the results

@@ -31,7 +31,7 @@ impl Listening {
         let mut command = Command::new(program);
         command.args(arguments(port)).stdout(out).stderr(err);
         let mut server = Self { process: KilledOnDrop::spawn(&mut command)?, port, log };
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let address = server.address();
         let deadline = Instant::now() + START_LIMIT;
         while TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_err() {
             if let Some(how) = server.ended()? {
@@ -50,9 +50,14 @@ impl Listening {
         Ok(server)
     }
 
-    /// The address of its MCP endpoint.
+    /// The URL of its MCP endpoint.
     pub(crate) fn url(&self) -> String {
-        format!("http://{}:{}/mcp", Ipv4Addr::LOCALHOST, self.port)
+        format!("http://{}/mcp", self.address())
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
 
     /// How it ended and its last words, if it has ended.
@@ -68,7 +73,7 @@ impl Listening {
 
 /// A port that nothing listens on. It is below those that systems give to outgoing connections and to programs that ask for any port, so
 /// that none of these takes it before the server does.
-fn free_port() -> Result<u16> {
+pub(crate) fn free_port() -> Result<u16> {
     static TRIED: AtomicU32 = AtomicU32::new(0);
     // Processes that run side by side begin at places of their own.
     let first = process::id().wrapping_mul(61);

@@ -72,7 +72,7 @@ pub(super) async fn play(_sdk: Sdk, talk: &Talk, report: &mut Report) {
     report
         .check("calls", "a result that is too long is an error, and the next call works", async {
             // It would be just as long a second time.
-            let call = client.call("big", json!({"bytes": 5 << 20})).safe_to_repeat(false);
+            let call = client.call("big", json!({"bytes": 17 << 20})).safe_to_repeat(false);
             let error = call.await.err().ok_or("it was taken")?;
             same(&error.kind(), &ErrorKind::PeerMisbehaved)?;
             same(&talk.text("echo", json!({"text": "next"})).await?, "next")

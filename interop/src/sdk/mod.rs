@@ -22,7 +22,7 @@ mod content;
 mod questions;
 pub(crate) mod running;
 
-use crate::check::{Report, holds, not_here, same};
+use crate::check::{Checked, Report, holds, not_here, same};
 use crate::talk::Talk;
 
 /// A library that servers are written with.
@@ -30,10 +30,51 @@ use crate::talk::Talk;
 pub(crate) enum Sdk {
     /// `@modelcontextprotocol/server`.
     TypeScript,
+    /// `@modelcontextprotocol/sdk`, its first version.
+    TypeScriptV1,
     /// `mcp` for Python.
     Python,
+    /// Its first version.
+    PythonV1(Replies),
     /// `fastmcp` for Python.
     FastMcp,
+    /// Its versions before the fourth.
+    FastMcpV2,
+}
+
+/// How a server of `mcp` 1.x was told to reply over HTTP. On stdio there is nothing to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Replies {
+    /// With events, in sessions: the default.
+    Events,
+    /// With JSON, in sessions.
+    Json,
+    /// With events, without sessions.
+    Stateless,
+}
+
+impl Sdk {
+    /// Goes on where a call can be heard of before its reply.
+    fn speaks_during_calls(self) -> Checked {
+        match self {
+            Self::PythonV1(Replies::Json) => not_here("a reply of JSON has no room for anything else"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Goes on where a call can ask and wait for the answer.
+    pub(crate) fn asks_during_calls(self) -> Checked {
+        self.speaks_during_calls()?;
+        self.remembers_its_client()
+    }
+
+    /// Goes on where messages of one client reach the same conversation.
+    fn remembers_its_client(self) -> Checked {
+        match self {
+            Self::PythonV1(Replies::Stateless) => not_here("without sessions each message stands alone"),
+            _ => Ok(()),
+        }
+    }
 }
 
 pub(crate) async fn play(sdk: Sdk, talk: &Talk, report: &mut Report) {

@@ -7,9 +7,9 @@ use super::{Sdk, same};
 use crate::check::{Checked, Report};
 use crate::talk::{MODEL_SAYS, ROOTS, Talk};
 
-pub(super) async fn play(_sdk: Sdk, talk: &Talk, report: &mut Report) {
-    let forms = talk.since("2025-06-18", "forms");
-    let pages = talk.since("2025-11-25", "web pages");
+pub(super) async fn play(sdk: Sdk, talk: &Talk, report: &mut Report) {
+    let forms = sdk.asks_during_calls().and_then(|()| talk.since("2025-06-18", "forms"));
+    let pages = sdk.asks_during_calls().and_then(|()| talk.since("2025-11-25", "web pages"));
     let ask_form = async |answer: Answer| -> Checked<Value> {
         talk.will_answer(answer);
         Ok(serde_json::from_str(&talk.text("ask_form", json!({})).await?)?)
@@ -49,6 +49,7 @@ pub(super) async fn play(_sdk: Sdk, talk: &Talk, report: &mut Report) {
         .await;
     report
         .check("ask", "the model", async {
+            sdk.asks_during_calls()?;
             same(&talk.text("ask_model", json!({"prompt": "six times nine"})).await?, MODEL_SAYS)?;
             let asked = talk.asked_model();
             let ask = asked.first().ok_or("the model was not asked")?;
@@ -58,6 +59,7 @@ pub(super) async fn play(_sdk: Sdk, talk: &Talk, report: &mut Report) {
         .await;
     report
         .check("ask", "the roots", async {
+            sdk.remembers_its_client()?;
             let folders: Vec<String> = serde_json::from_str(&talk.text("folders", json!({})).await?)?;
             same(&folders, &ROOTS.map(|(uri, _)| uri))
         })

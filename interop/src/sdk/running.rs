@@ -17,11 +17,12 @@ pub(crate) struct Waits {
     cancelled: u32,
 }
 
-pub(super) async fn play(_sdk: Sdk, talk: &Talk, report: &mut Report) {
+pub(super) async fn play(sdk: Sdk, talk: &Talk, report: &mut Report) {
     let client = &talk.client;
     let messages = talk.since("2025-03-26", "messages").is_ok();
     report
         .check("progress", "each step is told, in order", async {
+            sdk.speaks_during_calls()?;
             let mut running = client.call("count", json!({"to": 5})).start();
             let mut steps = Vec::new();
             while let Some(progress) = running.progress().await {
@@ -36,6 +37,7 @@ pub(super) async fn play(_sdk: Sdk, talk: &Talk, report: &mut Report) {
         .await;
     report
         .check("cancel", "the server hears that a call is given up", async {
+            sdk.remembers_its_client()?;
             let before = waits(talk).await?;
             let waiting = tokio::spawn(client.call("wait", json!({})));
             until(talk, |now| now.begun > before.begun).await?;
@@ -45,6 +47,7 @@ pub(super) async fn play(_sdk: Sdk, talk: &Talk, report: &mut Report) {
         .await;
     report
         .check("cancel", "a call that takes too long is an error, and is given up", async {
+            sdk.remembers_its_client()?;
             let before = waits(talk).await?;
             let error = client.call("wait", json!({})).timeout(Duration::from_millis(300)).await.err();
             holds(error.is_some_and(|error| error.is_timeout()), "it did not take too long")?;
@@ -53,6 +56,7 @@ pub(super) async fn play(_sdk: Sdk, talk: &Talk, report: &mut Report) {
         .await;
     report
         .check("log", "what is logged comes, with its level and logger", async {
+            sdk.speaks_during_calls()?;
             client.set_log_level(LogLevel::Warning).await?;
             talk.text("log", json!({"level": "error", "text": "it burns"})).await?;
             let message = talk.logged(|message| message.data.as_str().contains("it burns")).await?;
@@ -61,6 +65,7 @@ pub(super) async fn play(_sdk: Sdk, talk: &Talk, report: &mut Report) {
         .await;
     report
         .check("log", "what matters less does not come", async {
+            sdk.speaks_during_calls()?;
             talk.text("log", json!({"level": "info", "text": "all is well"})).await?;
             talk.text("log", json!({"level": "warning", "text": "it smokes"})).await?;
             let message = talk.logged(|_| true).await?;

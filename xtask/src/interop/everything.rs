@@ -18,26 +18,43 @@ use crate::python::Python;
 use crate::run::{self, Result};
 use crate::workspace::Workspace;
 
-/// Runs every client over each of the transports, against the example or against another server.
-pub(super) fn run(workspace: &Workspace, transports: &[Transport], server: Option<&Server>) -> Result {
+/// Runs every client over each of the transports, against the example or against another server. The transports are run side by
+/// side, each with a server of its own.
+pub(super) fn run(
+    workspace: &Workspace,
+    transports: &[Transport],
+    server: Option<&Server>,
+    latency: Option<Duration>,
+) -> Result {
     let directory = workspace.target.join("interop");
     let server = match server {
         Some(server) => server.clone(),
         None => Server::program(&build_example(workspace)?),
     };
     let scripts = install_all(workspace, &directory)?;
-    let mut table = Table::new("every feature", Peers::Clients);
-    for transport in transports {
-        let mut server = server.open(*transport, directory.join("everything.log"))?;
+    let lane = |transport: Transport| -> Result<Vec<(Run, Said)>> {
+        let log = directory.join(format!("everything-{}.log", transport.name()));
+        let mut server = server.open(transport, log, latency)?;
+        let mut all = Vec::new();
         for (client, script) in CLIENTS.iter().zip(&scripts) {
-            if client.transports.contains(transport) {
+            if client.transports.contains(&transport) {
                 let mut command = script.command();
                 command.args(server.arguments()).current_dir(&workspace.root);
                 let name = format!("everything-{}-{}", client.folder, transport.name());
-                let said = Said::run(&name, &mut command, &directory, LIMIT)?;
-                said.tell(&client.run(*transport), &mut table);
+                all.push((client.run(transport), Said::run(&name, &mut command, &directory, LIMIT)?));
                 must_live(&mut server)?;
             }
+        }
+        Ok(all)
+    };
+    let lanes: Vec<_> = thread::scope(|scope| {
+        let lanes: Vec<_> = transports.iter().map(|transport| scope.spawn(|| lane(*transport))).collect();
+        lanes.into_iter().map(|lane| lane.join().map_err(|_| "a client panicked; see above")?).collect()
+    });
+    let mut table = Table::new("every feature", Peers::Clients);
+    for lane in lanes {
+        for (run, said) in lane? {
+            said.tell(&run, &mut table);
         }
     }
     table.print()
@@ -159,6 +176,25 @@ const CLIENTS: &[Client] = &[
         eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
         coverage: Coverage::All,
     },
+    Client {
+        folder: "py-fastmcp-v2",
+        package: "fastmcp==2.14.7",
+        others: &["mcp==1.30.0"],
+        script: "everything_fastmcp_v2.py",
+        transports: &[Transport::Http],
+        eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
+        coverage: Coverage::All,
+    },
+    // Newer ones need packages that some indexes do not hold yet.
+    Client {
+        folder: "py-fastmcp-v3",
+        package: "fastmcp==3.4.9",
+        others: &["mcp==1.30.0"],
+        script: "everything_fastmcp_v2.py",
+        transports: EVERYWHERE,
+        eras: &["stateless 2026-07-28", "handshake 2025-11-25"],
+        coverage: Coverage::All,
+    },
     // The package `fastmcp` is empty and asks for this one with its client and its server; what the server's half needs is
     // newer than some indexes hold.
     Client {
@@ -209,3 +245,32 @@ const CLIENTS: &[Client] = &[
     },
 ];
 const LIMIT: Duration = Duration::from_mins(3);
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::{CLIENTS, WITH_A_URL};
+
+    /// The guide tells to test with both; what it tells is what is run here.
+    #[test]
+    fn row_211_the_guide_tests_with_the_inspector_and_mcp_remote_as_this_does() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let guide = fs::read_to_string(root.join("docs/guide/testing.md")).unwrap();
+        for name in ["@modelcontextprotocol/inspector@", "mcp-remote@"] {
+            let client = CLIENTS.iter().find(|client| client.package.starts_with(name)).unwrap();
+            let command = format!("npx {} ", client.package);
+            assert!(guide.contains(&command), "the guide does not say `{command}`");
+            assert!(WITH_A_URL.iter().all(|transport| client.transports.contains(transport)), "{name}");
+            assert!(!client.eras.is_empty(), "{name}");
+            let script = fs::read_to_string(root.join("interop").join(client.script)).unwrap();
+            let package = name.trim_end_matches('@');
+            assert!(
+                script.contains(&format!("require.resolve('{package}/package.json')")),
+                "{}",
+                client.script
+            );
+        }
+    }
+}

@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 use super::transport::{Server, Transport};
 
 /// Runs every client over each of the transports.
-pub(super) fn run(workspace: &Workspace, transports: &[Transport]) -> Result {
+pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Option<Duration>) -> Result {
     let transports: Vec<Transport> =
         transports.iter().copied().filter(|transport| *transport != Transport::Sse).collect();
     if transports.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport]) -> Result {
             println!("-- {name} over {}", transport.name());
             let start = Instant::now();
             // Held until the client is done; the drop ends it.
-            let server = hello.open(*transport, directory.join("hello.log"))?;
+            let server = hello.open(*transport, directory.join("hello.log"), latency)?;
             let mut command = Command::new(program);
             command.arg(script).args(server.arguments()).current_dir(&workspace.root);
             let verdict = match run::within(LIMIT, &mut command)? {

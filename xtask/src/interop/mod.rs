@@ -19,6 +19,8 @@ mod servers;
 mod table;
 mod transport;
 
+use std::time::{Duration, Instant};
+
 use crate::arguments::Arguments;
 use crate::run::Result;
 use crate::workspace::Workspace;
@@ -33,6 +35,8 @@ pub(crate) struct Options {
     server: Option<Server>,
     /// Only this one.
     transport: Option<Transport>,
+    /// How much later everything arrives over the network, in each direction.
+    latency: Option<Duration>,
 }
 
 /// One question of this module.
@@ -62,8 +66,14 @@ impl Options {
         let server = arguments.value("--server")?.map(|text| Server::from_text(&text));
         let transport =
             arguments.value("--transport")?.map(|name| Transport::from_name(&name)).transpose()?;
+        let latency = arguments.value("--latency")?.map(|text| milliseconds(&text)).transpose()?;
+        if latency.is_some() && transport == Some(Transport::Stdio) {
+            return Err(
+                "`--latency` is for the network, and stdio has none; leave one of them out".to_owned()
+            );
+        }
         arguments.finish()?;
-        Ok(Self { part, server, transport })
+        Ok(Self { part, server, transport, latency })
     }
 
     fn wants(&self, part: Part) -> bool {
@@ -77,6 +87,7 @@ impl Options {
     fn transports(&self) -> Vec<Transport> {
         match (self.transport, &self.server) {
             (Some(transport), _) => vec![transport],
+            (None, None) if self.latency.is_some() => vec![Transport::Http, Transport::Sse],
             (None, None) => Transport::ALL.to_vec(),
             // Of somebody else's command we know only that it serves.
             (None, Some(Server::Command(_))) => vec![Transport::Stdio],
@@ -87,15 +98,52 @@ impl Options {
 
 /// Runs the parts; each runs even if the one before it failed.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
-    let transports = options.transports();
-    let mut failures = Vec::new();
-    for (_, part) in Part::ALL.iter().filter(|(_, part)| options.wants(*part)) {
+    let (transports, latency) = (options.transports(), options.latency);
+    if let Some(latency) = latency {
+        println!(
+            "-- each direction takes {} ms longer; stdio has no network and is left out",
+            latency.as_millis()
+        );
+    }
+    let (mut failures, mut seconds) = (Vec::new(), Vec::new());
+    for (name, part) in Part::ALL.iter().filter(|(_, part)| options.wants(*part)) {
+        let start = Instant::now();
         let ran = match part {
-            Part::Hello => hello::run(workspace, &transports),
-            Part::Everything => everything::run(workspace, &transports, options.server.as_ref()),
-            Part::Servers => servers::run(workspace, &transports),
+            Part::Hello => hello::run(workspace, &transports, latency),
+            Part::Everything => everything::run(workspace, &transports, options.server.as_ref(), latency),
+            Part::Servers => servers::run(workspace, &transports, latency),
         };
         failures.extend(ran.err());
+        seconds.push(format!("{name} {:.0} s", start.elapsed().as_secs_f64()));
     }
+    println!("interop: {}", seconds.join(", "));
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+fn milliseconds(text: &str) -> Result<Duration> {
+    text.parse()
+        .map(Duration::from_millis)
+        .map_err(|_| format!("`--latency {text}`: a whole number of milliseconds is wanted, for example 20"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Options, Transport, milliseconds};
+
+    #[test]
+    fn latency_is_a_number_of_milliseconds() {
+        assert_eq!(milliseconds("20").unwrap(), Duration::from_millis(20));
+        for wrong in ["", "20ms", "-1", "0.5"] {
+            assert!(milliseconds(wrong).unwrap_err().contains("milliseconds"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn latency_leaves_stdio_out() {
+        let options = Options { latency: Some(Duration::from_millis(20)), ..Options::default() };
+        assert_eq!(options.transports(), [Transport::Http, Transport::Sse]);
+        assert_eq!(Options::default().transports(), Transport::ALL);
+    }
 }

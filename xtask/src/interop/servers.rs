@@ -4,6 +4,7 @@
 //! as they are published, and scripts in `interop` on the libraries of others that all offer the same.
 
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -14,13 +15,15 @@ use std::time::{Duration, Instant};
 use super::program::Said;
 use super::table::{Coverage, Peers, Run, Table};
 use super::transport::Transport;
+use crate::latency::Latency;
 use crate::node::Node;
 use crate::python::Python;
 use crate::run::{self, Result};
+use crate::serve::free_port;
 use crate::workspace::Workspace;
 
 /// Runs our side against every server over each of the transports, several at once.
-pub(super) fn run(workspace: &Workspace, transports: &[Transport]) -> Result {
+pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Option<Duration>) -> Result {
     let directory = workspace.target.join("interop");
     let (program, programs) = thread::scope(|scope| {
         let installing = scope.spawn(|| Programs::install(workspace, &directory));
@@ -32,6 +35,7 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport]) -> Result {
     let all = at_once(&jobs, |job| {
         let mut command = Command::new(&program);
         command.args(job.arguments(&programs)).current_dir(&workspace.root);
+        let _proxy = job.delay(latency, &mut command)?;
         Said::run(&job.name(), &mut command, &directory, LIMIT)
     });
     let mut table = Table::new("real servers", Peers::Servers);
@@ -65,8 +69,10 @@ enum Job {
 fn jobs(transports: &[Transport]) -> Vec<Job> {
     let pairs = transports.iter().flat_map(|transport| SERVERS.iter().map(|server| (server, *transport)));
     let pairs = pairs.filter(|(server, transport)| server.transports.contains(transport));
-    let both = pairs
-        .flat_map(|(server, transport)| [Job::Client(server, transport), Job::Toolway(server, transport)]);
+    let both = pairs.flat_map(|(server, transport)| {
+        let command = server.commands(transport).first().map(|_| Job::Toolway(server, transport));
+        std::iter::once(Job::Client(server, transport)).chain(command)
+    });
     let hub = transports.contains(&Transport::Http).then_some(Job::Hub);
     both.chain(hub).collect()
 }
@@ -79,6 +85,21 @@ impl Job {
             Self::Hub => 1,
             Self::Toolway(..) => 2,
         }
+    }
+
+    /// Puts a proxy before its server, if it has one with a URL and everything is to take longer. It ends when it is dropped.
+    fn delay(&self, latency: Option<Duration>, command: &mut Command) -> Result<Option<Latency>> {
+        let delay = match (self, latency) {
+            (_, None) | (Self::Client(_, Transport::Stdio) | Self::Toolway(_, Transport::Stdio), _) => {
+                return Ok(None);
+            }
+            (_, Some(delay)) => delay,
+        };
+        let port = free_port()?;
+        let proxy = Latency::in_front_of(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), delay)?;
+        command.env("INTEROP_PORT", port.to_string());
+        command.env("INTEROP_PROXY", proxy.address().port().to_string());
+        Ok(Some(proxy))
     }
 
     /// How the files of its output are called.
@@ -150,49 +171,81 @@ fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
 
 /// What the servers are run with.
 struct Programs {
-    node: Node,
-    python: PathBuf,
+    /// In the order of [`TREES`].
+    trees: Vec<Installed>,
     scripts: PathBuf,
 }
 
+/// Packages that are installed together.
+struct Tree {
+    folder: &'static str,
+    packages: &'static [&'static str],
+    /// The script that has to stand among the packages of Node.
+    script: Option<&'static str>,
+}
+
+enum Installed {
+    Node(Node),
+    Python(PathBuf),
+}
+
 impl Programs {
-    /// Both at once: most of it is waiting for the network.
+    /// All at once: most of it is waiting for the network.
     fn install(workspace: &Workspace, directory: &Path) -> Result<Self> {
         let scripts = workspace.root.join("interop");
-        let (node, python) = thread::scope(|scope| {
-            let node = scope.spawn(|| Node::install(directory.join("node-servers"), NODE_PACKAGES));
-            let python = Python::install(&directory.join("py-servers"), PYTHON_PACKAGES);
-            (node.join(), python)
-        });
-        let node = node.map_err(|_| "an installation panicked; see above")??;
-        // A module finds packages only next to itself or above, so it has to stand next to them.
-        let (source, copy) = (scripts.join(NODE_SCRIPT), node.prefix.join(NODE_SCRIPT));
-        fs::copy(&source, &copy)
-            .map_err(|error| format!("could not copy {} to {}: {error}", source.display(), copy.display()))?;
-        let python = PathBuf::from(python?.command("python").get_program());
-        Ok(Self { node, python, scripts })
+        let trees = thread::scope(|scope| {
+            let installs: Vec<_> =
+                TREES.iter().map(|tree| scope.spawn(|| tree.install(directory, &scripts))).collect();
+            let joined = installs.into_iter().map(|install| {
+                install.join().map_err(|_| "an installation panicked; see above".to_owned())?
+            });
+            joined.collect::<Result<_>>()
+        })?;
+        Ok(Self { trees, scripts })
     }
 
     /// The command line of a server.
     fn command(&self, server: &Server, transport: &str) -> Vec<String> {
-        let program = match server.program {
-            Program::Package(file) => [&self.node.program, &self.node.prefix.join("node_modules").join(file)]
-                .map(|path| path.display().to_string())
-                .to_vec(),
-            Program::NodeScript => [&self.node.program, &self.node.prefix.join(NODE_SCRIPT)]
-                .map(|path| path.display().to_string())
-                .to_vec(),
-            Program::PythonScript(file) => {
-                let script = self.scripts.join(file).display().to_string();
-                vec![self.python.display().to_string(), "-B".to_owned(), script]
+        let at = TREES.iter().position(|tree| tree.folder == server.tree);
+        let tree = &self.trees[at.expect("the packages of each server are in the table")];
+        let program = match (tree, server.program) {
+            (Installed::Node(node), Program::Package(file)) => {
+                vec![node.program.clone(), node.prefix.join("node_modules").join(file)]
+            }
+            (Installed::Node(node), Program::Script(file)) => {
+                vec![node.program.clone(), node.prefix.join(file)]
+            }
+            (Installed::Python(python), Program::Package(file) | Program::Script(file)) => {
+                vec![python.clone(), PathBuf::from("-B"), self.scripts.join(file)]
             }
         };
         let word = match (server.argument, transport) {
             (Argument::Folder, _) => "{folder}",
             (Argument::Everything, "http") => "streamableHttp",
+            (Argument::Mode(mode), _) => mode,
             (_, transport) => transport,
         };
-        program.into_iter().chain([word.to_owned()]).collect()
+        let program = program.into_iter().map(|path| path.display().to_string());
+        program.chain([word.to_owned()]).collect()
+    }
+}
+
+impl Tree {
+    fn install(&self, directory: &Path, scripts: &Path) -> Result<Installed> {
+        let prefix = directory.join(self.folder);
+        if self.packages.iter().any(|package| package.contains("==")) {
+            let python = Python::install(&prefix, self.packages)?.command("python");
+            return Ok(Installed::Python(PathBuf::from(python.get_program())));
+        }
+        let node = Node::install(prefix, self.packages)?;
+        if let Some(script) = self.script {
+            // A module finds packages only next to itself or above, so it has to stand next to them.
+            let (source, copy) = (scripts.join(script), node.prefix.join(script));
+            fs::copy(&source, &copy).map_err(|error| {
+                format!("could not copy {} to {}: {error}", source.display(), copy.display())
+            })?;
+        }
+        Ok(Installed::Node(node))
     }
 }
 
@@ -202,6 +255,8 @@ struct Server {
     peer: &'static str,
     /// Its checks.
     suite: &'static str,
+    /// The folder of its packages.
+    tree: &'static str,
     program: Program,
     argument: Argument,
     transports: &'static [Transport],
@@ -210,11 +265,12 @@ struct Server {
     coverage: Coverage,
 }
 
+#[derive(Clone, Copy)]
 enum Program {
     /// A file of a package for Node.
     Package(&'static str),
-    NodeScript,
-    PythonScript(&'static str),
+    /// A file of `interop`.
+    Script(&'static str),
 }
 
 /// What a server is told on its command line.
@@ -224,6 +280,8 @@ enum Argument {
     Transport,
     /// The transport, in words of its own.
     Everything,
+    /// This, over whatever transport.
+    Mode(&'static str),
     /// Where it may work.
     Folder,
 }
@@ -238,6 +296,9 @@ impl Server {
     fn commands(&self, transport: Transport) -> &'static [&'static str] {
         match (self.coverage, transport) {
             (Coverage::Some, _) => &["toolway 2025-11-25"],
+            // Of an older version of a library, only what is particular to it is of interest: how it is found out over HTTP.
+            (Coverage::All, Transport::Http) if !self.eras.contains(&STATELESS) => &["toolway 2025-11-25"],
+            (Coverage::All, _) if !self.eras.contains(&STATELESS) => &[],
             // On stdio each command starts a server of its own, which takes most of the time.
             (Coverage::All, Transport::Stdio) => &["toolway 2026-07-28"],
             (Coverage::All, _) => &["toolway 2026-07-28", "toolway-pinned 2025-11-25"],
@@ -249,7 +310,8 @@ const SERVERS: &[Server] = &[
     Server {
         peer: "fastmcp==4.1.2",
         suite: "fastmcp",
-        program: Program::PythonScript("server_fastmcp.py"),
+        tree: "py-servers",
+        program: Program::Script("server_fastmcp.py"),
         argument: Argument::Transport,
         transports: BOTH,
         eras: ALL_ERAS,
@@ -258,7 +320,8 @@ const SERVERS: &[Server] = &[
     Server {
         peer: "mcp==2.3.0",
         suite: "python",
-        program: Program::PythonScript("server_mcp.py"),
+        tree: "py-servers",
+        program: Program::Script("server_mcp.py"),
         argument: Argument::Transport,
         transports: BOTH,
         eras: ALL_ERAS,
@@ -267,15 +330,77 @@ const SERVERS: &[Server] = &[
     Server {
         peer: "@modelcontextprotocol/server@2.4.0",
         suite: "typescript",
-        program: Program::NodeScript,
+        tree: "node-servers",
+        program: Program::Script("server_v2.mjs"),
         argument: Argument::Transport,
         transports: BOTH,
         eras: ALL_ERAS,
         coverage: Coverage::All,
     },
     Server {
+        peer: "mcp==1.30.0",
+        suite: "python-v1",
+        tree: "py-v1",
+        program: Program::Script("server_mcp_v1.py"),
+        argument: Argument::Transport,
+        transports: BOTH,
+        eras: NEWEST_AND_OLDEST,
+        coverage: Coverage::All,
+    },
+    Server {
+        peer: "mcp==1.30.0, replies of JSON",
+        suite: "python-v1-json",
+        tree: "py-v1",
+        program: Program::Script("server_mcp_v1.py"),
+        argument: Argument::Mode("json"),
+        transports: &[Transport::Http],
+        eras: NEWEST,
+        coverage: Coverage::All,
+    },
+    Server {
+        peer: "mcp==1.30.0, without sessions",
+        suite: "python-v1-stateless",
+        tree: "py-v1",
+        program: Program::Script("server_mcp_v1.py"),
+        argument: Argument::Mode("stateless"),
+        transports: &[Transport::Http],
+        eras: NEWEST,
+        coverage: Coverage::All,
+    },
+    Server {
+        peer: "fastmcp==2.14.7",
+        suite: "fastmcp-v2",
+        tree: "py-fastmcp-v2",
+        program: Program::Script("server_fastmcp_v2.py"),
+        argument: Argument::Transport,
+        transports: BOTH,
+        eras: NEWEST,
+        coverage: Coverage::All,
+    },
+    Server {
+        peer: "fastmcp==3.4.9",
+        suite: "fastmcp-v3",
+        tree: "py-fastmcp-v3",
+        program: Program::Script("server_fastmcp_v2.py"),
+        argument: Argument::Transport,
+        transports: BOTH,
+        eras: NEWEST,
+        coverage: Coverage::All,
+    },
+    Server {
+        peer: "@modelcontextprotocol/sdk@1.32.2",
+        suite: "typescript-v1",
+        tree: "node-v1",
+        program: Program::Script("server_v1.mjs"),
+        argument: Argument::Transport,
+        transports: BOTH,
+        eras: NEWEST_AND_OLDEST,
+        coverage: Coverage::All,
+    },
+    Server {
         peer: "@modelcontextprotocol/server-everything@2026.8.31",
         suite: "everything",
+        tree: "node-servers",
         program: Program::Package("@modelcontextprotocol/server-everything/dist/index.js"),
         argument: Argument::Everything,
         transports: Transport::ALL,
@@ -285,6 +410,7 @@ const SERVERS: &[Server] = &[
     Server {
         peer: "@modelcontextprotocol/server-filesystem@2026.8.31",
         suite: "filesystem",
+        tree: "node-servers",
         program: Program::Package("@modelcontextprotocol/server-filesystem/dist/index.js"),
         argument: Argument::Folder,
         transports: &[Transport::Stdio],
@@ -299,19 +425,34 @@ const IN_THE_HUB: &[(&str, Transport)] = &[
     ("python", Transport::Http),
     ("fastmcp", Transport::Stdio),
 ];
-const NODE_PACKAGES: &[&str] = &[
-    "@modelcontextprotocol/server-everything@2026.8.31",
-    "@modelcontextprotocol/server-filesystem@2026.8.31",
-    "@modelcontextprotocol/server@2.4.0",
-    "@modelcontextprotocol/node@2.1.2",
+/// Those with the same folder as a client's in `everything.rs` have the same packages.
+const TREES: &[Tree] = &[
+    Tree {
+        folder: "node-servers",
+        packages: &[
+            "@modelcontextprotocol/server-everything@2026.8.31",
+            "@modelcontextprotocol/server-filesystem@2026.8.31",
+            "@modelcontextprotocol/server@2.4.0",
+            "@modelcontextprotocol/node@2.1.2",
+        ],
+        script: Some("server_v2.mjs"),
+    },
+    Tree {
+        folder: "node-v1",
+        packages: &["@modelcontextprotocol/sdk@1.32.2"],
+        script: Some("server_v1.mjs"),
+    },
+    // Newer ones of the second need packages that some indexes do not hold yet.
+    Tree { folder: "py-servers", packages: &["mcp==2.3.0", "fastmcp==4.1.2"], script: None },
+    Tree { folder: "py-v1", packages: &["mcp==1.30.0"], script: None },
+    Tree { folder: "py-fastmcp-v2", packages: &["fastmcp==2.14.7", "mcp==1.30.0"], script: None },
+    Tree { folder: "py-fastmcp-v3", packages: &["fastmcp==3.4.9", "mcp==1.30.0"], script: None },
 ];
-const NODE_SCRIPT: &str = "server_v2.mjs";
-// What newer ones of the second need is newer than some indexes hold.
-const PYTHON_PACKAGES: &[&str] = &["mcp==2.3.0", "fastmcp==4.1.2"];
 const BOTH: &[Transport] = &[Transport::Stdio, Transport::Http];
+const STATELESS: &str = "stateless 2026-07-28";
 const ALL_ERAS: &[&str] = &[
     "auto 2026-07-28",
-    "stateless 2026-07-28",
+    STATELESS,
     "handshake 2025-11-25",
     "handshake 2025-06-18",
     "handshake 2025-03-26",
@@ -324,6 +465,9 @@ const OLD_ERAS: &[&str] = &[
     "handshake 2025-03-26",
     "handshake 2024-11-05",
 ];
+/// For older versions of libraries: what lies between is played with the newer ones.
+const NEWEST_AND_OLDEST: &[&str] = &["auto 2025-11-25", "handshake 2024-11-05"];
+const NEWEST: &[&str] = &["auto 2025-11-25"];
 const HUB: &[&str] = &["auto mixed"];
 /// Servers wait more than they work.
 const AT_ONCE: usize = 4;

@@ -3,7 +3,9 @@
 //! The clients' command lines begin with the transport: `stdio -- COMMAND…`, `http URL` or `sse URL`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use crate::latency::Latency;
 use crate::run::Result;
 use crate::serve::Listening;
 
@@ -60,12 +62,13 @@ impl Server {
         }
     }
 
-    /// Makes it ready for any number of clients, one after the other or together. On stdio each client starts its own.
-    pub(super) fn open(&self, transport: Transport, log: PathBuf) -> Result<Open> {
-        let (place, process) = match (self, transport) {
+    /// Makes it ready for any number of clients, one after the other or together. On stdio each client starts its own. Over
+    /// HTTP, `latency` is how much longer each direction takes.
+    pub(super) fn open(&self, transport: Transport, log: PathBuf, latency: Option<Duration>) -> Result<Open> {
+        let (place, process, proxy) = match (self, transport) {
             (Self::Command(words), Transport::Stdio) => {
                 let dashes = std::iter::once("--".to_owned());
-                (dashes.chain(words.iter().cloned()).collect(), None)
+                (dashes.chain(words.iter().cloned()).collect(), None, None)
             }
             (Self::Command(words), Transport::Http | Transport::Sse) => {
                 let (program, arguments) = words.split_first().ok_or("`--server` names no program")?;
@@ -74,14 +77,25 @@ impl Server {
                     arguments.iter().cloned().chain(address).collect()
                 };
                 let process = Listening::start(Path::new(program), arguments, log)?;
-                (vec![process.url()], Some(process))
+                match latency {
+                    None => (vec![process.url()], Some(process), None),
+                    Some(delay) => {
+                        let proxy = Latency::in_front_of(process.address(), delay)?;
+                        (vec![format!("http://{}/mcp", proxy.address())], Some(process), Some(proxy))
+                    }
+                }
             }
-            (Self::Url(url), Transport::Http | Transport::Sse) => (vec![url.clone()], None),
+            (Self::Url(url), _) if latency.is_some() => {
+                return Err(format!(
+                    "`--latency` is for servers that are started here, and `{url}` runs already"
+                ));
+            }
+            (Self::Url(url), Transport::Http | Transport::Sse) => (vec![url.clone()], None, None),
             (Self::Url(url), Transport::Stdio) => {
                 return Err(format!("a client on stdio starts its server, and `{url}` is none to start"));
             }
         };
-        Ok(Open { transport, place, process })
+        Ok(Open { transport, place, process, _proxy: proxy })
     }
 }
 
@@ -91,6 +105,8 @@ pub(super) struct Open {
     transport: Transport,
     place: Vec<String>,
     process: Option<Listening>,
+    /// Ends when this is dropped.
+    _proxy: Option<Latency>,
 }
 
 impl Open {
@@ -122,7 +138,7 @@ mod tests {
     #[test]
     fn a_client_is_told_a_command_or_a_url() {
         let arguments = |text, transport| {
-            let open = Server::from_text(text).open(transport, PathBuf::new());
+            let open = Server::from_text(text).open(transport, PathBuf::new(), None);
             open.map(|open| open.arguments().collect::<Vec<_>>().join(" "))
         };
         assert_eq!(arguments("serve --all", Transport::Stdio).unwrap(), "stdio -- serve --all");

@@ -169,8 +169,8 @@ impl Line {
         unreachable!("the loop ends by itself")
     }
 
-    /// Tells the shapes of a reply apart.
-    pub(super) async fn reply(&self, response: Response<HttpBody>) -> Result<Reply> {
+    /// Tells the shapes of a reply to the request `id` apart.
+    pub(super) async fn reply(&self, response: Response<HttpBody>, id: Option<&Id>) -> Result<Reply> {
         if let Some(coding) = response.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity")
         {
             let coding = String::from_utf8_lossy(coding.as_bytes());
@@ -197,6 +197,12 @@ impl Line {
             {
                 Err(refusal::of_message(&self.url, &head, error))
             }
+            // HTTP says which request was refused. Some servers write an id of their own into every refusal.
+            Ok(Incoming::One(Message::Response { id: named, outcome: outcome @ Err(_) }))
+                if !head.status.is_success() && named.as_ref() != id =>
+            {
+                Ok(Reply::Whole(Message::Response { id: None, outcome }))
+            }
             Ok(Incoming::One(message @ Message::Response { .. })) => Ok(Reply::Whole(message)),
             // Proxies and web frameworks answer errors with JSON of their own.
             _ => Err(refusal::of_text(&self.url, &head, &body)),
@@ -208,7 +214,7 @@ impl Line {
         if response.status().is_success() {
             return Ok(());
         }
-        match self.reply(response).await? {
+        match self.reply(response, None).await? {
             Reply::Whole(Message::Response { outcome: Err(error), .. }) => Err(error.into()),
             _ => Err(self.misbehaved("a message was refused without a reason")),
         }

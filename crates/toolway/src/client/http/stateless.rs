@@ -16,7 +16,7 @@ pub(super) async fn carry(line: &Line, outgoing: Outgoing) -> Result<Option<Mess
     let Some(id) = outgoing.id else {
         return line.accepted(response).await.map(|()| None);
     };
-    match line.reply(response).await? {
+    match line.reply(response, Some(&id)).await? {
         Reply::Whole(message) => Ok(Some(message)),
         Reply::Stream(events) => read(line, events, &id).await.map(Some),
     }

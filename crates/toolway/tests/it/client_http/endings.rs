@@ -43,15 +43,19 @@ async fn a_session_whose_stream_is_gone_is_not_used_again() {
     assert_eq!(call.await.unwrap().unwrap(), "again");
 }
 
-/// Many servers that keep their sessions themselves do not say 404.
+/// Many servers that keep their sessions themselves do not say 404, and some name an id that is not the request's.
 #[tokio::test]
 async fn a_session_that_is_refused_with_another_status_is_over_too() {
+    for id in ["null", "\"server-error\""] {
+        let (client, mut stage) = in_session().await;
+        let call = calling(&client, "a");
+        let error = r#""error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}"#;
+        let error = format!(r#"{{"jsonrpc":"2.0","id":{id},{error}}}"#);
+        stage.next().await.with("400 Bad Request", "content-type: application/json\r\n", &error).await;
+        again(&mut stage).await;
+        assert_eq!(call.await.unwrap().unwrap(), "again", "{id}");
+    }
     let (client, mut stage) = in_session().await;
-    let call = calling(&client, "a");
-    let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#;
-    stage.next().await.with("400 Bad Request", "content-type: application/json\r\n", error).await;
-    again(&mut stage).await;
-    assert_eq!(call.await.unwrap().unwrap(), "again");
     // An error about the request is one about the request.
     let call = calling(&client, "a");
     let asked = stage.next().await;

@@ -46,6 +46,64 @@ async fn a_page_instead_of_a_message_is_shown() {
     }
 }
 
+/// Statuses that older servers give to a request they do not understand.
+const REFUSED: [&str; 4] =
+    ["400 Bad Request", "404 Not Found", "406 Not Acceptable", "415 Unsupported Media Type"];
+
+/// Ids that are not those of the request: Python's `mcp` 1.x writes the first into every refusal.
+const STRANGE_IDS: [&str; 5] = ["\"server-error\"", "\"\"", "-1", "null", "{}"];
+
+/// Regression: the probe of an auto-negotiating client was answered so, and the client gave up instead of opening with a handshake.
+#[tokio::test]
+async fn a_refusal_of_the_probe_means_a_handshake_whatever_id_it_names() {
+    for (status, id) in REFUSED.iter().flat_map(|status| STRANGE_IDS.map(|id| (*status, id))) {
+        let mut stage = Stage::open().await;
+        let mut connecting = tokio::spawn(Client::connect_http(stage.url.clone()));
+        let asked = stage.next().await;
+        assert_eq!(asked.rpc(), "server/discover");
+        asked.with(status, "content-type: application/json\r\n", &refusal(id)).await;
+        tokio::select! {
+            biased;
+            () = stage.initialize("") => {}
+            given_up = &mut connecting => panic!("{status} {id}: {given_up:?}"),
+        }
+        let client = connecting.await.unwrap().unwrap();
+        assert_eq!(client.protocol_version(), ProtocolVersion::LATEST_HANDSHAKE, "{status} {id}");
+    }
+}
+
+/// HTTP says which request is answered; only a success may be about another one.
+#[tokio::test]
+async fn a_refusal_answers_its_request_whatever_id_it_names() {
+    let headers = "content-type: application/json\r\n";
+    for (status, id) in REFUSED.iter().flat_map(|status| STRANGE_IDS[..4].iter().map(|id| (*status, *id))) {
+        let (alone, in_session) = (standing_alone().await, in_session().await);
+        for (client, mut stage) in [alone, in_session] {
+            let is_in_session = client.protocol_version() != ProtocolVersion::LATEST;
+            if is_in_session && status.starts_with("404") {
+                // That the session is gone is told by the status.
+                continue;
+            }
+            let call = calling(&client, "a");
+            stage.next().await.with(status, headers, &refusal(id)).await;
+            let error = call.await.unwrap().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::PeerRefused, "{status} {id}: {error:?}");
+            assert_eq!(error.rpc().unwrap().message, "Bad Request: no", "{status} {id}");
+            let call = calling(&client, "a");
+            stage.next().await.json("", &text("done")).await;
+            assert_eq!(call.await.unwrap().unwrap(), "done", "after {status} {id}");
+        }
+    }
+    let (client, mut stage) = standing_alone().await;
+    let call = calling(&client, "a");
+    stage.next().await.with("200 OK", headers, &refusal("\"server-error\"")).await;
+    assert_eq!(call.await.unwrap().unwrap_err().kind(), ErrorKind::PeerMisbehaved);
+}
+
+fn refusal(id: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32600,"message":"Bad Request: no"}}}}"#)
+}
+
 #[tokio::test]
 async fn authorization_that_is_missing_is_asked_for() {
     let problem = r#"{"error":"invalid_token"}"#;

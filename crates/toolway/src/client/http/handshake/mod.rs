@@ -163,7 +163,7 @@ impl Conversation {
                 None => std::future::pending().await,
             }
         };
-        match self.line.reply(response).await {
+        match self.line.reply(response, Some(id)).await {
             Ok(Reply::Whole(message)) if status == StatusCode::BAD_REQUEST && self.is_forgotten(&message) => {
                 self.end();
                 Err(ended().with_http_status(status.as_u16()))
