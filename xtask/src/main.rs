@@ -17,6 +17,8 @@ mod counts;
 mod dependencies;
 mod fuzz;
 mod interop;
+#[cfg_attr(not(test), expect(dead_code, reason = "the next commits use it"))]
+mod latency;
 mod licence;
 mod node;
 mod python;
