@@ -1,6 +1,6 @@
 //! What was asked for on the command line?
 //!
-//! Six commands with at most four options each: too few to make every `cargo xtask` wait for an argument parser to compile.
+//! Ten commands with at most six options each: too few to make every `cargo xtask` wait for an argument parser to compile.
 
 use std::env;
 
@@ -16,6 +16,11 @@ impl Arguments {
         let mut words = env::args().skip(1);
         let command = words.next();
         (command, Self(words.collect()))
+    }
+
+    /// Options that another command asks for.
+    pub(crate) fn from_words(words: &[&str]) -> Self {
+        Self(words.iter().map(ToString::to_string).collect())
     }
 
     /// Takes `name` out and says whether it was there.
@@ -42,6 +47,16 @@ impl Arguments {
         }
     }
 
+    /// Takes `name NUMBER` out, how often something is done; once when it is not there.
+    pub(crate) fn times(&mut self, name: &str) -> Result<usize> {
+        let Some(value) = self.value(name)? else { return Ok(1) };
+        value.parse().ok().filter(|times| *times > 0).ok_or_else(|| {
+            format!(
+                "`{name} {value}`: it takes a number from 1, how often to run; `cargo xtask help` shows it"
+            )
+        })
+    }
+
     /// Takes the first word that is not an option out; `what` names it when it is missing.
     pub(crate) fn word(&mut self, what: &str) -> Result<String> {
         match self.0.iter().position(|word| !word.starts_with('-')) {
@@ -50,7 +65,7 @@ impl Arguments {
         }
     }
 
-    /// Refuses what no one asked for, so that a mistyped option does not silently run something else.
+    /// Refuses what was not asked for, so that a mistyped option does not silently run something else.
     pub(crate) fn finish(self) -> Result {
         match self.0.first() {
             None => Ok(()),
@@ -66,7 +81,17 @@ mod tests {
     use super::Arguments;
 
     fn arguments(words: &[&str]) -> Arguments {
-        Arguments(words.iter().map(ToString::to_string).collect())
+        Arguments::from_words(words)
+    }
+
+    #[test]
+    fn a_number_of_times_is_at_least_one() {
+        assert_eq!(arguments(&["--repeat", "20"]).times("--repeat"), Ok(20));
+        assert_eq!(arguments(&[]).times("--repeat"), Ok(1));
+        for bad in ["0", "-1", "often"] {
+            let error = arguments(&["--repeat", bad]).times("--repeat").unwrap_err();
+            assert!(error.contains("a number from 1"), "{error}");
+        }
     }
 
     #[test]

@@ -1,89 +1,150 @@
 //! What does CI run?
 //!
 //! Everything here, in one process on one machine, so that "it passed on mine" and "it passed in CI" are the same sentence.
-//! A failing step does not stop the ones after it; only what needs a build is left out when there is none.
+//! It takes the time of `cargo xtask test` and at most ten minutes more; what takes longer belongs to `cargo xtask deep`.
 
-use std::process::Command;
-use std::time::Instant;
+use std::process::{Command, ExitCode};
 
+use crate::arguments::Arguments;
 use crate::counts;
+use crate::cross;
 use crate::dependencies;
-use crate::fuzz;
+use crate::features;
+use crate::newcomers;
 use crate::python::Python;
-use crate::run::{self, Result, Steps};
+use crate::run::{self, Result};
 use crate::schema;
-use crate::test::{self, Built, NOT_BUILT};
+use crate::steps::{Done, Needs, Plan, Stage, Step};
+use crate::test::{self, done};
 use crate::workspace::Workspace;
 
 /// `cargo xtask check`.
-pub(crate) fn run(workspace: &Workspace) -> Result {
-    let mut steps = Steps::new("check");
-    let cargo = |arguments: &[&str]| run::passes(&mut workspace.cargo(arguments));
-    steps.step("format", || {
-        cargo(&["fmt", "--all", "--check"]).map_err(|error| format!("{error}; `cargo fmt --all` mends it"))
-    });
-    steps.step("clippy", || {
-        cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"])
-    });
-    let built = test::add_steps(workspace, &mut steps);
-    let needing_a_build: [(&'static str, &dyn Fn() -> Result); 3] = [
-        ("each feature alone", &|| each_feature_alone(workspace)),
-        ("docs", &|| docs(workspace)),
-        ("counts", &|| counts::run(workspace, counts::Mode::Compare)),
-    ];
-    for (name, work) in needing_a_build {
-        match built {
-            Built::Yes => {
-                steps.step(name, work);
-            }
-            Built::No => steps.leave_out(name, NOT_BUILT),
-        }
+pub(crate) fn run(workspace: &Workspace, mut arguments: Arguments) -> Result<ExitCode> {
+    let step = arguments.value("--step")?;
+    arguments.finish()?;
+    if let Some(name) = step {
+        return PLAN.run_step(workspace, &name);
     }
-    steps.step("dependencies", || dependencies::run(workspace));
-    steps.step("typos", || typos(workspace));
-    let schemas = workspace.root.join(SCHEMAS);
-    if schemas.is_dir() {
-        steps.step("schema", || schema::run(&schemas));
-    } else {
-        steps.leave_out("schema", "the official schemas are not here");
-    }
-    if std::env::var_os("CI_DEEP").is_some_and(|deep| deep == "1") {
-        steps.step("fuzz", || fuzz::run(workspace, fuzz::SECONDS));
-    } else {
-        steps.leave_out("fuzz", "set CI_DEEP=1");
-    }
-    let verdict = steps.finish();
-    println!("{LEFT_TO_THE_RELEASE}");
-    verdict
+    let (seconds, verdict) = PLAN.run_timed(workspace, 1);
+    let tests: f64 = seconds.iter().skip(QUICK.len()).take(test::STAGES.len()).sum();
+    let rest = seconds.iter().sum::<f64>() - tests;
+    println!(
+        "check: {tests:.0} s of it are `cargo xtask test`, {rest:.0} s the rest, for which {PLANNED_REST} s are planned"
+    );
+    println!("{LEFT_TO_OTHERS}");
+    verdict.map(|()| ExitCode::SUCCESS)
 }
 
-/// Features only add, and each must stand on its own: no feature may rely on another one being on by accident.
-fn each_feature_alone(workspace: &Workspace) -> Result {
-    let mut broken = Vec::new();
-    let features = workspace.features(CRATE)?;
-    for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
-        let shown = if feature.is_empty() { "no feature" } else { feature };
-        let start = Instant::now();
-        let mut command = workspace.cargo(&["check", "--quiet", "--color=never", "-p", CRATE]);
-        command.args(["--no-default-features", "--features", feature]);
-        let output = command.output().map_err(|error| format!("could not start cargo: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        // Most people build with few features, and are not to read our warnings.
-        let warnings = said.lines().filter(|line| line.starts_with("warning:")).count();
-        let is_clean = output.status.success() && warnings == 0;
-        let verdict = if is_clean { "ok" } else { "FAILED" };
-        println!("{:7.1} s  {shown}: {verdict}", start.elapsed().as_secs_f64());
-        if !is_clean {
-            println!("{}\n   $ {}", said.trim_end(), run::shown(&command));
-            broken.push(shown);
-        }
-    }
-    if broken.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("{CRATE} does not compile without a warning with only: {}", broken.join(", ")))
-    }
-}
+const PLAN: Plan<'_> = Plan {
+    command: "check",
+    stages: &[
+        QUICK[0],
+        QUICK[1],
+        QUICK[2],
+        test::STAGES[0],
+        test::STAGES[1],
+        test::STAGES[2],
+        SEPARATE,
+        LAST[0],
+        LAST[1],
+        LAST[2],
+    ],
+};
+
+/// What takes seconds and fails often comes first.
+const QUICK: [Stage<'_>; 3] = [
+    &[Step {
+        name: "format",
+        repeat: "cargo xtask check --step format",
+        needs: Needs::Nothing,
+        work: |workspace| {
+            done(run::passes(&mut workspace.cargo(&["fmt", "--all", "--check"])))
+                .map_err(|error| format!("{error}; `cargo fmt --all` mends it"))
+        },
+        counted: None,
+    }],
+    &[Step {
+        name: "typos",
+        repeat: "cargo xtask check --step typos",
+        needs: Needs::Nothing,
+        work: |workspace| done(typos(workspace)),
+        counted: None,
+    }],
+    &[Step {
+        name: "dependencies",
+        repeat: "cargo xtask check --step dependencies",
+        needs: Needs::Nothing,
+        work: |workspace| done(dependencies::run(workspace)),
+        counted: None,
+    }],
+];
+
+/// Each of these builds in a folder of its own, so that none waits for another one's lock.
+const SEPARATE: Stage<'_> = &[
+    Step { name: "cross", repeat: "cargo xtask cross", needs: Needs::Build, work: cross::run, counted: None },
+    Step {
+        name: "newcomers",
+        repeat: "cargo xtask newcomers",
+        needs: Needs::Build,
+        work: |workspace| done(newcomers::run(workspace)),
+        counted: None,
+    },
+    Step {
+        name: "counts",
+        repeat: "cargo xtask counts",
+        needs: Needs::Build,
+        work: |workspace| done(counts::run(workspace, counts::Mode::Compare)),
+        counted: None,
+    },
+    Step {
+        name: "features",
+        repeat: "cargo xtask check --step features",
+        needs: Needs::Build,
+        work: features::run,
+        counted: None,
+    },
+];
+
+const LAST: [Stage<'_>; 3] = [
+    &[Step {
+        name: "clippy",
+        repeat: "cargo xtask check --step clippy",
+        needs: Needs::Build,
+        work: |workspace| {
+            done(run::passes(&mut workspace.cargo(&[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--all-features",
+                "--",
+                "-D",
+                "warnings",
+            ])))
+        },
+        counted: None,
+    }],
+    &[Step {
+        name: "docs",
+        repeat: "cargo xtask check --step docs",
+        needs: Needs::Build,
+        work: |workspace| done(docs(workspace)),
+        counted: None,
+    }],
+    &[Step {
+        name: "schema",
+        repeat: "cargo xtask check --step schema",
+        needs: Needs::Nothing,
+        work: |workspace| {
+            let schemas = workspace.root.join(SCHEMAS);
+            if schemas.is_dir() {
+                done(schema::run(&schemas))
+            } else {
+                Ok(Done::LeftOut("the official schemas are not here".to_owned()))
+            }
+        },
+        counted: None,
+    }],
+];
 
 fn docs(workspace: &Workspace) -> Result {
     let mut command =
@@ -101,12 +162,31 @@ fn typos(workspace: &Workspace) -> Result {
     })
 }
 
-/// The crate whose features users choose.
-const CRATE: &str = "toolway";
-/// The official schemas are not part of the repository; who has them keeps them beside it.
+/// Seconds on two cores, busy or not. A step that does not fit goes to `cargo xtask deep`.
+const PLANNED_REST: u32 = 600;
+/// The official schemas are not part of the repository; a machine that has them keeps them beside it.
 const SCHEMAS: &str = "../shared/spec";
 /// Pinned: a newer word list finds new words in old text.
 const TYPOS: &str = "typos==1.51.1";
-const LEFT_TO_THE_RELEASE: &str = "\
-check: not part of this, left to the release: the oldest supported Rust (needs a second toolchain), the advisory
-database and the comparison with the published API (need data from outside the repository)";
+const LEFT_TO_OTHERS: &str = "\
+check: not part of this: what takes longer (`cargo xtask deep`, by hand), and what the release does: the oldest supported
+Rust (needs a second toolchain), the advisory database and the comparison with the published API (need data from outside)";
+
+#[cfg(test)]
+mod tests {
+    use super::PLAN;
+    use crate::test;
+
+    #[test]
+    fn check_runs_every_step_of_the_tests_and_each_name_is_used_once() {
+        let names: Vec<&str> =
+            PLAN.stages.iter().flat_map(|stage| stage.iter().map(|step| step.name)).collect();
+        for step in test::STAGES.iter().flat_map(|stage| stage.iter()) {
+            assert_eq!(names.iter().filter(|name| **name == step.name).count(), 1, "{}", step.name);
+        }
+        let mut once = names.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), names.len());
+    }
+}

@@ -5,12 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::net::{TcpStream, ToSocketAddrs as _};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
 use crate::baseline::{Baseline, Verdict};
+use crate::latency::Latency;
 use crate::run::{self, Result};
 use crate::serve::Listening;
 use crate::suite::{Failing, REVISIONS, Scenario, Side, Suite, VERSION, Weight};
@@ -24,6 +27,8 @@ pub(crate) struct Options {
     side: Option<Side>,
     revision: Option<String>,
     mode: Mode,
+    repeat: Option<usize>,
+    latency: Option<Duration>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -49,8 +54,13 @@ impl Options {
         }
         let only = arguments.value("--only")?;
         let mode = if arguments.flag("--bless") { Mode::Bless } else { Mode::Compare };
+        let repeat = Some(arguments.times("--repeat")?);
+        if mode == Mode::Bless && repeat != Some(1) {
+            return Err("`--bless` takes the results of one round; leave `--repeat` out".to_owned());
+        }
+        let latency = arguments.value("--latency")?.map(|text| milliseconds(&text)).transpose()?;
         arguments.finish()?;
-        Ok(Self { only, side, revision, mode })
+        Ok(Self { only, side, revision, mode, repeat, latency })
     }
 
     fn include(&self, scenario: &Scenario) -> bool {
@@ -65,7 +75,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
     let path = workspace.root.join(BASELINE);
     let text = fs::read_to_string(&path).map_err(|error| format!("could not read {BASELINE}: {error}"))?;
     let mut baseline = Baseline::parse(&text).map_err(|error| format!("{BASELINE}: {error}"))?;
-    let suite = Suite::install(workspace)?;
+    let mut suite = Suite::install(workspace)?;
     let mut all = Vec::new();
     for revision in REVISIONS {
         all.extend(suite.scenarios(revision)?);
@@ -77,35 +87,102 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result {
         return Err(format!("no scenario fits these options; the suite has {}", names.join(", ")));
     }
     test::build_programs(workspace)?;
-    let results = run_all(workspace, &suite, &chosen)?;
-    if options.mode == Mode::Bless {
-        baseline = baseline.blessed(VERSION, &all, &results);
-        fs::write(&path, baseline.render())
-            .map_err(|error| format!("could not write {BASELINE}: {error}"))?;
-        println!("rewrote {BASELINE}; look at the difference before you commit it");
+    if let Some(delay) = options.latency {
+        suite.delay_client(workspace, delay)?;
     }
-    let failed = report(&suite, &baseline, &results);
+    let rounds = options.repeat.unwrap_or(1);
+    let mut failed_rounds = Vec::new();
+    let mut failed_scenarios = 0;
+    for round in 1..=rounds {
+        let start = Instant::now();
+        if rounds > 1 {
+            suite.begin_round(round);
+        }
+        let results = run_all(workspace, &suite, &chosen, options.latency)?;
+        if options.mode == Mode::Bless {
+            baseline = baseline.blessed(VERSION, &all, &results);
+            fs::write(&path, baseline.render())
+                .map_err(|error| format!("could not write {BASELINE}: {error}"))?;
+            println!("rewrote {BASELINE}; look at the difference before you commit it");
+        }
+        let failed = report(&suite, &baseline, &results);
+        if failed > 0 {
+            failed_rounds.push(round.to_string());
+            failed_scenarios += failed;
+        }
+        if rounds > 1 {
+            let seconds = start.elapsed().as_secs_f64();
+            println!("==== round {round} of {rounds}: {failed} scenarios failed, {seconds:.1} s");
+        }
+    }
     let broken_rules = rules(workspace, &baseline, &all);
     for rule in &broken_rules {
         println!("{rule}");
     }
-    match (failed, broken_rules.len()) {
+    match (failed_scenarios, broken_rules.len()) {
         (0, 0) => Ok(()),
         (0, _) => Err(format!("conformance: {BASELINE} breaks its rules; each case is named above")),
+        (failed, _) if rounds > 1 => Err(format!(
+            "conformance: {} of {rounds} rounds failed ({}), {failed} scenarios in all; each is named above",
+            failed_rounds.len(),
+            failed_rounds.join(", ")
+        )),
         (failed, _) => {
             Err(format!("conformance: {failed} scenarios are not as {BASELINE} says; each is named above"))
         }
     }
 }
 
+/// `cargo xtask conformance-client MS PROGRAM URL`, which the suite starts in place of our client: runs it with a proxy in front
+/// of the URL.
+pub(crate) fn through_latency(mut arguments: Arguments) -> Result {
+    let delay = milliseconds(&arguments.word("the delay")?)?;
+    let program = arguments.word("the client program")?;
+    let url = arguments.word("the server's URL")?;
+    arguments.finish()?;
+    let (_latency, url) = delayed(&url, delay)?;
+    let status = Command::new(&program)
+        .arg(url)
+        .status()
+        .map_err(|error| format!("could not start `{program}`: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{program}` failed with {}", run::ending(status))) }
+}
+
+/// Puts a proxy in front of the server at `url`, and returns the URL that goes through it.
+fn delayed(url: &str, delay: Duration) -> Result<(Latency, String)> {
+    let unusable =
+        || format!("`{url}` does not name a host and a port, so no proxy can stand in front of it");
+    let authority = url.strip_prefix("http://").and_then(|rest| rest.split(['/', '?']).next());
+    let authority = authority.ok_or_else(unusable)?;
+    let mut addresses = authority.to_socket_addrs().map_err(|_| unusable())?;
+    // The suite's servers may listen on one of the two families only.
+    let reachable = addresses
+        .find(|address| TcpStream::connect_timeout(address, Duration::from_secs(5)).is_ok())
+        .ok_or_else(|| format!("no server accepts connections at {authority}"))?;
+    let latency = Latency::in_front_of(reachable, delay)?;
+    let url = url.replacen(authority, &latency.address().to_string(), 1);
+    Ok((latency, url))
+}
+
+fn milliseconds(text: &str) -> Result<Duration> {
+    text.parse().map(Duration::from_millis).map_err(|_| {
+        format!("`--latency {text}`: it takes a number of milliseconds for each direction, such as 20")
+    })
+}
+
 /// Two at a time; each lane has a server of its own, so that no scenario sees what another one does to the server.
-fn run_all(workspace: &Workspace, suite: &Suite, chosen: &[Scenario]) -> Result<Vec<(Scenario, Failing)>> {
+fn run_all(
+    workspace: &Workspace,
+    suite: &Suite,
+    chosen: &[Scenario],
+    latency: Option<Duration>,
+) -> Result<Vec<(Scenario, Failing)>> {
     // It measures when the client reconnects, to a few milliseconds.
     let (alone, together): (Vec<_>, Vec<_>) =
         chosen.iter().partition(|scenario| scenario.name == "sse-retry");
     let next = AtomicUsize::new(0);
     let run_lane = |lane: usize| -> Result<Vec<(Scenario, Failing)>> {
-        let mut lane = Lane { workspace, suite, number: lane, server: None };
+        let mut lane = Lane { workspace, suite, number: lane, latency, server: None };
         let mut results = Vec::new();
         while let Some(scenario) = together.get(next.fetch_add(1, Ordering::Relaxed)) {
             let failing =
@@ -122,7 +199,7 @@ fn run_all(workspace: &Workspace, suite: &Suite, chosen: &[Scenario]) -> Result<
         }
         Ok::<(), String>(())
     })?;
-    let mut last_lane = Lane { workspace, suite, number: 0, server: None };
+    let mut last_lane = Lane { workspace, suite, number: 0, latency, server: None };
     for scenario in alone {
         results.push((scenario.clone(), last_lane.run(scenario)?));
     }
@@ -135,7 +212,15 @@ struct Lane<'a> {
     workspace: &'a Workspace,
     suite: &'a Suite,
     number: usize,
-    server: Option<Listening>,
+    latency: Option<Duration>,
+    server: Option<Target>,
+}
+
+/// A server, and the URL by which the suite reaches it.
+struct Target {
+    server: Listening,
+    url: String,
+    _latency: Option<Latency>,
 }
 
 impl Lane<'_> {
@@ -143,23 +228,35 @@ impl Lane<'_> {
         if scenario.side == Side::Client {
             return self.suite.run(scenario, "");
         }
-        let mut server = match self.server.take() {
-            Some(server) => server,
-            None => Listening::start(
-                &self.workspace.debug_program("conformance-server"),
-                |port| vec!["--port".to_owned(), port.to_string()],
-                self.suite.results.join(format!("server-{}.log", self.number)),
-            )?,
+        let mut target = match self.server.take() {
+            Some(target) => target,
+            None => self.start()?,
         };
-        let mut failing = self.suite.run(scenario, &server.url())?;
-        match server.ended()? {
-            None => self.server = Some(server),
-            // The next scenario gets a new one: a crash is this scenario's failure and nobody else's.
+        let mut failing = self.suite.run(scenario, &target.url)?;
+        match target.server.ended()? {
+            None => self.server = Some(target),
+            // The next scenario gets a new one: a crash is the failure of this scenario only.
             Some(how) => {
                 failing.insert("server-ended".to_owned(), format!("the server ended with {how}"));
             }
         }
         Ok(failing)
+    }
+
+    fn start(&self) -> Result<Target> {
+        let server = Listening::start(
+            &self.workspace.debug_program("conformance-server"),
+            |port| vec!["--port".to_owned(), port.to_string()],
+            self.suite.results.join(format!("server-{}.log", self.number)),
+        )?;
+        let (latency, url) = match self.latency {
+            None => (None, server.url()),
+            Some(delay) => {
+                let (latency, url) = delayed(&server.url(), delay)?;
+                (Some(latency), url)
+            }
+        };
+        Ok(Target { server, url, _latency: latency })
     }
 }
 
@@ -297,3 +394,47 @@ impl Tally {
 const BASELINE: &str = "conformance/baseline.toml";
 /// The suite's runner is a Node process each time, and the timing in a few scenarios suffers when there are many.
 const LANES: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, delayed};
+    use crate::arguments::Arguments;
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
+
+    fn parsed(words: &[&str]) -> Result<Options, String> {
+        Options::parse(Arguments::from_words(words))
+    }
+
+    #[test]
+    fn rounds_and_latency_are_read_and_bad_ones_refused() {
+        let options = parsed(&["--repeat", "20", "--latency=30"]).unwrap();
+        assert_eq!((options.repeat, options.latency), (Some(20), Some(Duration::from_millis(30))));
+        let rows = [
+            (vec!["--repeat", "0"], "a number from 1"),
+            (vec!["--latency", "soon"], "a number of milliseconds"),
+            (vec!["--repeat", "2", "--bless"], "leave `--repeat` out"),
+        ];
+        for (words, message) in rows {
+            let error = parsed(&words).unwrap_err();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_url_goes_through_the_proxy_and_keeps_its_path() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let url = format!("http://localhost:{port}/mcp?x=1");
+        let (latency, url) = delayed(&url, Duration::from_millis(1)).unwrap();
+        assert_eq!(url, format!("http://{}/mcp?x=1", latency.address()));
+        // The first connection only asked whether the port is open.
+        drop(listener.accept().unwrap());
+        TcpStream::connect(latency.address()).unwrap().write_all(b"hello").unwrap();
+        let mut heard = String::new();
+        listener.accept().unwrap().0.read_to_string(&mut heard).unwrap();
+        assert_eq!(heard, "hello");
+        assert!(delayed("https://example.com", Duration::ZERO).unwrap_err().contains("no proxy"));
+    }
+}

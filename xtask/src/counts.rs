@@ -32,9 +32,18 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Counts::new(),
         Err(error) => return Err(format!("could not read {BUDGET}: {error}")),
     };
-    ensure_valgrind()?;
-    run::passes(&mut workspace.cargo(&["build", "--release", "--quiet", "-p", "bench", "--bin", "count"]))?;
-    let program = workspace.target.join("release").join(format!("count{}", std::env::consts::EXE_SUFFIX));
+    run::ensure_program("valgrind", "valgrind", "callgrind counts the instructions")?;
+    run::passes(&mut workspace.cargo(&[
+        "build",
+        "--profile",
+        PROFILE,
+        "--quiet",
+        "-p",
+        "bench",
+        "--bin",
+        "count",
+    ]))?;
+    let program = workspace.target.join(PROFILE).join(format!("count{}", std::env::consts::EXE_SUFFIX));
     let cases = run::output(Command::new(&program).arg("--list"))?;
 
     let mut counts = Counts::new();
@@ -118,25 +127,6 @@ fn collected(said: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-fn ensure_valgrind() -> Result {
-    let works = || run::output(Command::new("valgrind").arg("--version")).is_ok();
-    if works() {
-        return Ok(());
-    }
-    let is_root = run::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
-    if is_root && Path::new("/etc/debian_version").exists() {
-        let mut install = Command::new("apt-get");
-        install.args(["install", "-y", "-qq", "valgrind"]).env("DEBIAN_FRONTEND", "noninteractive");
-        run::passes(&mut install)
-            .map_err(|error| format!("{error}\ntry `apt-get update` first, then run this again"))?;
-    }
-    if works() {
-        Ok(())
-    } else {
-        Err("valgrind is not installed (on Debian: apt-get install valgrind)".to_owned())
-    }
-}
-
 fn parse(text: &str) -> Result<Counts> {
     let table: Table = text.parse().map_err(|error| format!("not TOML: {error}"))?;
     let number = |value: &toml::Value| value.as_integer().and_then(|number| u64::try_from(number).ok());
@@ -159,6 +149,8 @@ fn render(counts: &Counts) -> String {
 }
 
 const BUDGET: &str = "bench/budget.toml";
+/// As `release`, but without optimization across crates, and with symbols.
+const PROFILE: &str = "counts";
 const FEW: u64 = 200;
 const MANY: u64 = 1200;
 /// Per cent by which a count may miss its budget; other compilers and hash seeds move it by one or two.

@@ -1,22 +1,25 @@
 //! Does any input break a promise, when a machine looks for one?
 //!
-//! libFuzzer runs each target of `fuzz/` for so many seconds, by way of `cargo fuzz`. That program is installed under
-//! `target/`, and what a run has learnt stays there for the next one. Only an input that breaks something is put beside the
-//! sources, where `cargo fuzz` finds it again.
+//! libFuzzer runs each target of `fuzz/` for so many seconds, by way of `cargo fuzz`. That program is installed once, in the
+//! cache that all clones share (`cache.rs`); libFuzzer itself is compiled from the crate `libfuzzer-sys`, which takes a C++
+//! compiler. What a run has learnt stays under `target/` for the next one. Only an input that breaks something is put beside
+//! the sources, where `cargo fuzz` finds it again.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::cache::Tree;
 use crate::run::{self, Result};
 use crate::workspace::Workspace;
 
-/// How long each target runs when nobody says it.
+/// How long each target runs when the command line does not tell.
 pub(crate) const SECONDS: u64 = 60;
 
 /// Runs every target, also after one that failed.
 pub(crate) fn run(workspace: &Workspace, seconds: u64) -> Result {
+    run::ensure_program("c++", "g++", "libFuzzer is C++")?;
     let program = install(workspace)?;
     let targets = run::output(cargo_fuzz(workspace, &program).arg("list"))?;
     let mut broken = Vec::new();
@@ -80,17 +83,21 @@ fn after<'a>(words: &str, said: &'a str) -> Option<&'a str> {
 
 /// The program, but not among the user's own.
 fn install(workspace: &Workspace) -> Result<PathBuf> {
-    let root = workspace.target.join("tools");
-    let program = root.join("bin").join(format!("cargo-fuzz{}", std::env::consts::EXE_SUFFIX));
-    let version = run::output(Command::new(&program).arg("--version")).unwrap_or_default();
-    if version.trim().strip_prefix("cargo-fuzz ") == Some(VERSION) {
-        return Ok(program);
-    }
-    let mut command =
-        workspace.cargo(&["install", "--locked", "--force", "--version", VERSION, "cargo-fuzz", "--root"]);
-    // It only starts other programs: optimizing it takes longer than it saves.
-    run::passes(command.arg(root).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"))?;
-    Ok(program)
+    let wanted = format!("cargo-fuzz {VERSION}\n");
+    let tree = Tree { kind: "cargo", wanted: &wanted };
+    let program = |root: &Path| root.join("bin").join(format!("cargo-fuzz{}", std::env::consts::EXE_SUFFIX));
+    let works = |root: &Path| {
+        run::output(Command::new(program(root)).arg("--version")).is_ok_and(|said| said == wanted)
+    };
+    let root = tree.folder(&workspace.target.join("tools"), works, |root| {
+        let mut command =
+            workspace.cargo(&["install", "--quiet", "--locked", "--version", VERSION, "cargo-fuzz", "--root"]);
+        // It only starts other programs: optimizing it takes longer than it saves.
+        run::passes(command.arg(root).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")).map_err(|error| {
+            format!("cargo-fuzz is missing and could not be installed from the registry, which must be reachable once: {error}")
+        })
+    })?;
+    Ok(program(&root))
 }
 
 fn cargo_fuzz(workspace: &Workspace, program: &Path) -> Command {

@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask COMMAND` runs everything that needs more than one cargo call: the whole test run, the check that CI runs, the
 //! official conformance suite, interop with the other SDKs, the instruction counts and the official schemas. Each command
-//! sets up what it needs under `target/` and has its own file or folder; this one only chooses between them.
+//! sets up what it needs under `target/` or in a cache, and has its own file or folder; this one only chooses between them.
 
 #![expect(
     clippy::print_stdout,
@@ -11,19 +11,27 @@
 
 mod arguments;
 mod baseline;
+mod busy;
+mod cache;
 mod check;
 mod conformance;
 mod counts;
+mod cross;
+mod deep;
 mod dependencies;
+mod features;
 mod fuzz;
 mod interop;
 mod latency;
 mod licence;
+mod newcomers;
 mod node;
 mod python;
 mod run;
 mod schema;
 mod serve;
+mod slow;
+mod steps;
 mod suite;
 mod test;
 mod workspace;
@@ -32,54 +40,61 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::Arguments;
+use busy::Busy;
 use run::Result;
+use steps::Done;
 use workspace::Workspace;
 
 fn main() -> ExitCode {
-    match dispatch() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("xtask: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    dispatch().unwrap_or_else(|message| {
+        eprintln!("xtask: {message}");
+        ExitCode::FAILURE
+    })
 }
 
-fn dispatch() -> Result {
+fn dispatch() -> Result<ExitCode> {
     let (command, mut arguments) = Arguments::from_command_line();
     let command = command.unwrap_or_default();
     if matches!(command.as_str(), "" | "help" | "--help" | "-h") || arguments.flag("--help") {
         println!("{USAGE}");
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
+    let workspace = Workspace::find;
+    let loops = if let Some(number) = arguments.value("--busy")? {
+        number.parse().map_err(|_| format!("`--busy {number}`: it takes a number of busy loops"))?
+    } else {
+        0
+    };
+    let _busy = Busy::start(loops);
     match command.as_str() {
-        "test" => {
-            arguments.finish()?;
-            test::run(&Workspace::find()?)
-        }
-        "check" => {
-            arguments.finish()?;
-            check::run(&Workspace::find()?)
-        }
-        "conformance" => {
-            let options = conformance::Options::parse(arguments)?;
-            conformance::run(&Workspace::find()?, &options)
-        }
-        "interop" => {
-            let options = interop::Options::parse(arguments)?;
-            interop::run(&Workspace::find()?, &options)
-        }
+        "test" => return test::run(&workspace()?, &test::Options::parse(arguments)?),
+        "check" => return check::run(&workspace()?, arguments),
+        "deep" => return deep::run(&workspace()?, arguments),
+        "conformance" => conformance::run(&workspace()?, &conformance::Options::parse(arguments)?),
+        "conformance-client" => conformance::through_latency(arguments),
+        "interop" => interop::run(&workspace()?, &interop::Options::parse(arguments)?),
         "counts" => {
             let mode = if arguments.flag("--bless") { counts::Mode::Bless } else { counts::Mode::Compare };
             arguments.finish()?;
-            counts::run(&Workspace::find()?, mode)
+            counts::run(&workspace()?, mode)
+        }
+        "cross" => {
+            arguments.finish()?;
+            match cross::run(&workspace()?)? {
+                Done::Passed => Ok(()),
+                Done::LeftOut(why) => Err(why),
+            }
+        }
+        "newcomers" => {
+            arguments.finish()?;
+            newcomers::run(&workspace()?)
         }
         "fuzz" => {
             let seconds = arguments.word("the number of seconds").map_or(Ok(fuzz::SECONDS), |word| {
-                word.parse().map_err(|_| format!("`{word}` is no number of seconds for each fuzz target"))
+                word.parse().map_err(|_| format!("`{word}` is not a number of seconds for each fuzz target"))
             })?;
             arguments.finish()?;
-            fuzz::run(&Workspace::find()?, seconds)
+            fuzz::run(&workspace()?, seconds)
         }
         "schema" => {
             let directory = arguments.word("the directory of the official schemas")?;
@@ -88,18 +103,27 @@ fn dispatch() -> Result {
         }
         other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
     }
+    .map(|()| ExitCode::SUCCESS)
 }
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test          every test: unit, integration, doctests, conformance, interop
-  check         everything CI runs: format, clippy, the tests, each feature alone, docs, dependency rules,
-                typos, instruction counts, and the official schemas when they stand beside the checkout
+                  --step NAME              only build, tests, interop, conformance or doctests
+                  --repeat N               so often; tells which rounds failed
+  check         everything CI runs: the tests, format, typos, dependency rules, other systems, newcomers' programs,
+                instruction counts, each feature alone, clippy, docs, and the official schemas when they stand beside
+                the checkout
+                  --step NAME              only this one; an unknown name lists them
+  deep          what is too long for CI: all of it with busy loops, again and again, full rounds, latency, fuzzing
+                  --part NAME              only this part, at most an hour; an unknown name lists them
   conformance   the official MCP conformance suite, strictly, against conformance/baseline.toml
                   --only SCENARIO          only this scenario
                   --side server|client     only this side
                   --revision REVISION      only this revision (2025-11-25 or 2026-07-28)
+                  --repeat N               so often; every round has to pass
+                  --latency MS             through a proxy that delays each direction
                   --bless                  rewrite the baseline from the results
   interop       the clients of the Python and TypeScript SDKs, mcp-remote and the inspector against our examples,
                 and our client against real servers
@@ -107,9 +131,14 @@ usage: cargo xtask COMMAND
                   --transport NAME         only over stdio, http or sse; all when it is not said
                   --latency MS             each direction takes so many milliseconds longer; stdio is left out
                   --server 'COMMAND|URL'   only every feature, and against this server
+  cross         the library and the command compile for Windows, the library for macOS
+  newcomers     small programs with the library as a dependency compile and run (newcomers/)
   counts        instructions per operation against bench/budget.toml
                   --bless                  rewrite the budget from the results
   fuzz [SECS]   each target of fuzz/ for so many seconds, 60 when it is not said
   schema DIR    our types against the official schemas, DIR/REVISION/schema.json; SEED=NUMBER tries other values
 
-Needs Rust, Node with npm, Python 3 with venv, and for `counts` valgrind; the rest is installed under target/.";
+  --busy N      with any command: N busy loops beside it, which shows races
+
+Needs Rust, Node with npm, Python 3 with venv, for `counts` valgrind and for `cross` rustup and mingw. Packages are
+installed in a cache that all clones share: TOOLWAY_CACHE, or the user's own cache folder.";

@@ -1,12 +1,16 @@
 //! How do we get Node 22 and npm packages without touching the machine?
 //!
-//! Each user of Node packages has a directory of its own under `target/`, with its own `package.json`. The interpreter comes
-//! as a package as well: the conformance suite wants Node 22, and the one on the machine may be older.
+//! Each list of packages is installed once, in the cache that all clones share (`cache.rs`). The interpreter comes as a package
+//! as well: the conformance suite wants Node 22, and the one on the machine may be older. Each user of the packages has a
+//! directory of its own under `target/`, with a link to them: scripts in it find the packages, and two clones do not overwrite
+//! each other's scripts.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::cache::Tree;
 use crate::run::{self, Result};
 
 /// A directory with `node_modules` in it.
@@ -19,41 +23,19 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Installs `packages` (each `name@version`) and Node 22 into `prefix`, unless exactly these are there already.
+    /// Makes `packages` (each `name@version`) and Node 22 available in `prefix`; installs them unless exactly these are in the
+    /// cache already.
     pub(crate) fn install(prefix: PathBuf, packages: &[&str]) -> Result<Self> {
-        let marker = prefix.join(MARKER);
-        let wanted = format!("{NODE}\n{}\n", packages.join("\n"));
-        if fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted)
-            && let Ok(program) = find_program(&prefix)
-        {
-            return Ok(Self { prefix, program });
+        let wanted = format!("{}\n{NODE}\n", packages.join("\n"));
+        let tree = Tree { kind: "node", wanted: &wanted };
+        let works = |folder: &Path| find_program(folder).is_ok();
+        let installed = tree.folder(&prefix, works, |folder| npm_install(folder, packages))?;
+        if installed != prefix {
+            link_modules(&installed, &prefix).map_err(|error| {
+                format!("could not link {} into {}: {error}", installed.display(), prefix.display())
+            })?;
         }
-        let in_prefix = |error: std::io::Error| format!("could not prepare {}: {error}", prefix.display());
-        let modules = prefix.join("node_modules");
-        if modules.exists() {
-            fs::remove_dir_all(&modules).map_err(in_prefix)?;
-        }
-        fs::create_dir_all(&prefix).map_err(in_prefix)?;
-        // Without a package.json of its own npm would walk up and install into somebody else's.
-        fs::write(prefix.join("package.json"), "{ \"private\": true }\n").map_err(in_prefix)?;
-        let mut npm = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });
-        npm.current_dir(&prefix).args([
-            "install",
-            "--no-audit",
-            "--no-fund",
-            "--save-exact",
-            "--loglevel=error",
-            NODE,
-        ]);
-        run::passes(npm.args(packages)).map_err(|error| {
-            format!(
-                "{error}\nnpm has to reach its registry the first time; later runs use {}",
-                prefix.display()
-            )
-        })?;
-        let program = find_program(&prefix)?;
-        fs::write(&marker, wanted).map_err(in_prefix)?;
-        Ok(Self { prefix, program })
+        Ok(Self { program: find_program(&installed)?, prefix })
     }
 
     /// A command that runs a script with Node 22.
@@ -62,6 +44,55 @@ impl Node {
         command.arg(script);
         command
     }
+}
+
+fn npm_install(folder: &Path, packages: &[&str]) -> Result {
+    // Without a package.json in the folder npm would walk up and install into another one.
+    fs::write(folder.join("package.json"), PACKAGE_JSON)
+        .map_err(|error| format!("could not prepare {}: {error}", folder.display()))?;
+    let mut npm = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });
+    npm.current_dir(folder).args([
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--save-exact",
+        "--loglevel=error",
+        NODE,
+    ]);
+    run::passes(npm.args(packages)).map_err(|error| {
+        format!("{error}\nnpm has to reach its registry the first time; later runs use {}", folder.display())
+    })?;
+    // Tells more than "it does not run".
+    find_program(folder).map(drop)
+}
+
+/// Makes `prefix/node_modules` a link to the installed ones. Two runs of one clone may do so at the same time.
+fn link_modules(installed: &Path, prefix: &Path) -> io::Result<()> {
+    let (modules, link) = (installed.join("node_modules"), prefix.join("node_modules"));
+    fs::create_dir_all(prefix)?;
+    fs::write(prefix.join("package.json"), PACKAGE_JSON)?;
+    if fs::read_link(&link).is_ok_and(|there| there == modules) {
+        return Ok(());
+    }
+    match fs::symlink_metadata(&link) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(&link)?,
+        Ok(_) => fs::remove_file(&link)?,
+        Err(_) => {}
+    }
+    match link_directory(&modules, &link) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(unix)]
+fn link_directory(modules: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(modules, link)
+}
+
+#[cfg(windows)]
+fn link_directory(modules: &Path, link: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_dir(modules, link)
 }
 
 /// The package `node` puts the binary in place by an install script, and where depends on the platform and on npm.
@@ -91,5 +122,25 @@ fn find_program(prefix: &Path) -> Result<PathBuf> {
 }
 
 const NODE: &str = "node@22";
-/// Written last: a directory without it was left half-way and is set up again.
-const MARKER: &str = "installed.txt";
+const PACKAGE_JSON: &str = "{ \"private\": true }\n";
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::link_modules;
+    use std::fs;
+
+    #[test]
+    fn a_link_replaces_an_older_one_and_a_folder_of_packages() {
+        let root = std::env::temp_dir().join(format!("xtask-node-{}", std::process::id()));
+        let prefix = root.join("prefix");
+        fs::create_dir_all(prefix.join("node_modules/left")).unwrap();
+        for name in ["one", "two", "two"] {
+            let installed = root.join(name);
+            fs::create_dir_all(installed.join("node_modules").join(name)).unwrap();
+            link_modules(&installed, &prefix).unwrap();
+            assert!(prefix.join("node_modules").join(name).exists(), "{name}");
+        }
+        assert!(root.join("one/node_modules/one").exists(), "only the link is replaced");
+        fs::remove_dir_all(&root).unwrap();
+    }
+}

@@ -1,11 +1,11 @@
 //! How do we get Python packages without touching the machine?
 //!
-//! Each user of Python packages has a virtual environment of its own under `target/`.
+//! Each list of packages has a virtual environment of its own, in the cache that all clones share (`cache.rs`).
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::cache::Tree;
 use crate::run::{self, Result};
 
 /// A virtual environment with its packages installed.
@@ -15,31 +15,31 @@ pub(crate) struct Python {
 }
 
 impl Python {
-    /// Makes the environment and installs `packages` (each `name==version`), unless exactly these are there already.
+    /// Makes the environment and installs `packages` (each `name==version`), unless exactly these are in the cache already.
+    /// `prefix` is where it goes when there is no cache.
     pub(crate) fn install(prefix: &Path, packages: &[&str]) -> Result<Self> {
-        let python = Self { programs: prefix.join(if cfg!(windows) { "Scripts" } else { "bin" }) };
-        let marker = prefix.join(MARKER);
-        let wanted = format!("{}\n", packages.join("\n"));
-        if fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted)
-            && run::output(python.command("python").arg("--version")).is_ok()
-        {
-            return Ok(python);
-        }
-        let in_prefix = |error: std::io::Error| format!("could not prepare {}: {error}", prefix.display());
-        if prefix.exists() {
-            fs::remove_dir_all(prefix).map_err(in_prefix)?;
-        }
-        let system = if cfg!(windows) { "python" } else { "python3" };
-        run::passes(Command::new(system).args(["-m", "venv"]).arg(prefix)).map_err(|error| {
-            format!("{error}\nthis needs Python 3 with its module `venv` (on Debian: apt-get install python3-venv)")
+        // An environment works only with the Python that has made it.
+        let version = run::output(Command::new(SYSTEM).args(["-c", WHICH])).map_err(needs_python)?;
+        let wanted = format!("{}\n{version}", packages.join("\n"));
+        let tree = Tree { kind: "python", wanted: &wanted };
+        let works =
+            |folder: &Path| run::output(Self::in_folder(folder).command("python").arg("--version")).is_ok();
+        let folder = tree.folder(prefix, works, |folder| {
+            run::passes(Command::new(SYSTEM).args(["-m", "venv"]).arg(folder)).map_err(needs_python)?;
+            let mut pip = Self::in_folder(folder).command("python");
+            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
+            run::passes(&mut pip).map_err(|error| {
+                format!(
+                    "{error}\npip has to reach its index the first time; later runs use {}",
+                    folder.display()
+                )
+            })
         })?;
-        let mut pip = python.command("python");
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
-        run::passes(&mut pip).map_err(|error| {
-            format!("{error}\npip has to reach its index the first time; later runs use {}", prefix.display())
-        })?;
-        fs::write(&marker, wanted).map_err(in_prefix)?;
-        Ok(python)
+        Ok(Self::in_folder(&folder))
+    }
+
+    fn in_folder(folder: &Path) -> Self {
+        Self { programs: folder.join(if cfg!(windows) { "Scripts" } else { "bin" }) }
     }
 
     /// A program of the environment: `python` itself, or one that a package brought.
@@ -48,5 +48,10 @@ impl Python {
     }
 }
 
-/// Written last: an environment without it was left half-way and is made again.
-const MARKER: &str = "installed.txt";
+fn needs_python(error: String) -> String {
+    format!("{error}\nthis needs Python 3 with its module `venv` (on Debian: apt-get install python3-venv)")
+}
+
+const SYSTEM: &str = if cfg!(windows) { "python" } else { "python3" };
+/// Prints the version and the place of the interpreter.
+const WHICH: &str = "import sys; print(sys.version.split()[0], sys.base_prefix)";

@@ -1,10 +1,10 @@
-//! How is a command run, and how are its seconds and its failure told?
+//! How is a command run, and how is its failure told?
 //!
 //! Everything the other files start goes through here, so that no child outlives its owner, no child waits for a keyboard,
 //! and every failure names the command to repeat by hand.
 
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -22,6 +22,34 @@ pub(crate) fn passes(command: &mut Command) -> Result {
     } else {
         Err(format!("`{}` failed with {}", shown(command), ending(status)))
     }
+}
+
+/// Runs a command as [`passes`] does, and also returns what it wrote on standard output.
+pub(crate) fn teed(command: &mut Command) -> (String, Result) {
+    println!("   $ {}", shown(command));
+    let mut said = String::new();
+    let outcome = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| not_started(command, &error))
+        .and_then(|mut child| {
+            let output = child.stdout.take().ok_or("standard output is not a pipe")?;
+            for line in BufReader::new(output).split(b'\n').map_while(io::Result::ok) {
+                let line = String::from_utf8_lossy(&line);
+                println!("{line}");
+                said.push_str(&line);
+                said.push('\n');
+            }
+            let status =
+                child.wait().map_err(|error| format!("lost track of `{}`: {error}", shown(command)))?;
+            if status.success() {
+                Ok(())
+            } else {
+                Err(format!("`{}` failed with {}", shown(command), ending(status)))
+            }
+        });
+    (said, outcome)
 }
 
 /// Runs a command and returns what it wrote on standard output; the error holds what it wrote on standard error.
@@ -79,107 +107,36 @@ impl Drop for KilledOnDrop {
     }
 }
 
-/// The steps of a long run: goes on after a failure, and tells at the end what ran, for how long, and what did not.
-#[derive(Debug)]
-pub(crate) struct Steps {
-    title: &'static str,
-    steps: Vec<Step>,
-}
-
-#[derive(Debug)]
-struct Step {
-    name: &'static str,
-    seconds: f64,
-    outcome: Outcome,
-}
-
-#[derive(Debug)]
-enum Outcome {
-    Passed,
-    Failed(String),
-    LeftOut(String),
-}
-
-impl Steps {
-    pub(crate) fn new(title: &'static str) -> Self {
-        Self { title, steps: Vec::new() }
+/// Makes sure that `program` is on the machine: where this is root on Debian it is installed from `package`. The error is one
+/// line; it begins with what the program is for.
+pub(crate) fn ensure_program(program: &str, package: &str, what_for: &str) -> Result {
+    let works = || output(Command::new(program).arg("--version")).is_ok();
+    if works() {
+        return Ok(());
     }
-
-    /// Runs one step now and says whether it passed.
-    pub(crate) fn step(&mut self, name: &'static str, work: impl FnOnce() -> Result) -> bool {
-        println!("== {name} …");
-        let start = Instant::now();
-        let outcome = work();
-        let seconds = start.elapsed().as_secs_f64();
-        let outcome = match outcome {
-            Ok(()) => {
-                println!("== {name} … {seconds:.1} s\n");
-                Outcome::Passed
-            }
-            Err(message) => {
-                println!("{message}");
-                println!("== {name} … FAILED after {seconds:.1} s\n");
-                Outcome::Failed(message)
-            }
+    let is_root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
+    if is_root && Path::new("/etc/debian_version").exists() {
+        let install = || {
+            let mut command = Command::new("apt-get");
+            passes(command.args(["install", "-y", "-qq", package]).env("DEBIAN_FRONTEND", "noninteractive"))
         };
-        let passed = matches!(outcome, Outcome::Passed);
-        self.steps.push(Step { name, seconds, outcome });
-        passed
+        // A fresh image has no package lists yet.
+        let _ = install().or_else(|_| {
+            passes(Command::new("apt-get").args(["update", "-qq"]))?;
+            install()
+        });
     }
-
-    /// Notes a step that cannot run, with the reason.
-    pub(crate) fn leave_out(&mut self, name: &'static str, why: &str) {
-        println!("== {name} … not run: {why}\n");
-        self.steps.push(Step { name, seconds: 0.0, outcome: Outcome::LeftOut(why.to_owned()) });
-    }
-
-    /// Prints the table; an error when a step failed.
-    pub(crate) fn finish(self) -> Result {
-        let (table, verdict) = self.summary();
-        print!("{table}");
-        verdict
-    }
-
-    fn summary(&self) -> (String, Result) {
-        let mut table = String::from("seconds  step\n");
-        let mut names: [Vec<&str>; 3] = Default::default();
-        for Step { name, seconds, outcome } in &self.steps {
-            let (list, line) = match outcome {
-                Outcome::Passed => (0, format!("{seconds:7.1}  {name}")),
-                Outcome::Failed(message) => {
-                    (1, format!("{seconds:7.1}  {name}: FAILED, {}", first_line(message)))
-                }
-                Outcome::LeftOut(why) => (2, format!("{:>7}  {name}: not run, {why}", "-")),
-            };
-            names[list].push(name);
-            let _ = writeln!(table, "{line}");
-        }
-        let total: f64 = self.steps.iter().map(|step| step.seconds).sum();
-        let [passed, failed, left_out] = names;
-        let _ = writeln!(table, "{total:7.1}  in all\n");
-        let _ = writeln!(table, "{}: {} passed ({})", self.title, passed.len(), passed.join(", "));
-        if !left_out.is_empty() {
-            let _ = writeln!(table, "{}: {} not run ({})", self.title, left_out.len(), left_out.join(", "));
-        }
-        let verdict = if failed.is_empty() {
-            Ok(())
-        } else {
-            let ran = passed.len() + failed.len();
-            Err(format!(
-                "{}: {} of {ran} steps failed ({}); each tells above what to do",
-                self.title,
-                failed.len(),
-                failed.join(", ")
-            ))
-        };
-        (table, verdict)
+    if works() {
+        Ok(())
+    } else {
+        Err(format!("{what_for}, and `{program}` is missing (on Debian: apt-get install {package})"))
     }
 }
 
 /// The command as a person would type it, near enough to copy.
 pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
-    // Cargo tells us where it is by its whole path; nobody types that.
+    // Cargo tells us where it is by its whole path, which is not what is typed.
     let is_cargo = program.file_stem().is_some_and(|name| name == "cargo");
     let mut text = if is_cargo { "cargo".to_owned() } else { program.display().to_string() };
     for argument in command.get_args() {
@@ -205,24 +162,25 @@ fn not_started(command: &Command, error: &io::Error) -> String {
     }
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
-}
-
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
-    use super::Steps;
+    use super::{ensure_program, shown, teed};
+    use std::process::Command;
 
     #[test]
-    fn a_failed_step_does_not_stop_the_next_and_fails_the_whole() {
-        let mut steps = Steps::new("check");
-        assert!(!steps.step("one", || Err("broken\nat length".to_owned())));
-        assert!(steps.step("two", || Ok(())));
-        steps.leave_out("three", "the build is broken");
-        let (table, verdict) = steps.summary();
-        assert!(table.contains("one: FAILED, broken\n"), "{table}");
-        assert!(table.contains("three: not run, the build is broken\n"), "{table}");
-        assert!(table.contains("check: 1 passed (two)"), "{table}");
-        assert!(verdict.unwrap_err().contains("1 of 2 steps failed (one)"));
+    fn what_a_command_writes_is_kept_also_when_it_fails() {
+        let (said, outcome) = teed(Command::new("sh").args(["-c", "echo one; echo two; exit 3"]));
+        assert_eq!(said, "one\ntwo\n");
+        assert_eq!(outcome.unwrap_err(), "`sh -c 'echo one; echo two; exit 3'` failed with exit code 3");
+    }
+
+    #[test]
+    fn a_program_that_is_there_is_not_installed() {
+        ensure_program("cargo", "no-such-package", "nothing").unwrap();
+    }
+
+    #[test]
+    fn a_shown_command_can_be_copied() {
+        assert_eq!(shown(Command::new("/somewhere/cargo").args(["test", "a b"])), "cargo test 'a b'");
     }
 }

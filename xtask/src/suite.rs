@@ -24,6 +24,8 @@ pub(crate) struct Suite {
     /// Where everything that one run writes goes; emptied by the next.
     pub(crate) results: PathBuf,
     client: PathBuf,
+    /// What our client is started by, if not by the shell: this program and its arguments, in the client's directory.
+    client_starter: Option<String>,
 }
 
 /// Which of our programs a scenario tries.
@@ -63,7 +65,24 @@ impl Suite {
             fs::remove_dir_all(&results)
                 .map_err(|error| format!("could not empty {}: {error}", results.display()))?;
         }
-        Ok(Self { node, script, results, client: workspace.debug_program("conformance-client") })
+        let client = workspace.debug_program("conformance-client");
+        Ok(Self { node, script, results, client, client_starter: None })
+    }
+
+    /// Lets the following scenarios write into a folder of their own.
+    pub(crate) fn begin_round(&mut self, round: usize) {
+        self.results = self.node.prefix.join("results").join(format!("round-{round}"));
+    }
+
+    /// Starts our client by `cargo xtask conformance-client`, which delays what the client sends and hears.
+    pub(crate) fn delay_client(&mut self, workspace: &Workspace, delay: Duration) -> Result {
+        // The suite splits the command at spaces, so only a program in the client's own directory has a safe name.
+        let name = workspace.xtask.file_name().filter(|_| workspace.xtask.parent() == self.client.parent());
+        let name = name.ok_or_else(|| {
+            format!("{} and {} are not in one folder", workspace.xtask.display(), self.client.display())
+        })?;
+        self.client_starter = Some(format!("./{} conformance-client {} ", name.display(), delay.as_millis()));
+        Ok(())
     }
 
     /// Every scenario of one revision, scored or not.
@@ -91,7 +110,8 @@ impl Suite {
                 let (parent, name) = (self.client.parent(), self.client.file_name());
                 let (parent, name) = parent.zip(name).ok_or("the client program has no directory")?;
                 command.current_dir(parent).args(["client", "--timeout", CLIENT_LIMIT, "--command"]);
-                command.arg(format!("exec ./{}", name.display()))
+                let starter = self.client_starter.as_deref().unwrap_or_default();
+                command.arg(format!("exec {starter}./{}", name.display()))
             }
         };
         command.args(["--scenario", &scenario.name, "--spec-version", &scenario.revision, "--force", "-o"]);

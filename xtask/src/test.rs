@@ -1,43 +1,126 @@
 //! How are all tests run, from a fresh checkout to the last scenario?
 //!
 //! Every cargo call names the whole workspace with all features and a target that needs the dev-dependencies, even where one
-//! program would do: cargo then chooses the same features for every dependency each time, and nothing is built twice.
+//! program would do: cargo then chooses the same features for every dependency each time, and nothing is built twice. That
+//! takes equal debug information, too; see the profiles in the workspace's `Cargo.toml`.
 
+use std::fs;
+use std::process::ExitCode;
+
+use crate::arguments::Arguments;
 use crate::conformance;
 use crate::interop;
-use crate::run::{self, Result, Steps};
+use crate::run::{self, Result};
+use crate::slow;
+use crate::steps::{self, BUILD, Counted, Done, Needs, Plan, Stage, Step};
 use crate::workspace::Workspace;
 
-/// `cargo xtask test`.
-pub(crate) fn run(workspace: &Workspace) -> Result {
-    let mut steps = Steps::new("test");
-    add_steps(workspace, &mut steps);
-    steps.finish()
+/// What of the tests to run, and how often.
+#[derive(Debug)]
+pub(crate) struct Options {
+    step: Option<String>,
+    repeat: usize,
 }
 
-/// The tests as steps of a longer run; says whether the workspace builds.
-pub(crate) fn add_steps(workspace: &Workspace, steps: &mut Steps) -> Built {
-    let build = ["build", "--workspace", "--all-features", "--lib", "--bins", "--examples", "--tests"];
-    if !steps.step("build", || run::passes(&mut workspace.cargo(&build))) {
-        for name in ["tests", "doctests", "conformance", "interop"] {
-            steps.leave_out(name, NOT_BUILT);
-        }
-        return Built::No;
+impl Options {
+    /// Reads the options of `cargo xtask test`.
+    pub(crate) fn parse(mut arguments: Arguments) -> Result<Self> {
+        let step = arguments.value("--step")?;
+        let repeat = arguments.times("--repeat")?;
+        arguments.finish()?;
+        Ok(Self { step, repeat })
     }
-    steps.step("tests", || tests(workspace));
-    steps.step("doctests", || {
-        run::passes(&mut workspace.cargo(&["test", "--workspace", "--all-features", "--doc"]))
-    });
-    steps.step("conformance", || conformance::run(workspace, &conformance::Options::default()));
-    steps.step("interop", || interop::run(workspace, &interop::Options::default()));
-    Built::Yes
 }
 
-/// Whether the workspace compiles, so that steps which would only repeat the compiler's errors can be left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Built {
-    Yes,
-    No,
+/// `cargo xtask test`.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+    let Some(name) = &options.step else {
+        return PLAN.run(workspace, options.repeat).map(|()| ExitCode::SUCCESS);
+    };
+    let mut code = ExitCode::SUCCESS;
+    let mut failed = 0;
+    for round in 1..=options.repeat {
+        match PLAN.run_step(workspace, name) {
+            Ok(ended) => code = ended,
+            Err(error) if options.repeat == 1 => return Err(error),
+            Err(error) => {
+                println!("round {round}: {error}");
+                failed += 1;
+            }
+        }
+    }
+    if failed == 0 {
+        Ok(code)
+    } else {
+        Err(format!("{name} failed in {failed} of {} rounds", options.repeat))
+    }
+}
+
+/// All tests, `rounds` times.
+pub(crate) fn run_all(workspace: &Workspace, rounds: usize) -> Result {
+    PLAN.run(workspace, rounds)
+}
+
+const PLAN: Plan<'_> = Plan { command: "test", stages: &STAGES };
+
+/// Conformance and interop wait more than they work, and the doctests fill the time.
+pub(crate) const STAGES: [Stage<'_>; 3] = [
+    &[Step {
+        name: BUILD,
+        repeat: "cargo xtask test --step build",
+        needs: Needs::Nothing,
+        work: |workspace| done(build(workspace)),
+        counted: None,
+    }],
+    &[Step {
+        name: TESTS,
+        repeat: "cargo xtask test --step tests",
+        needs: Needs::Build,
+        work: |workspace| done(tests(workspace, Rounds::Few, None)),
+        counted: Some(Counted { unit: "tests", in_log: passed_by_cargo }),
+    }],
+    &[
+        Step {
+            name: "interop",
+            repeat: "cargo xtask interop",
+            needs: Needs::Build,
+            work: |workspace| done(interop::run(workspace, &interop::Options::default())),
+            counted: Some(Counted { unit: "interop checks", in_log: passed_by_interop }),
+        },
+        Step {
+            name: "conformance",
+            repeat: "cargo xtask conformance",
+            needs: Needs::Build,
+            work: |workspace| done(conformance::run(workspace, &conformance::Options::default())),
+            counted: Some(Counted { unit: "conformance scenarios", in_log: passed_by_conformance }),
+        },
+        Step {
+            name: "doctests",
+            repeat: "cargo xtask test --step doctests",
+            needs: Needs::Build,
+            work: |workspace| {
+                done(run::passes(&mut workspace.cargo(&["test", "--workspace", "--all-features", "--doc"])))
+            },
+            counted: Some(Counted { unit: "doctests", in_log: passed_by_cargo }),
+        },
+    ],
+];
+
+/// A step that always runs.
+pub(crate) fn done(outcome: Result) -> Result<Done> {
+    outcome.map(|()| Done::Passed)
+}
+
+fn build(workspace: &Workspace) -> Result {
+    run::passes(&mut workspace.cargo(&[
+        "build",
+        "--workspace",
+        "--all-features",
+        "--lib",
+        "--bins",
+        "--examples",
+        "--tests",
+    ]))
 }
 
 /// Builds the programs that the conformance suite and the other SDKs' clients talk to.
@@ -53,19 +136,107 @@ pub(crate) fn build_programs(workspace: &Workspace) -> Result {
     ]))
 }
 
-fn tests(workspace: &Workspace) -> Result {
-    let has_nextest = run::output(&mut workspace.cargo(&["nextest", "--version"])).is_ok();
-    if !has_nextest {
-        return run::passes(&mut workspace.cargo(&[
-            "test",
-            "--workspace",
-            "--all-features",
-            "--tests",
-            "--no-fail-fast",
-        ]));
-    }
-    run::passes(&mut workspace.cargo(&["nextest", "run", "--workspace", "--all-features", "--no-fail-fast"]))
+/// How many rounds the tests do that repeat something many times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rounds {
+    /// Enough for every change.
+    Few,
+    /// All of them; the variable `TOOLWAY_ROUNDS` tells the tests.
+    Full,
 }
 
-/// Why a step after a broken build is left out.
-pub(crate) const NOT_BUILT: &str = "the workspace does not build";
+/// Runs the unit and integration tests, or those that nextest's `filter` chooses, and tells the slowest.
+pub(crate) fn tests(workspace: &Workspace, rounds: Rounds, filter: Option<&str>) -> Result {
+    let has_nextest = run::output(&mut workspace.cargo(&["nextest", "--version"])).is_ok();
+    let mut command = workspace.cargo(match (has_nextest, filter) {
+        (true, _) => &["nextest", "run", "--workspace", "--all-features", "--no-fail-fast"],
+        (false, None) => &["test", "--workspace", "--all-features", "--tests", "--no-fail-fast"],
+        (false, Some(_)) => {
+            return Err(
+                "a choice of tests needs cargo-nextest: `cargo install --locked cargo-nextest`".to_owned()
+            );
+        }
+    });
+    if let Some(filter) = filter {
+        command.args(["-E", filter]);
+    }
+    if rounds == Rounds::Full {
+        command.env("TOOLWAY_ROUNDS", "full");
+    }
+    if !has_nextest {
+        println!(
+            "cargo-nextest is not installed, so a test that hangs is not ended, and the slowest are not shown"
+        );
+        let (said, outcome) = run::teed(&mut command);
+        note(workspace, &said);
+        return outcome;
+    }
+    let report = workspace.target.join("nextest/default/junit.xml");
+    // A run that does not come as far as writing one must not show the last one's.
+    let _ = fs::remove_file(&report);
+    let outcome = run::passes(&mut command);
+    let cases = slow::parse(&fs::read_to_string(&report).unwrap_or_default());
+    let passed = cases.iter().filter(|case| case.passed).count();
+    note(workspace, &format!("test result: ok. {passed} passed;\n"));
+    if !cases.is_empty() {
+        print!("{}", slow::table(cases));
+    }
+    outcome
+}
+
+/// Leaves for the last line of the run what this step has to count.
+fn note(workspace: &Workspace, text: &str) {
+    let log = steps::log_named(workspace, TESTS);
+    // A missing count is no reason to fail.
+    let _ = log.parent().map(fs::create_dir_all);
+    let _ = fs::write(log, text);
+}
+
+/// Adds up the lines `test result: ok. 12 passed; …`.
+pub(crate) fn passed_by_cargo(log: &str) -> u64 {
+    let results = log.lines().filter_map(|line| line.trim_start().strip_prefix("test result: "));
+    results.filter_map(|result| number_before(result, " passed")).sum()
+}
+
+/// Finds the line `conformance: 12 passed, …`.
+fn passed_by_conformance(log: &str) -> u64 {
+    let results = log.lines().filter(|line| line.starts_with("conformance: "));
+    results.filter_map(|line| number_before(line, " passed")).sum()
+}
+
+/// Adds up the lines `interop: 12 passed, …` and `interop, TITLE: 12 passed, …`.
+fn passed_by_interop(log: &str) -> u64 {
+    let results = log.lines().filter(|line| line.starts_with("interop"));
+    results.filter_map(|line| number_before(line, " passed,")).sum()
+}
+
+fn number_before(text: &str, word: &str) -> Option<u64> {
+    text.split_once(word)?.0.rsplit(' ').next()?.parse().ok()
+}
+
+const TESTS: &str = "tests";
+
+#[cfg(test)]
+mod tests {
+    use super::{STAGES, passed_by_cargo, passed_by_conformance, passed_by_interop};
+
+    #[test]
+    fn what_passed_is_counted_in_what_each_step_writes() {
+        let cargo = "running 3 tests\ntest result: ok. 12 passed; 0 failed;\n\ntest result: FAILED. 3 passed; 1 failed;\n";
+        assert_eq!(passed_by_cargo(cargo), 15);
+        let conformance = "side  revision\nconformance: 131 passed, 0 failed, 2 in the baseline\n";
+        assert_eq!(passed_by_conformance(conformance), 131);
+        let interop = "interop: 6 passed, 0 failed\nx passed, y\ninterop, real servers: 40 passed, 0 failed, 2 could not be asked\n";
+        assert_eq!(passed_by_interop(interop), 46);
+        assert_eq!(passed_by_cargo("nothing"), 0);
+    }
+
+    #[test]
+    fn each_step_names_the_command_that_repeats_it() {
+        for step in STAGES.iter().flat_map(|stage| stage.iter()) {
+            let own = format!("cargo xtask {}", step.name);
+            let by_name = format!("cargo xtask test --step {}", step.name);
+            assert!(step.repeat == own || step.repeat == by_name, "{}: {}", step.name, step.repeat);
+        }
+    }
+}

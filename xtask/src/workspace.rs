@@ -17,6 +17,8 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// Where cargo puts what it builds.
     pub(crate) target: PathBuf,
+    /// This program. Looked up at the start: a build puts a new one in its place, and then the system no longer knows.
+    pub(crate) xtask: PathBuf,
     metadata: Value,
 }
 
@@ -36,7 +38,8 @@ impl Workspace {
                 .map(PathBuf::from)
                 .ok_or_else(|| format!("`cargo metadata` has no `{key}`"))
         };
-        Ok(Self { root: path("workspace_root")?, target: path("target_directory")?, metadata })
+        let xtask = env::current_exe().map_err(|error| format!("could not find this program: {error}"))?;
+        Ok(Self { root: path("workspace_root")?, target: path("target_directory")?, xtask, metadata })
     }
 
     /// A cargo command in the workspace's root.

@@ -1,7 +1,7 @@
 //! Does a function that asks behave alike on every wire, and as if it ran straight through?
 //!
-//! Two hundred programs are made up: they ask, alone and together, in loops and branches, do things once, fail, tell progress and
-//! log, and handle refusals in every way. Each runs on every wire with the same user, and each time everything that can be seen
+//! Two hundred programs are made up, of which forty run without `cargo xtask deep`: they ask, alone and together, in loops and
+//! branches, do things once, fail, tell progress and log, and handle refusals in every way. Each runs on every wire with the same user, and each time everything that can be seen
 //! of it is compared with what the reference says: the result, the questions, the effects and the news, in their order.
 //!
 //! | file | question |
@@ -44,8 +44,13 @@ use crate::reference::{Expected, expect};
 use crate::world::{Seen, World, outcome, told};
 
 const PROGRAMS: u64 = 200;
-/// So many of them also run where it takes longer or tells less.
+/// So many of them run without `cargo xtask deep`, and so many also run where it takes longer or tells less.
 const FEWER: u64 = 40;
+
+/// A few rounds for every change, all of them in `cargo xtask deep`.
+fn rounds(few: u64, all: u64) -> u64 {
+    if std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full") { all } else { few }
+}
 
 fn programs(number: u64) -> Programs {
     let seeds = match std::env::var("DIFFERENTIAL_SEED") {
@@ -78,7 +83,7 @@ async fn observe(client: &Client, world: &World, seed: u64) -> Seen {
 
 #[tokio::test]
 async fn a_function_that_asks_does_the_same_on_every_wire_as_if_it_ran_straight_through() {
-    let programs = programs(PROGRAMS);
+    let programs = programs(rounds(FEWER, PROGRAMS));
     let expected = references(&programs).await;
     let world = World::default();
     let server = server(tool(), &programs, &world).build().unwrap();

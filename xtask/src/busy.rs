@@ -1,0 +1,57 @@
+//! How is a busy machine made?
+//!
+//! Races hide on a quiet one. Threads that do nothing but count take the cores away from what is tested, until this is dropped.
+
+use std::hint;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+/// Busy loops, ended by dropping this.
+#[derive(Debug)]
+pub(crate) struct Busy {
+    is_over: Arc<AtomicBool>,
+    loops: Vec<JoinHandle<()>>,
+}
+
+impl Busy {
+    /// Starts `count` loops, each of which keeps one core.
+    pub(crate) fn start(count: usize) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let loops = (0..count)
+            .map(|_| {
+                let is_over = is_over.clone();
+                thread::spawn(move || {
+                    while !is_over.load(Ordering::Relaxed) {
+                        hint::spin_loop();
+                    }
+                })
+            })
+            .collect();
+        Self { is_over, loops }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for busy in self.loops.drain(..) {
+            let _ = busy.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Busy;
+    use std::sync::Arc;
+
+    #[test]
+    fn dropping_it_ends_every_loop() {
+        let busy = Busy::start(2);
+        let is_over = busy.is_over.clone();
+        assert_eq!(Arc::strong_count(&is_over), 4);
+        drop(busy);
+        assert_eq!(Arc::strong_count(&is_over), 1, "each loop held one");
+    }
+}

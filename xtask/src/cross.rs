@@ -1,0 +1,125 @@
+//! Does the library compile for Windows and macOS?
+//!
+//! Checked on any machine: `cargo check` needs the target's standard library, which `rustup` adds, but neither its linker nor
+//! its system. Only C code needs a compiler for the target: the feature `tls` brings some. For Windows that compiler is a Debian
+//! package; for macOS it is Apple's, so `tls` and the command, which needs it, are not checked there.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::features::{self, CRATE, Case};
+use crate::run::{self, Result};
+use crate::steps::Done;
+use crate::workspace::Workspace;
+
+/// `cargo xtask cross`.
+pub(crate) fn run(workspace: &Workspace) -> Result<Done> {
+    for Target { name, .. } in &TARGETS {
+        if let Err(why) = add_target(workspace, name) {
+            return Ok(Done::LeftOut(why));
+        }
+    }
+    run::ensure_program(MINGW.0, MINGW.1, "tls and the command for Windows have C code")?;
+    let features = workspace.features(CRATE)?;
+    let cases: Vec<Case> = TARGETS
+        .iter()
+        .flat_map(|target| target.cases(&features))
+        .map(|mut case| {
+            // A folder of its own, so that this can run beside a build.
+            let folder = workspace.target.join("cross");
+            case.arguments.extend(["--target-dir".to_owned(), folder.display().to_string()]);
+            case
+        })
+        .collect();
+    features::check(workspace, &cases)?;
+    Ok(Done::Passed)
+}
+
+/// A target, and how much of the workspace is checked for it.
+struct Target {
+    name: &'static str,
+    c_compiler: CCompiler,
+}
+
+#[derive(PartialEq, Eq)]
+enum CCompiler {
+    Here,
+    Missing,
+}
+
+impl Target {
+    fn cases(&self, features: &[String]) -> Vec<Case> {
+        let needs_c = |feature: &str| NEEDS_C.contains(&feature);
+        let usable: Vec<&str> = features
+            .iter()
+            .map(String::as_str)
+            .filter(|feature| self.c_compiler == CCompiler::Here || !needs_c(feature))
+            .collect();
+        let library = ["-p", CRATE, "--lib"];
+        let all = usable.join(",");
+        let mut cases = vec![
+            Case::new("default features", &library),
+            Case::new(
+                "all of these features",
+                &[&library[..], &["--no-default-features", "--features", &all]].concat(),
+            ),
+            Case::alone(""),
+        ];
+        cases.extend(usable.iter().map(|feature| Case::alone(feature)));
+        if self.c_compiler == CCompiler::Here {
+            cases.push(Case::new("the command", &["-p", "toolway-cli", "--bins"]));
+        }
+        for case in &mut cases {
+            case.name = format!("{}: {}", self.name, case.name);
+            case.arguments.extend(["--target".to_owned(), self.name.to_owned()]);
+        }
+        cases
+    }
+}
+
+/// Asks rustup for the target's standard library, unless it is there. The error is one line: what is missing and how to get it.
+fn add_target(workspace: &Workspace, target: &str) -> Result {
+    let mut rustc = Command::new("rustc");
+    let sysroot = run::output(rustc.current_dir(&workspace.root).args(["--print", "sysroot"]))?;
+    if Path::new(sysroot.trim()).join("lib/rustlib").join(target).is_dir() {
+        return Ok(());
+    }
+    let mut rustup = Command::new("rustup");
+    rustup.current_dir(&workspace.root).args(["target", "add", target]);
+    run::output(&mut rustup).map(drop).map_err(|error| {
+        let error = error.replace('\n', " ");
+        format!("Rust's standard library for {target} is missing; `rustup target add {target}` brings it ({error})")
+    })
+}
+
+const TARGETS: [Target; 2] = [
+    Target { name: "x86_64-pc-windows-gnu", c_compiler: CCompiler::Here },
+    Target { name: "aarch64-apple-darwin", c_compiler: CCompiler::Missing },
+];
+/// Features with C code below them.
+const NEEDS_C: [&str; 1] = ["tls"];
+/// The C compiler for Windows, and the package it is in.
+const MINGW: (&str, &str) = ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64");
+
+#[cfg(test)]
+mod tests {
+    use super::{CCompiler, TARGETS};
+
+    #[test]
+    fn each_feature_is_checked_alone_and_without_dev_dependencies() {
+        let features = ["http".to_owned(), "tls".to_owned()];
+        for target in &TARGETS {
+            let cases = target.cases(&features);
+            let alone = |feature: &str| {
+                cases.iter().any(|case| case.arguments.windows(2).any(|pair| pair == ["--features", feature]))
+            };
+            assert!(alone("http") && alone(""), "{}", target.name);
+            assert_eq!(alone("tls"), target.c_compiler == CCompiler::Here, "{}", target.name);
+            for case in &cases {
+                // Anything but a library or a program would bring the dev-dependencies.
+                assert!(case.arguments.iter().any(|word| word == "--lib" || word == "--bins"), "{case:?}");
+                assert!(case.arguments.windows(2).any(|pair| pair == ["--target", target.name]), "{case:?}");
+            }
+        }
+    }
+}

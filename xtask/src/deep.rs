@@ -1,0 +1,125 @@
+//! What is too long for CI, and is run by hand before a piece of work is called done?
+//!
+//! Each part takes at most an hour on two cores. Two busy loops beside a part make the machine slow and its order of events
+//! unusual, which is how races show.
+
+use std::process::ExitCode;
+
+use crate::arguments::Arguments;
+use crate::busy::Busy;
+use crate::conformance;
+use crate::fuzz;
+use crate::interop;
+use crate::run::Result;
+use crate::steps::{Done, Needs, Plan, Stage, Step};
+use crate::test::{self, Rounds, done};
+use crate::workspace::Workspace;
+
+/// `cargo xtask deep`: every part, or one.
+pub(crate) fn run(workspace: &Workspace, mut arguments: Arguments) -> Result<ExitCode> {
+    let part = arguments.value("--part")?;
+    arguments.finish()?;
+    let Some(name) = part else {
+        return Plan { command: "deep", stages: &PARTS }.run(workspace, 1).map(|()| ExitCode::SUCCESS);
+    };
+    let Some(stage) = PARTS.iter().find(|stage| stage[0].name == name) else {
+        let names: Vec<&str> = PARTS.iter().map(|stage| stage[0].name).collect();
+        return Err(format!("`--part {name}`: there are {}", names.join(", ")));
+    };
+    Plan { command: "deep", stages: &[stage] }.run(workspace, 1).map(|()| ExitCode::SUCCESS)
+}
+
+const fn part(name: &'static str, repeat: &'static str, work: fn(&Workspace) -> Result<Done>) -> Step {
+    Step { name, repeat, needs: Needs::Nothing, work, counted: None }
+}
+
+const PARTS: [Stage<'_>; 8] = [
+    &[part("suite", "cargo xtask deep --part suite", |workspace| {
+        let _busy = Busy::start(LOOPS);
+        done(test::run_all(workspace, 3))
+    })],
+    &[part("races", "cargo xtask deep --part races", |workspace| {
+        let _busy = Busy::start(LOOPS);
+        done(repeated(20, || test::tests(workspace, Rounds::Few, Some(RACES))))
+    })],
+    &[part("conformance-client", "cargo xtask deep --part conformance-client", |workspace| {
+        let _busy = Busy::start(LOOPS);
+        done(with_options(&["--side", "client", "--repeat", "20"], |arguments| {
+            conformance::run(workspace, &conformance::Options::parse(arguments)?)
+        }))
+    })],
+    &[part("conformance-server", "cargo xtask deep --part conformance-server", |workspace| {
+        let _busy = Busy::start(LOOPS);
+        done(with_options(&["--side", "server", "--repeat", "20"], |arguments| {
+            conformance::run(workspace, &conformance::Options::parse(arguments)?)
+        }))
+    })],
+    &[part("interop", "cargo xtask deep --part interop", |workspace| {
+        done(repeated(3, || interop::run(workspace, &interop::Options::default())))
+    })],
+    &[part("latency", "cargo xtask deep --part latency", |workspace| {
+        let conformance = with_options(&["--latency", LATENCY], |arguments| {
+            conformance::run(workspace, &conformance::Options::parse(arguments)?)
+        });
+        let interop = with_options(&["--latency", LATENCY], |arguments| {
+            interop::run(workspace, &interop::Options::parse(arguments)?)
+        });
+        done(conformance.and(interop))
+    })],
+    &[part("rounds", "cargo xtask deep --part rounds", |workspace| {
+        done(test::tests(workspace, Rounds::Full, None))
+    })],
+    &[part("fuzz", "cargo xtask deep --part fuzz", |workspace| done(fuzz::run(workspace, FUZZ_SECONDS)))],
+];
+
+fn with_options(words: &[&str], work: impl FnOnce(Arguments) -> Result) -> Result {
+    work(Arguments::from_words(words))
+}
+
+/// Runs `work` so often, also after a failure, and tells how often it failed.
+fn repeated(times: usize, work: impl Fn() -> Result) -> Result {
+    let mut failures = Vec::new();
+    for round in 1..=times {
+        println!("==== round {round} of {times}");
+        failures.extend(work().err().map(|error| format!("round {round}: {error}")));
+    }
+    if failures.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{} of {times} rounds failed\n{}", failures.len(), failures.join("\n")))
+    }
+}
+
+/// As many as the cores of a small machine.
+const LOOPS: usize = 2;
+/// Milliseconds in each direction.
+const LATENCY: &str = "20";
+const FUZZ_SECONDS: u64 = 600;
+/// The tests in which the order of events is most of the matter, as nextest chooses them.
+const RACES: &str = "binary(process) or binary(kills) or binary(resume) or binary(hostile_http) or binary(gateway) \
+                     or (binary(it) and (test(client) or test(http) or test(hub) or test(sessions) or test(watching)))";
+
+#[cfg(test)]
+mod tests {
+    use super::{PARTS, repeated};
+    use std::cell::Cell;
+
+    #[test]
+    fn each_part_names_the_command_that_repeats_it() {
+        for stage in &PARTS {
+            let [step] = stage else { panic!("parts run one after the other") };
+            assert_eq!(step.repeat, format!("cargo xtask deep --part {}", step.name));
+        }
+    }
+
+    #[test]
+    fn every_round_runs_and_the_failed_ones_are_named() {
+        let rounds = Cell::new(0);
+        let work = || {
+            rounds.set(rounds.get() + 1);
+            if rounds.get() == 2 { Err("it hangs".to_owned()) } else { Ok(()) }
+        };
+        assert_eq!(repeated(3, work), Err("1 of 3 rounds failed\nround 2: it hangs".to_owned()));
+        assert_eq!(rounds.get(), 3);
+    }
+}

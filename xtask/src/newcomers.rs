@@ -1,0 +1,142 @@
+//! Do small programs work that a new user writes by the guides?
+//!
+//! They stand in `newcomers/`, a workspace of its own. Each is built alone, so that it has exactly the features that it names,
+//! and then run: the two servers answer, the client and the hub talk with them.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::run::{self, Result};
+use crate::serve::Listening;
+use crate::workspace::Workspace;
+
+/// `cargo xtask newcomers`.
+pub(crate) fn run(workspace: &Workspace) -> Result {
+    let folder = workspace.target.join("newcomers");
+    for project in PROJECTS {
+        cargo(workspace, &folder, &["build", "--quiet", "-p", project])?;
+    }
+    let program = |name: &str| -> PathBuf {
+        folder.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    };
+    expect(
+        "the server on stdin and stdout",
+        &said(&mut Command::new(program(STDIO)), CALL)?,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"5"}]"#,
+    )?;
+    expect(
+        "the server with every macro",
+        &said(&mut Command::new(program(MACROS)), LIST)?,
+        r#""name":"save""#,
+    )?;
+
+    let server = Listening::start(&program(HTTP), |port| vec![port.to_string()], folder.join("http.log"))?;
+    expect("the client", &said(Command::new(program(CLIENT)).arg(server.url()), "")?, "2 + 3 = 5")?;
+
+    let file = folder.join("mcp.json");
+    let servers = json!({"mcpServers": {"calc": {"command": program(STDIO)}, "far": {"url": server.url()}}});
+    fs::write(&file, servers.to_string())
+        .map_err(|error| format!("could not write {}: {error}", file.display()))?;
+    let hub = said(Command::new(program(HUB)).arg(&file), "")?;
+    for wanted in ["calc: ready, 1 tool", "far: ready, 1 tool", "2 + 3 = 5"] {
+        expect("the hub", &hub, wanted)?;
+    }
+
+    // With the dev-dependency that the guide on testing names.
+    cargo(workspace, &folder, &["test", "--quiet", "-p", MACROS])?;
+    println!("newcomers: {} programs built and run", PROJECTS.len());
+    Ok(())
+}
+
+fn cargo(workspace: &Workspace, folder: &Path, arguments: &[&str]) -> Result {
+    let mut command = workspace.cargo(arguments);
+    command.arg("--manifest-path").arg(workspace.root.join("newcomers/Cargo.toml"));
+    run::passes(command.arg("--target-dir").arg(folder))
+}
+
+/// Runs a program with `input` on standard input, and returns what it has written until its end.
+fn said(command: &mut Command, input: &str) -> Result<String> {
+    println!("   $ {}", run::shown(command));
+    let failed = |error: std::io::Error| format!("`{}` failed: {error}", run::shown(command));
+    let mut child = Command::new(command.get_program())
+        .args(command.get_args())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input.as_bytes()).map_err(failed)?;
+    }
+    let mut output = child.stdout.take().ok_or("standard output is not a pipe")?;
+    let reading = thread::spawn(move || {
+        let mut text = String::new();
+        output.read_to_string(&mut text).map(|_| text)
+    });
+    let deadline = Instant::now() + LIMIT;
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            break status;
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("`{}` is not done after {} s", run::shown(command), LIMIT.as_secs()));
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    let text = reading.join().map_err(|_| "reading its output panicked".to_owned())?.map_err(failed)?;
+    if status.success() {
+        Ok(text)
+    } else {
+        Err(format!("`{}` failed with {}; it said: {text}", run::shown(command), run::ending(status)))
+    }
+}
+
+fn expect(what: &str, said: &str, wanted: &str) -> Result {
+    if said.contains(wanted) {
+        Ok(())
+    } else {
+        Err(format!("{what} should say `{wanted}`, but said: {said}"))
+    }
+}
+
+const STDIO: &str = "newcomer-stdio";
+const HTTP: &str = "newcomer-http";
+const CLIENT: &str = "newcomer-client";
+const HUB: &str = "newcomer-hub";
+const MACROS: &str = "newcomer-macros";
+const PROJECTS: [&str; 5] = [STDIO, HTTP, CLIENT, HUB, MACROS];
+const CALL: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":2,\"b\":3}}}\n";
+const LIST: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
+/// None of them takes a second; a busy machine may take its time.
+const LIMIT: Duration = Duration::from_mins(2);
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{PROJECTS, expect, said};
+    use std::process::Command;
+
+    #[test]
+    fn a_program_gets_its_input_and_is_heard() {
+        assert_eq!(said(&mut Command::new("cat"), "hello\n").unwrap(), "hello\n");
+        let error = said(Command::new("sh").args(["-c", "echo oh; exit 2"]), "").unwrap_err();
+        assert!(error.ends_with("failed with exit code 2; it said: oh\n"), "{error}");
+        assert!(expect("it", "five", "5").unwrap_err().contains("should say `5`"));
+    }
+
+    #[test]
+    fn every_project_of_the_workspace_is_built() {
+        let manifest = include_str!("../../newcomers/Cargo.toml");
+        let (_, members) = manifest.split_once("members = [").unwrap();
+        let members = members.split_once(']').unwrap().0;
+        let members: Vec<String> =
+            members.split(',').map(|name| format!("newcomer-{}", name.trim().trim_matches('"'))).collect();
+        assert_eq!(members, PROJECTS);
+    }
+}

@@ -1,0 +1,465 @@
+//! How does a long run go through its steps, and what does it tell?
+//!
+//! A run is a list of stages. A stage with one step runs on the terminal. The steps of a larger stage run side by side, each as
+//! a process of its own (`cargo xtask COMMAND --step NAME`): what each of them writes is kept together in a file and shown when
+//! it is done. A failed step does not stop the ones after it, except those that need a build when there is none, and it tells
+//! the command that repeats just this step.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::run::{self, KilledOnDrop, Result};
+use crate::workspace::Workspace;
+
+/// One step of a command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    /// The command that runs nothing but this step.
+    pub(crate) repeat: &'static str,
+    pub(crate) needs: Needs,
+    pub(crate) work: fn(&Workspace) -> Result<Done>,
+    /// What is counted in the file that the step has written, if anything.
+    pub(crate) counted: Option<Counted>,
+}
+
+/// What a step cannot run without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    Nothing,
+    /// The step called [`BUILD`].
+    Build,
+}
+
+/// The end of a step that did not fail.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    Passed,
+    /// It cannot run here, with the reason.
+    LeftOut(String),
+}
+
+/// How the passed checks of a step are counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    /// Their name in the last line.
+    pub(crate) unit: &'static str,
+    pub(crate) in_log: fn(&str) -> u64,
+}
+
+/// Steps that run at the same time.
+pub(crate) type Stage<'a> = &'a [Step];
+
+/// A command with all its steps.
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    /// Its name after `cargo xtask`.
+    pub(crate) command: &'static str,
+    pub(crate) stages: &'a [Stage<'a>],
+}
+
+impl Plan<'_> {
+    /// Runs every stage `rounds` times, tells what ran, and for how long. An error when a step failed.
+    pub(crate) fn run(&self, workspace: &Workspace, rounds: usize) -> Result {
+        self.run_timed(workspace, rounds).1
+    }
+
+    /// As [`run`](Self::run), and returns the seconds of each stage, too.
+    pub(crate) fn run_timed(&self, workspace: &Workspace, rounds: usize) -> (Vec<f64>, Result) {
+        let mut report = Report::new(self.command, rounds);
+        for round in 1..=rounds {
+            if rounds > 1 {
+                println!("==== {} round {round} of {rounds}\n", self.command);
+            }
+            self.run_once(workspace, round, &mut report);
+        }
+        let (table, verdict) = report.summary();
+        print!("{table}");
+        (report.stages, verdict)
+    }
+
+    /// Runs the one step of this name.
+    pub(crate) fn run_step(&self, workspace: &Workspace, name: &str) -> Result<ExitCode> {
+        let step = self.steps().find(|step| step.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.steps().map(|step| step.name).collect();
+            format!("`--step {name}`: `cargo xtask {}` has {}", self.command, names.join(", "))
+        })?;
+        match (step.work)(workspace)? {
+            Done::Passed => Ok(ExitCode::SUCCESS),
+            Done::LeftOut(why) => {
+                println!("{why}");
+                Ok(ExitCode::from(LEFT_OUT))
+            }
+        }
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.stages.iter().flat_map(|stage| stage.iter())
+    }
+
+    fn run_once(&self, workspace: &Workspace, round: usize, report: &mut Report) {
+        let total = self.steps().count();
+        let mut begun = 0;
+        let mut is_built = true;
+        for (number, stage) in self.stages.iter().enumerate() {
+            let stage_start = Instant::now();
+            let (ready, blocked): (Vec<&Step>, Vec<&Step>) =
+                stage.iter().partition(|step| is_built || step.needs == Needs::Nothing);
+            for step in blocked {
+                begun += 1;
+                report.add(step, round, 0.0, Outcome::LeftOut(NOT_BUILT.to_owned()), 0);
+            }
+            let first = begun + 1;
+            begun += ready.len();
+            match ready.as_slice() {
+                [] => {}
+                [step] => {
+                    println!("== {first}/{total} {} …", step.name);
+                    let log = log_of(workspace, step);
+                    // The file of an older run must not be counted.
+                    let _ = fs::remove_file(&log);
+                    let start = Instant::now();
+                    let outcome = Outcome::of((step.work)(workspace));
+                    if step.name == BUILD && matches!(outcome, Outcome::Failed(_)) {
+                        is_built = false;
+                    }
+                    let said = fs::read_to_string(&log).unwrap_or_default();
+                    report.add(step, round, start.elapsed().as_secs_f64(), outcome, step.count(&said));
+                }
+                several => {
+                    let names: Vec<&str> = several.iter().map(|step| step.name).collect();
+                    println!("== {first}-{begun}/{total} side by side: {} …", names.join(", "));
+                    self.side_by_side(workspace, several, round, report);
+                }
+            }
+            report.stages.resize(report.stages.len().max(number + 1), 0.0);
+            report.stages[number] += stage_start.elapsed().as_secs_f64();
+        }
+    }
+
+    fn side_by_side(&self, workspace: &Workspace, steps: &[&Step], round: usize, report: &mut Report) {
+        let mut waiting: VecDeque<&Step> = steps.iter().copied().collect();
+        let mut running: Vec<Running<'_>> = Vec::new();
+        let mut told = Instant::now();
+        loop {
+            while running.len() < AT_ONCE
+                && let Some(step) = waiting.pop_front()
+            {
+                match Running::start(workspace, self.command, step) {
+                    Ok(started) => running.push(started),
+                    Err(error) => report.add(step, round, 0.0, Outcome::Failed(error), 0),
+                }
+            }
+            if running.is_empty() {
+                return;
+            }
+            let mut at = 0;
+            while at < running.len() {
+                match running[at].outcome() {
+                    None => at += 1,
+                    Some(outcome) => {
+                        let ended = running.swap_remove(at);
+                        let said = ended.said();
+                        println!("== {} wrote:\n{}", ended.step.name, said.trim_end());
+                        let seconds = ended.start.elapsed().as_secs_f64();
+                        report.add(ended.step, round, seconds, outcome, ended.step.count(&said));
+                    }
+                }
+            }
+            if told.elapsed() >= PROGRESS {
+                told = Instant::now();
+                for step in &running {
+                    println!("   {}", step.progress());
+                }
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Step {
+    fn count(&self, log: &str) -> u64 {
+        self.counted.map_or(0, |counted| (counted.in_log)(log))
+    }
+}
+
+/// The file that holds what a step has written, or what it wants to be counted.
+pub(crate) fn log_of(workspace: &Workspace, step: &Step) -> PathBuf {
+    log_named(workspace, step.name)
+}
+
+/// The same by the step's name.
+pub(crate) fn log_named(workspace: &Workspace, name: &str) -> PathBuf {
+    workspace.target.join("xtask").join(format!("{}.log", name.replace(' ', "-")))
+}
+
+/// A step in a process of its own.
+struct Running<'a> {
+    step: &'a Step,
+    process: KilledOnDrop,
+    log: PathBuf,
+    start: Instant,
+}
+
+impl<'a> Running<'a> {
+    fn start(workspace: &Workspace, command: &str, step: &'a Step) -> Result<Self> {
+        let log = log_of(workspace, step);
+        let not_written = |error: std::io::Error| format!("could not write {}: {error}", log.display());
+        if let Some(folder) = log.parent() {
+            fs::create_dir_all(folder).map_err(not_written)?;
+        }
+        let file = File::create(&log).map_err(not_written)?;
+        let mut program = Command::new(&workspace.xtask);
+        program.args([command, "--step", step.name]).current_dir(&workspace.root);
+        program.stdout(file.try_clone().map_err(not_written)?).stderr(file);
+        Ok(Self { step, process: KilledOnDrop::spawn(&mut program)?, log, start: Instant::now() })
+    }
+
+    fn outcome(&mut self) -> Option<Outcome> {
+        let status = match self.process.try_wait() {
+            Ok(None) => return None,
+            Ok(Some(status)) => status,
+            Err(error) => return Some(Outcome::Failed(error)),
+        };
+        let said = self.said();
+        let last = last_line(&said).to_owned();
+        Some(match status.code() {
+            Some(0) => Outcome::Passed,
+            Some(code) if code == i32::from(LEFT_OUT) => Outcome::LeftOut(last),
+            Some(_) => Outcome::Failed(last.strip_prefix("xtask: ").unwrap_or(&last).to_owned()),
+            None => Outcome::Failed(run::ending(status)),
+        })
+    }
+
+    fn said(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
+    }
+
+    fn progress(&self) -> String {
+        let said = self.said();
+        let last: String = last_line(&said).chars().take(90).collect();
+        format!("{} has run for {:.0} s: {}", self.step.name, self.start.elapsed().as_secs_f64(), last.trim())
+    }
+}
+
+#[derive(Debug)]
+enum Outcome {
+    Passed,
+    Failed(String),
+    LeftOut(String),
+}
+
+impl Outcome {
+    fn of(done: Result<Done>) -> Self {
+        match done {
+            Ok(Done::Passed) => Self::Passed,
+            Ok(Done::LeftOut(why)) => Self::LeftOut(why),
+            Err(message) => Self::Failed(message),
+        }
+    }
+}
+
+/// What every step of every round came to.
+#[derive(Debug)]
+struct Report {
+    command: &'static str,
+    rounds: usize,
+    start: Instant,
+    /// The seconds of each stage, in all rounds.
+    stages: Vec<f64>,
+    rows: Vec<Row>,
+}
+
+/// One step in all rounds.
+#[derive(Debug)]
+struct Row {
+    name: &'static str,
+    repeat: &'static str,
+    unit: Option<&'static str>,
+    seconds: f64,
+    counted: u64,
+    passed: usize,
+    /// The rounds in which it failed, and the first message.
+    failed: Vec<usize>,
+    message: String,
+    left_out: Option<String>,
+}
+
+impl Report {
+    fn new(command: &'static str, rounds: usize) -> Self {
+        Self { command, rounds, start: Instant::now(), stages: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Notes one end of a step and tells it.
+    fn add(&mut self, step: &Step, round: usize, seconds: f64, outcome: Outcome, counted: u64) {
+        let Step { name, repeat, .. } = *step;
+        let row = match self.rows.iter_mut().position(|row| row.name == name) {
+            Some(at) => &mut self.rows[at],
+            None => {
+                let unit = step.counted.map(|counted| counted.unit);
+                self.rows.push(Row {
+                    name,
+                    repeat,
+                    unit,
+                    seconds: 0.0,
+                    counted: 0,
+                    passed: 0,
+                    failed: Vec::new(),
+                    message: String::new(),
+                    left_out: None,
+                });
+                let last = self.rows.len() - 1;
+                &mut self.rows[last]
+            }
+        };
+        row.seconds += seconds;
+        row.counted += counted;
+        match outcome {
+            Outcome::Passed => {
+                row.passed += 1;
+                println!("== {name} … {seconds:.1} s\n");
+            }
+            Outcome::Failed(message) => {
+                println!("{message}");
+                println!("== {name} … FAILED after {seconds:.1} s; to repeat just this: {repeat}\n");
+                if row.failed.is_empty() {
+                    first_line(&message).clone_into(&mut row.message);
+                }
+                row.failed.push(round);
+            }
+            Outcome::LeftOut(why) => {
+                println!("== {name} … not run: {why}\n");
+                row.left_out = Some(why);
+            }
+        }
+    }
+
+    fn summary(&self) -> (String, Result) {
+        let mut table = String::from("seconds  step\n");
+        let [mut passed, mut failed, mut left_out] = <[Vec<&str>; 3]>::default();
+        for row in &self.rows {
+            let Row { name, seconds, message, .. } = row;
+            let line = if !row.failed.is_empty() {
+                failed.push(*name);
+                let rounds = if self.rounds > 1 {
+                    let numbers: Vec<String> = row.failed.iter().map(usize::to_string).collect();
+                    format!(" in {} of {} rounds ({})", row.failed.len(), self.rounds, numbers.join(", "))
+                } else {
+                    String::new()
+                };
+                format!(
+                    "{seconds:7.1}  {name}: FAILED{rounds}, {message}\n         to repeat just this: {}",
+                    row.repeat
+                )
+            } else if row.passed > 0 {
+                passed.push(*name);
+                format!("{seconds:7.1}  {name}")
+            } else {
+                left_out.push(*name);
+                format!("{:>7}  {name}: not run, {}", "-", row.left_out.as_deref().unwrap_or_default())
+            };
+            let _ = writeln!(table, "{line}");
+        }
+        let total = self.start.elapsed().as_secs_f64();
+        let command = self.command;
+        let _ = writeln!(table, "{total:7.1}  in all, some of it side by side\n");
+        let _ = writeln!(table, "{command}: {} steps passed ({})", passed.len(), passed.join(", "));
+        if !left_out.is_empty() {
+            let _ = writeln!(table, "{command}: {} steps not run ({})", left_out.len(), left_out.join(", "));
+        }
+        let counts: Vec<String> = self
+            .rows
+            .iter()
+            .filter(|row| row.counted > 0)
+            .filter_map(|row| row.unit.map(|unit| format!("{} {unit}", row.counted)))
+            .collect();
+        let counts = if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") };
+        let verdict = if failed.is_empty() { "passed" } else { "passed, but not everything" };
+        let _ = writeln!(table, "{command}: {counts} {verdict}, in {total:.0} s");
+        let verdict = if failed.is_empty() {
+            Ok(())
+        } else {
+            Err(format!(
+                "{command}: {} of {} steps failed ({}); the table tells how to repeat each",
+                failed.len(),
+                passed.len() + failed.len(),
+                failed.join(", ")
+            ))
+        };
+        (table, verdict)
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn last_line(text: &str) -> &str {
+    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
+}
+
+/// The step whose failure keeps those that need a build from running.
+pub(crate) const BUILD: &str = "build";
+const NOT_BUILT: &str = "the workspace does not build";
+/// The exit code of `--step` when the step cannot run here.
+const LEFT_OUT: u8 = 77;
+/// How many steps run side by side. Those that work rather than wait take turns on two cores, and three fill the gaps.
+const AT_ONCE: usize = 3;
+/// How often the steps that run side by side are told about.
+const PROGRESS: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::{Counted, Done, Needs, Outcome, Report, Step, last_line};
+    use crate::run::Result;
+    use crate::workspace::Workspace;
+
+    fn nothing(_: &Workspace) -> Result<Done> {
+        Ok(Done::Passed)
+    }
+
+    fn step(name: &'static str, counted: Option<Counted>) -> Step {
+        Step { name, repeat: "cargo xtask test --step it", needs: Needs::Build, work: nothing, counted }
+    }
+
+    #[test]
+    fn a_failed_step_fails_the_whole_and_tells_how_to_repeat_it() {
+        let mut report = Report::new("check", 1);
+        report.add(&step("one", None), 1, 1.0, Outcome::Failed("broken\nat length".to_owned()), 0);
+        report.add(&step("two", None), 1, 2.0, Outcome::Passed, 0);
+        report.add(&step("three", None), 1, 0.0, Outcome::LeftOut("the build is broken".to_owned()), 0);
+        let (table, verdict) = report.summary();
+        assert!(
+            table.contains("one: FAILED, broken\n         to repeat just this: cargo xtask test --step it\n"),
+            "{table}"
+        );
+        assert!(table.contains("three: not run, the build is broken\n"), "{table}");
+        assert!(table.contains("check: 1 steps passed (two)"), "{table}");
+        assert!(verdict.unwrap_err().contains("1 of 2 steps failed (one)"));
+    }
+
+    #[test]
+    fn rounds_are_added_up_and_those_that_failed_are_named() {
+        let tests = step("tests", Some(Counted { unit: "tests", in_log: |_| 0 }));
+        let mut report = Report::new("test", 3);
+        for (round, failed) in [(1, false), (2, true), (3, true)] {
+            let outcome = if failed { Outcome::Failed("one hangs".to_owned()) } else { Outcome::Passed };
+            report.add(&tests, round, 1.5, outcome, 7);
+        }
+        let (table, verdict) = report.summary();
+        assert!(table.contains("    4.5  tests: FAILED in 2 of 3 rounds (2, 3), one hangs"), "{table}");
+        assert!(table.contains("test: 21 tests passed, but not everything, in "), "{table}");
+        assert!(verdict.is_err());
+    }
+
+    #[test]
+    fn the_last_line_is_one_with_words() {
+        assert_eq!(last_line("one\ntwo\n \n"), "two");
+        assert_eq!(last_line(""), "");
+    }
+}
