@@ -3,7 +3,7 @@
 //! Unless a revision is pinned, the server is probed: `server/discover` first, and `initialize` if the answer
 //! shows a server that does not know it, or if none comes on a pipe.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
@@ -23,8 +23,8 @@ pub(super) struct Opening<'o> {
     pub(super) builder: &'o ClientBuilder,
     pub(super) connector: &'o dyn Connector,
     pub(super) next_id: &'o AtomicI64,
-    /// Makes the place where what the server says goes, for each attempt.
-    pub(super) inbox: &'o (dyn Fn() -> Inbox + Send + Sync),
+    /// Makes the place where what the server says goes, for each attempt. Answers are at most so long.
+    pub(super) inbox: &'o (dyn Fn(usize) -> Inbox + Send + Sync),
     pub(super) deadline: Instant,
 }
 
@@ -59,7 +59,7 @@ impl Opening<'_> {
         let mut is_silent = false;
         let older = match self.probe(&*transport, version, fallback).await {
             Ok(Probed::Opened(era, server)) => {
-                return Ok(Connection { transport, era, server, inbox, lost: AtomicBool::new(false) });
+                return Ok(Connection::new(transport, era, server, inbox));
             }
             Ok(Probed::Older(refusal)) if transport.is_connected() => {
                 is_silent = refusal.is_none();
@@ -97,7 +97,7 @@ impl Opening<'_> {
             }
             Err(error) => return Err(error),
         };
-        Ok(Connection { transport, era, server, inbox, lost: AtomicBool::new(false) })
+        Ok(Connection::new(transport, era, server, inbox))
     }
 
     /// Opens a conversation as it was opened the last time. Nothing, if nothing is known, or if the server is another one by now.
@@ -117,13 +117,14 @@ impl Opening<'_> {
     async fn begin(&self, version: ProtocolVersion) -> Result<Connection> {
         let (transport, inbox) = self.reach().await?;
         let (era, server) = self.shake(&*transport, &inbox, version).await?;
-        Ok(Connection { transport, era, server, inbox, lost: AtomicBool::new(false) })
+        Ok(Connection::new(transport, era, server, inbox))
     }
 
     async fn reach(&self) -> Result<(Box<dyn Transport>, Inbox)> {
         let transport = self.connector.reach().await?;
         transport.use_headers(&self.builder.headers)?;
-        let inbox = (self.inbox)();
+        let max_message = transport.use_max_message(self.builder.max_message);
+        let inbox = (self.inbox)(max_message);
         transport.deliver_to(inbox.clone());
         Ok((transport, inbox))
     }
