@@ -268,6 +268,9 @@ pub(crate) struct Talk {
     /// How long nothing may be heard of the server.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
+    /// The longest message that is sent and accepted: bytes, or 64M and the like. 16M if nothing is said.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_message: Option<usize>,
     /// Speak this revision of the protocol instead of finding out.
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     pub(crate) protocol: Option<ProtocolVersion>,
@@ -352,6 +355,9 @@ pub(crate) struct Door {
     /// Let other machines in, whoever asks there: without it, only an address of this machine is listened on.
     #[arg(long, requires = "http")]
     pub(crate) public: bool,
+    /// The longest message that is sent and accepted: bytes, or 64M and the like.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_message: Option<usize>,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -360,6 +366,25 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok()
         .filter(|time| !time.is_zero())
         .ok_or_else(|| "it must be more than nothing".to_owned())
+}
+
+/// A number of bytes: `1048576`, `1024K`, `1M`, `1MiB`, `1G`.
+fn size(text: &str) -> Result<usize, String> {
+    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let unit = match &*text[digits.len()..].trim().to_ascii_lowercase() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        _ => return Err("not a number of bytes, such as 67108864, 65536K or 64M".to_owned()),
+    };
+    let number: u32 =
+        digits.parse().map_err(|_| "not a number of bytes, such as 67108864, 65536K or 64M".to_owned())?;
+    let bytes = u64::from(number) << unit;
+    match u32::try_from(bytes) {
+        Ok(bytes @ 1..) => Ok(bytes as usize),
+        _ => Err("it must be between one byte and 4G".to_owned()),
+    }
 }
 
 fn revision(text: &str) -> Result<ProtocolVersion, String> {
@@ -421,6 +446,23 @@ mod tests {
         match Line::<AnyServer>::read(&program, words)?.command {
             Command::Serve(ServeAny { directory, door, .. }) => Ok((directory, door.http)),
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn sizes_are_bytes_or_have_a_unit() {
+        for (text, bytes) in [
+            ("1", 1),
+            ("1000", 1000),
+            ("2K", 2 << 10),
+            ("64M", 64 << 20),
+            ("3 MiB", 3 << 20),
+            ("1gb", 1 << 30),
+        ] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "0", "M", "-1", "1.5M", "12x", "4G", "99999999999", "1M2"] {
+            assert!(size(text).is_err(), "{text}");
         }
     }
 

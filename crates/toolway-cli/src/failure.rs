@@ -75,6 +75,7 @@ impl Fault {
             ErrorKind::NotAdmitted => Self::AuthNeeded,
             ErrorKind::PeerRefused | ErrorKind::ToolFailed | ErrorKind::Application => Self::ToolError,
             ErrorKind::Misuse => Self::Usage,
+            ErrorKind::TooLarge => Self::ToolError,
             _ => Self::Unreachable,
         }
     }
@@ -189,6 +190,7 @@ fn in_our_words(words: String) -> String {
     let ours = [
         ("`Http::header` or `Http::bearer`", "--header or --bearer"),
         ("with `bearer`", "with --bearer"),
+        ("raise `max_message` on the client", "raise what is taken here with --max-message SIZE"),
         ("add it with `Http::root_certificate` or to the file", "add it to the file"),
     ];
     ours.iter().fold(words, |words, (theirs, ours)| words.replace(theirs, ours))

@@ -72,6 +72,8 @@ pub enum ErrorKind {
     ToolFailed,
     /// The peer was not let in: the server's `on_connect` refused it.
     NotAdmitted,
+    /// A message is longer than one of the two sides sends or takes: see `max_message`, which both have.
+    TooLarge,
     /// This program uses the library wrongly.
     Misuse,
     /// A function of this program failed that the library had called: one that answers a question of the server.
@@ -247,6 +249,26 @@ impl Error {
         self.kind() == ErrorKind::Timeout
     }
 
+    /// Returns true if a message is longer than one of the two sides sends or takes. The text names the side and its limit.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("small", "1.0.0").max_message(1000).build()?;
+    /// let text = "x".repeat(2000);
+    /// let error = connect(&server).await.call("echo", serde_json::json!({"text": text})).await.unwrap_err();
+    /// assert!(error.is_too_large());
+    /// assert!(error.to_string().contains("1000 bytes"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn is_too_large(&self) -> bool {
+        self.kind() == ErrorKind::TooLarge
+    }
+
     /// Whether the work was given up on purpose.
     pub fn is_cancelled(&self) -> bool {
         self.kind() == ErrorKind::Cancelled
@@ -290,7 +312,11 @@ impl fmt::Display for Chain<'_> {
 
 impl From<RpcError> for Error {
     fn from(error: RpcError) -> Self {
-        let mut refused = Self::new(ErrorKind::PeerRefused, error.to_string());
+        let kind = match error.max_message() {
+            Some(_) => ErrorKind::TooLarge,
+            None => ErrorKind::PeerRefused,
+        };
+        let mut refused = Self::new(kind, error.to_string());
         refused.0.rpc = Some(error);
         refused
     }

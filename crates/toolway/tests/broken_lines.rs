@@ -629,13 +629,19 @@ fn padded(source: &mut Source, length: usize) -> (Vec<u8>, String) {
 
 fn too_long(source: &mut Source) -> (Vec<u8>, Due) {
     let more = source.random.pick(&[1, 2, 7, 4_000, 70_000]);
-    let (mut line, _) = padded(source, MAX_LINE + more);
-    match source.random.below(4) {
-        0 => line.iter_mut().for_each(|byte| *byte = b'{'),
-        1 => line.iter_mut().skip(MAX_LINE / 2).for_each(|byte| *byte = 0xff),
-        _ => {}
-    }
-    (line, error(INVALID_REQUEST, None))
+    let (mut line, id) = padded(source, MAX_LINE + more);
+    let id = match source.random.below(4) {
+        0 => {
+            line.iter_mut().for_each(|byte| *byte = b'{');
+            None
+        }
+        1 => {
+            line.iter_mut().skip(MAX_LINE / 2).for_each(|byte| *byte = 0xff);
+            None
+        }
+        _ => Some(&*id),
+    };
+    (line, error(INVALID_REQUEST, id))
 }
 
 fn as_long_as_may_be(source: &mut Source) -> (Vec<u8>, Due) {

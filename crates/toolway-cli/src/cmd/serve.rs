@@ -86,6 +86,9 @@ impl Serve for ServeAny {
 
 pub(crate) async fn run(here: &Here, serve: impl Serve) -> Result<()> {
     let served = serve.served(here)?;
+    if let Some(bytes) = served.door.max_message {
+        served.server.set_max_message(bytes);
+    }
     match served.door.http {
         Some(address) if !address.ip().is_loopback() && !served.door.public => Err(Failure::usage(format!(
             "{address} can be reached from other machines, and nobody asks them who they are"

@@ -53,6 +53,9 @@ pub(super) fn of(talk: &Talk, place: &Place) -> Vec<(String, String)> {
     if let Some(limit) = talk.timeout.or(place.timeout) {
         add("timeout", format!("{limit:?}"));
     }
+    if let Some(bytes) = talk.max_message.or(place.max_message) {
+        add("longest message", format!("{bytes} bytes"));
+    }
     if let Some(version) = talk.protocol {
         add("revision", version.to_string());
     }

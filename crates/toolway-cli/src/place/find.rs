@@ -156,7 +156,8 @@ impl Reach {
                 )));
             }
         };
-        Ok(Place { way, file: server.file().map(Path::to_owned), stranger, timeout: server.timeout })
+        let (timeout, max_message) = (server.timeout, server.max_message);
+        Ok(Place { way, file: server.file().map(Path::to_owned), stranger, timeout, max_message })
     }
 }
 

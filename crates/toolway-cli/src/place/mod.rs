@@ -41,6 +41,8 @@ pub(crate) struct Place {
     stranger: Option<Stranger>,
     /// How long a request may take, by that file.
     pub(crate) timeout: Option<Duration>,
+    /// How long messages may be, by the file that names it.
+    pub(crate) max_message: Option<usize>,
 }
 
 /// How one gets to a server.
@@ -89,7 +91,7 @@ impl std::fmt::Debug for Start {
 
 impl From<Way> for Place {
     fn from(way: Way) -> Self {
-        Self { way, file: None, stranger: None, timeout: None }
+        Self { way, file: None, stranger: None, timeout: None, max_message: None }
     }
 }
 
@@ -232,6 +234,9 @@ pub(crate) fn builder(talk: &Talk, place: &Place, console: &Console) -> ClientBu
     }
     if let Some(limit) = talk.timeout {
         builder = builder.connect_timeout(limit);
+    }
+    if let Some(bytes) = talk.max_message.or(place.max_message) {
+        builder = builder.max_message(bytes);
     }
     if let Some(version) = talk.protocol {
         builder = builder.protocol(version);

@@ -165,3 +165,51 @@ fn whoever_reads_only_the_beginning_is_no_failure() {
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
     assert!(output.status.success());
 }
+
+/// A file of 20,000 bytes, read over a pipe, over HTTP and as a server of a file names it.
+#[test]
+fn messages_are_as_long_as_max_message_says() {
+    let folder = Folder::new();
+    folder.write("served/big.txt", &"x".repeat(20_000));
+    let served = folder.0.join("served");
+    let served = served.to_str().unwrap();
+    let toolway = env!("CARGO_BIN_EXE_toolway");
+    let over_http = |options: &[&str]| {
+        let mut command = crate::stage::toolway();
+        command.args(["serve", "--http", "127.0.0.1:0"]).args(options).arg(served);
+        crate::stage::Http::start(command)
+    };
+    let read = ["read_file", "path=big.txt"];
+    let pipe = |client: &[&str], server: &[&str]| {
+        say(&[&["call"], client, &read, &["--", toolway, "serve"], server, &[served]].concat())
+    };
+    let web = |client: &[&str], server: &[&str]| {
+        let http = over_http(server);
+        say(&[&["call"], client, &[&*http.url], &read].concat())
+    };
+    let named = |bytes: u32| {
+        let entry = json!({"command": toolway, "args": ["serve", served], "maxMessage": bytes});
+        let file = folder.write("mcp.json", &json!({"mcpServers": {"files": entry}}).to_string());
+        say(&[&["call", "--config", &file, "files"], &read[..]].concat())
+    };
+    for ran in [
+        pipe(&[], &[]),
+        pipe(&["--max-message", "30K"], &["--max-message", "30K"]),
+        web(&["--max-message=30000"], &["--max-message=30000"]),
+        named(30_000),
+    ] {
+        assert_eq!((ran.code, ran.stdout.trim_end().len()), (Some(0), 20_000), "{}", ran.stderr);
+    }
+    for ran in [pipe(&["--max-message", "10K"], &[]), web(&["--max-message", "10K"], &[]), named(10 << 10)] {
+        assert_eq!((ran.code, &*ran.stdout), (Some(5), ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains("longer than 10240 bytes"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("--max-message SIZE"), "{}", ran.stderr);
+    }
+    for ran in [pipe(&[], &["--max-message", "10K"]), web(&[], &["--max-message", "10K"])] {
+        assert_eq!(ran.code, Some(5), "{}", ran.stderr);
+        assert!(ran.stderr.contains("the server sends at most 10240"), "{}", ran.stderr);
+    }
+    let wrong = say(&["list", "--max-message", "much", "files"]);
+    assert_eq!(wrong.code, Some(1));
+    assert!(wrong.stderr.contains("such as 67108864, 65536K or 64M"), "{}", wrong.stderr);
+}

@@ -153,6 +153,38 @@ impl RpcError {
             .with_data(json!({"supported": supported, "requested": requested}))
     }
 
+    /// The message is longer than the receiver takes; the data says how much that is.
+    ///
+    /// ```
+    /// use toolway_protocol::RpcError;
+    ///
+    /// let error = RpcError::too_large(1000);
+    /// assert_eq!(error.data.as_ref().unwrap().as_str(), r#"{"maxMessage":1000}"#);
+    /// assert_eq!(error.max_message(), Some(1000));
+    /// ```
+    pub fn too_large(max_message: usize) -> Self {
+        let message = format!(
+            "the message is longer than {max_message} bytes, the receiver's `max_message`: send less, or raise it there"
+        );
+        Self::invalid_request(message).with_max_message(max_message)
+    }
+
+    /// Says how many bytes a message may have, in `data.maxMessage`.
+    pub fn with_max_message(self, bytes: usize) -> Self {
+        self.with_data(json!({"maxMessage": bytes}))
+    }
+
+    /// How many bytes a message may have, if the error is about that: its `data.maxMessage`.
+    pub fn max_message(&self) -> Option<usize> {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Data {
+            max_message: usize,
+        }
+        let data: Data = self.data.as_ref().filter(|data| data.is_object())?.decode().ok()?;
+        Some(data.max_message)
+    }
+
     /// Adds data for the peer.
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data.into());

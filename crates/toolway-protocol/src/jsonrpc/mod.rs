@@ -7,11 +7,13 @@
 mod error;
 mod id;
 mod parse;
+mod skim;
 mod write;
 
 pub use error::{Code, RpcError};
 pub use id::Id;
 pub use parse::{Incoming, Params, Rejected, parse};
+pub use skim::{Skimmed, Skimmer};
 pub use write::{write_bare_result, write_error, write_notification, write_request, write_result};
 
 use crate::json::RawJson;

@@ -76,6 +76,10 @@ const MAX_BATCH: usize = 100;
 /// assert_eq!((id, method.name()), ("a".into(), "ping"));
 /// ```
 pub fn parse(frame: &Bytes, limits: Limits) -> Result<Incoming, Rejected> {
+    // Places in a frame are 32-bit numbers.
+    if u32::try_from(frame.len()).is_err() {
+        return Err(anonymous(RpcError::too_large(u32::MAX as usize)));
+    }
     let Ok(text) = std::str::from_utf8(frame) else {
         return Err(anonymous(RpcError::parse_error("the message is not UTF-8")));
     };
@@ -243,7 +247,7 @@ impl Envelope {
     }
 }
 
-fn read_id(text: &[u8]) -> Result<Id, RpcError> {
+pub(super) fn read_id(text: &[u8]) -> Result<Id, RpcError> {
     let wrong = |what| RpcError::invalid_request(format!("`id` must be a string or an integer, {what}"));
     match text.first() {
         Some(b'"') => {

@@ -259,6 +259,10 @@ impl From<Error> for ToolFailure {
     fn from(error: Error) -> Self {
         let failure = match (error.kind(), error.rpc()) {
             (_, Some(rpc)) => Self::refused(rpc.clone()),
+            // The error names the limit, and perhaps a URL; a model can only do with less.
+            (ErrorKind::TooLarge, None) => {
+                Self::failed("the arguments or the result are too long: send less, or ask for less")
+            }
             (ErrorKind::ToolFailed, None) => Self::failed(error.to_string()),
             (ErrorKind::Timeout, None) => Self::new(FailureKind::TimedOut, None, ""),
             // A client that was closed has no server any more.
@@ -331,6 +335,7 @@ mod tests {
             (ErrorKind::PeerIncompatible, FailureKind::Unavailable),
             (ErrorKind::NotAdmitted, FailureKind::Unavailable),
             (ErrorKind::Application, FailureKind::Unavailable),
+            (ErrorKind::TooLarge, FailureKind::Failed),
             (ErrorKind::Timeout, FailureKind::TimedOut),
             (ErrorKind::Cancelled, FailureKind::Cancelled),
         ] {

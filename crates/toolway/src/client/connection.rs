@@ -1,14 +1,15 @@
 //! How does one request go over one connection: in time, and told if it is given up?
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
+use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::types::{Cancelled, LogLevel, Progress};
-use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
+use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request, RpcError};
 
 use super::behalf::{OnBehalf, Passed};
 use super::ears::{Ears, Hook};
@@ -25,10 +26,50 @@ pub(super) struct Connection {
     pub(super) era: Dress,
     pub(super) server: ServerFacts,
     pub(super) inbox: Inbox,
+    pub(super) size: Sizes,
     /// The server has forgotten it.
     pub(super) lost: AtomicBool,
     /// The number of calls that were given up and that the server has not been told of yet.
     taking_back: watch::Sender<usize>,
+}
+
+/// How long messages may be that are sent over one connection.
+pub(super) struct Sizes {
+    max_message: usize,
+    /// The least that the server has said to take. It is forgotten with the connection: the next server behind it may take more.
+    reported: AtomicUsize,
+}
+
+impl Sizes {
+    fn new(max_message: usize) -> Self {
+        Self { max_message, reported: AtomicUsize::new(usize::MAX) }
+    }
+
+    /// Refuses a message that is known to be too long before anything of it is sent.
+    pub(super) fn check(&self, outgoing: &Outgoing) -> Result<()> {
+        let size = outgoing.frame.len();
+        let reported = self.reported.load(Ordering::Relaxed);
+        let (side, does, max) = if size > reported {
+            ("server", "takes", reported)
+        } else if size > self.max_message {
+            ("client", "sends", self.max_message)
+        } else {
+            return Ok(());
+        };
+        let what = if outgoing.id.is_some() { "request" } else { "notification" };
+        let text = format!(
+            "the {what} is {size} bytes long, and the {side} {does} at most {max}: send less, or raise `max_message` on the {side}"
+        );
+        Err(Error::new(ErrorKind::TooLarge, text))
+    }
+
+    /// Learns from an error how much the server takes. A limit that the message kept was not the reason.
+    fn learn(&self, size: usize, error: &Error) {
+        let refused = error.rpc().filter(|error| error.code == Code::INVALID_REQUEST);
+        if let Some(max) = refused.and_then(RpcError::max_message).filter(|max| *max < size) {
+            self.reported.fetch_min(max, Ordering::Relaxed);
+        }
+    }
 }
 
 /// What goes for one request and all its rounds.
@@ -71,8 +112,9 @@ pub(super) enum Progressing {
 
 impl Connection {
     pub(super) fn new(transport: Box<dyn Transport>, era: Dress, server: ServerFacts, inbox: Inbox) -> Self {
+        let size = Sizes::new(inbox.max_message());
         let (lost, taking_back) = (AtomicBool::new(false), watch::Sender::new(0));
-        Self { transport, era, server, inbox, lost, taking_back }
+        Self { transport, era, server, inbox, size, lost, taking_back }
     }
 
     /// Waits until the server has been told of all calls that were given up, but not for long. Some servers let a call run on when its
@@ -165,6 +207,8 @@ impl Connection {
             Progressing::Wanted(hook) => Some(terms.ears.hear(id.clone(), hook.clone())),
             Progressing::Unwanted => None,
         };
+        self.size.check(&outgoing)?;
+        let size = outgoing.frame.len();
         let method = outgoing.method.clone();
         let _carried = self.inbox.asked().carried().note(&id, &method, terms.behalf.as_ref());
         let mut given_up = GivenUp(
@@ -174,7 +218,7 @@ impl Connection {
         let outcome = {
             let work = exchange(&*self.transport, outgoing);
             let Some(limit) = terms.timeout else {
-                return given_up.unless_dropped(work.await, self);
+                return given_up.unless_dropped(work.await, self, size);
             };
             let mut work = std::pin::pin!(work);
             let sent = Instant::now();
@@ -194,7 +238,7 @@ impl Connection {
             }
         };
         match outcome {
-            Some(outcome) => given_up.unless_dropped(outcome, self),
+            Some(outcome) => given_up.unless_dropped(outcome, self, size),
             None => Err(timed_out(&method, terms.timeout.unwrap_or_default())),
         }
     }
@@ -216,12 +260,18 @@ struct GivenUp(Option<(Arc<Connection>, Id, Method)>);
 
 impl GivenUp {
     /// The request has its answer, or never will.
-    fn unless_dropped(&mut self, outcome: Result<RawJson>, connection: &Connection) -> Result<RawJson> {
+    fn unless_dropped(
+        &mut self,
+        outcome: Result<RawJson>,
+        connection: &Connection,
+        size: usize,
+    ) -> Result<RawJson> {
         self.0 = None;
-        if let Err(error) = &outcome
-            && error.is_session_ended()
-        {
-            connection.lost.store(true, Ordering::Release);
+        if let Err(error) = &outcome {
+            connection.size.learn(size, error);
+            if error.is_session_ended() {
+                connection.lost.store(true, Ordering::Release);
+            }
         }
         outcome
     }

@@ -74,6 +74,8 @@ pub(crate) use repeat::backoff;
 pub use result::ToolResult;
 pub use target::{Connector, IntoTarget, Reaching, Target};
 pub use tools::Tools;
+#[allow(unused_imports, reason = "only a client of a server in this process uses it")]
+pub(crate) use transport::too_long_a_reply;
 pub use transport::{Answering, Carried, Closing, Inbox, Lasting, Outgoing, Transport};
 pub(crate) use watch::Heard;
 pub use watch::{Change, Watch};
@@ -239,7 +241,9 @@ impl Client {
         let limit = self.shared.way.timeout();
         let telling = async {
             let connection = self.shared.connection().await?;
-            connection.transport.carry(connection.notification(method.clone(), params)).await.map(drop)
+            let outgoing = connection.notification(method.clone(), params);
+            connection.size.check(&outgoing)?;
+            connection.transport.carry(outgoing).await.map(drop)
         };
         match limit {
             None => telling.await,

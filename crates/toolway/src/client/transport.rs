@@ -8,7 +8,8 @@ use bytes::Bytes;
 use serde_json::Value;
 use toolway_protocol::capability::Settings;
 use toolway_protocol::json::Members;
-use toolway_protocol::{Id, Message, Method, Notification, ProtocolVersion, RawJson};
+use toolway_protocol::jsonrpc::write_error;
+use toolway_protocol::{Id, Message, Method, Notification, ProtocolVersion, RawJson, RpcError};
 
 use super::answer::Answers;
 use super::asked::Asked;
@@ -112,6 +113,13 @@ pub trait Transport: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Takes how many bytes a message may have, in both directions, and gives back the limit that holds: a transport that has one
+    /// of its own keeps it. Called once, before anything is carried. The client itself sends nothing longer; a transport fails
+    /// a call whose reply is longer, with [`ErrorKind::TooLarge`].
+    fn use_max_message(&self, bytes: usize) -> usize {
+        bytes
+    }
+
     /// Whether a server learns that nobody waits for the reply any more when what carries the request is dropped. Where it
     /// does not, it is told by a message.
     fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
@@ -160,6 +168,10 @@ impl Transport for Box<dyn Transport> {
         (**self).use_headers(headers)
     }
 
+    fn use_max_message(&self, bytes: usize) -> usize {
+        (**self).use_max_message(bytes)
+    }
+
     fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
         (**self).cancels_by_dropping(version)
     }
@@ -198,6 +210,8 @@ pub struct Inbox {
     asked: Arc<Asked>,
     /// The request of ours on whose stream everything comes.
     during: Option<Id>,
+    /// The most bytes that an answer may have.
+    max_message: usize,
 }
 
 /// An answer to a request of the server.
@@ -230,8 +244,8 @@ impl fmt::Debug for Answering {
 }
 
 impl Inbox {
-    pub(super) fn new(answers: Answers, ears: Arc<Ears>) -> Self {
-        Self { ears, asked: Arc::new(Asked::new(answers)), during: None }
+    pub(super) fn new(answers: Answers, ears: Arc<Ears>, max_message: usize) -> Self {
+        Self { ears, asked: Arc::new(Asked::new(answers)), during: None, max_message }
     }
 
     /// The same place for what comes on the stream of one request, and so belongs to it. Where each reply has a stream of its own,
@@ -262,7 +276,13 @@ impl Inbox {
     /// The number of questions that wait is bounded: others are refused at once.
     pub fn answer(&self, message: &Message) -> Option<Answering> {
         let Message::Request { id, method, params } = message else { return None };
-        self.asked.answer(id, method, params, self.during.as_ref())
+        let (id, max) = (id.clone(), self.max_message);
+        Some(match self.asked.answer(&id, method, params, self.during.as_ref())? {
+            Answering::Now(frame) => Answering::Now(fitting(frame, &id, max)),
+            Answering::Later(frame) => {
+                Answering::Later(Box::pin(async move { frame.await.map(|frame| fitting(frame, &id, max)) }))
+            }
+        })
     }
 
     /// Something of what the server told may have been lost on the way.
@@ -272,9 +292,40 @@ impl Inbox {
         self.ears.opened_again();
     }
 
+    /// The most bytes that a message may have.
+    pub(super) fn max_message(&self) -> usize {
+        self.max_message
+    }
+
     pub(super) fn asked(&self) -> &Asked {
         &self.asked
     }
+}
+
+/// An answer, or an error in its place if it is longer than a message may be: the server waits for one of them.
+fn fitting(frame: Bytes, id: &Id, max: usize) -> Bytes {
+    let size = frame.len();
+    if size <= max {
+        return frame;
+    }
+    tracing::warn!(
+        bytes = size,
+        max_message = max,
+        "the answer to a question of the server is longer than the client's `max_message`, and was not sent"
+    );
+    let text = format!(
+        "the answer is {size} bytes long, and the client sends at most {max}: raise `max_message` on the client"
+    );
+    let mut failed = Vec::new();
+    write_error(&mut failed, Some(id), &RpcError::internal(text));
+    failed.into()
+}
+
+/// The error of a call whose reply is longer than the client takes.
+pub(crate) fn too_long_a_reply(max: usize) -> Error {
+    let text =
+        format!("the reply is longer than {max} bytes: ask for less, or raise `max_message` on the client");
+    Error::new(ErrorKind::TooLarge, text)
 }
 
 /// Writes the members of an object of parameters.

@@ -48,6 +48,7 @@ pub(super) struct Settings {
     start_timeout: Duration,
     attempts: Attempts,
     variables: Variables,
+    max_message: Option<usize>,
 }
 
 /// Says more about the client of one server.
@@ -62,6 +63,7 @@ impl Default for Settings {
             start_timeout: START_TIMEOUT,
             attempts: Attempts::default(),
             variables: Variables::default(),
+            max_message: None,
         }
     }
 }
@@ -88,6 +90,21 @@ impl HubBuilder {
         each: impl Fn(&str, ClientBuilder) -> ClientBuilder + Send + Sync + 'static,
     ) -> Self {
         self.0.each = Some(Arc::new(each));
+        self
+    }
+
+    /// The longest message that is sent to and accepted from any server, in bytes: 16 MiB, if nothing is said. It goes before
+    /// what [`client`](Self::client) says; [`client_for`](Self::client_for), and `maxMessage` in a file, go before it. See
+    /// [`ClientBuilder::max_message`].
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// let hub = Hub::builder().max_message(64 << 20).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn max_message(mut self, bytes: usize) -> Self {
+        self.0.max_message = Some(bytes);
         self
     }
 
@@ -183,6 +200,10 @@ impl Shared {
                     Some(timeout) => builder.timeout(timeout),
                     None => builder,
                 };
+                let builder = match config.max_message {
+                    Some(bytes) => builder.max_message(bytes),
+                    None => builder,
+                };
                 let lists = Lists::choosing(config.tools().clone());
                 self.start_with(&config.name, target, builder, lists)
             }
@@ -204,9 +225,13 @@ impl Shared {
 
 impl Settings {
     fn client_of(&self, name: &str) -> ClientBuilder {
-        match &self.each {
-            Some(each) => each(name, self.client.clone()),
+        let client = match self.max_message {
+            Some(bytes) => self.client.clone().max_message(bytes),
             None => self.client.clone(),
+        };
+        match &self.each {
+            Some(each) => each(name, client),
+            None => client,
         }
     }
 }

@@ -156,7 +156,9 @@ impl<T> Listed<T> {
 
 /// Whether a server is there that answers so.
 fn is_refusal(error: &Error) -> bool {
-    error.rpc().is_some() || (error.kind() == ErrorKind::PeerMisbehaved && error.http_status().is_none())
+    error.rpc().is_some()
+        || error.is_too_large()
+        || (error.kind() == ErrorKind::PeerMisbehaved && error.http_status().is_none())
 }
 
 /// Reads a list to its end, or until there is more than anybody looks at. It is as fresh as its oldest page.

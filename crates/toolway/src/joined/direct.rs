@@ -1,18 +1,22 @@
 //! How does a client speak with a server in the same process? A request is a call of a function.
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
-use toolway_protocol::{Id, Message, ProtocolVersion};
+use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
+use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
 
 use crate::client::{
-    Answering, Carried, Connector, Inbox, IntoTarget, Outgoing, Reaching, Target, Transport,
+    Answering, Carried, Connector, Inbox, IntoTarget, Outgoing, Reaching, Target, Transport, too_long_a_reply,
 };
 use crate::extensions::Extensions;
 use crate::outbound::Outbound;
 use crate::server::{Admitted, Arrival, Connecting, Conversation, Refuse, Server};
+use crate::transport::frame::MAX_MESSAGE;
 
 /// A server of this process: nothing lies in between, and it is admitted as on a pipe.
 ///
@@ -50,6 +54,8 @@ impl Connector for Server {
 struct Direct {
     /// What the server thinks of the client, as on a pipe.
     admission: Result<Admitted, Refuse>,
+    /// The longest reply that the client takes.
+    max_message: AtomicUsize,
     hearing: Arc<Hearing>,
     /// Tells of changes.
     telling: AbortHandle,
@@ -84,9 +90,25 @@ impl Hearing {
 /// Brings the answer to a question back to the server.
 async fn answer(conversation: Arc<Conversation>, answering: Answering) {
     if let Some(frame) = answering.frame().await
-        && let Ok(message) = conversation.read_one(&frame)
+        && let Some(message) = read_answer(&conversation, &frame)
     {
         conversation.serve(message, Arrival::default()).await;
+    }
+}
+
+/// The answer, or an error in its place if it is longer than the server takes.
+fn read_answer(conversation: &Conversation, frame: &Bytes) -> Option<Message> {
+    let max = conversation.max_message();
+    if frame.len() <= max {
+        return conversation.read_one(frame).ok();
+    }
+    let mut skimmer = Skimmer::default();
+    skimmer.push(frame);
+    match skimmer.finish() {
+        Skimmed::Reply(id) => {
+            Some(Message::Response { id: Some(id), outcome: Err(RpcError::too_large(max)) })
+        }
+        _ => None,
     }
 }
 
@@ -107,17 +129,20 @@ impl Direct {
                 }
             }
         });
-        Self { admission, hearing, telling: telling.abort_handle() }
+        let max_message = AtomicUsize::new(MAX_MESSAGE);
+        Self { admission, max_message, hearing, telling: telling.abort_handle() }
     }
 
     async fn answer(&self, outgoing: Outgoing) -> crate::Result<Option<Message>> {
         let admitted = self.admission.as_ref().map_err(Refuse::error)?;
         let conversation = &self.hearing.conversation;
         let during = outgoing.id.as_ref();
-        let message = conversation.read_one(&outgoing.frame).map_err(|rejected| rejected.error)?;
+        let message =
+            conversation.refuse_long(&outgoing.frame).and_then(|()| conversation.read_one(&outgoing.frame));
+        let message = message.map_err(|rejected| rejected.error)?;
         let (sender, mut said) = mpsc::channel(16);
         let listens = Some(Arc::new(Semaphore::new(1)));
-        let outbound = Outbound::to(sender);
+        let outbound = Outbound::to(sender, conversation.max_message());
         let arrival = Arrival { outbound, listens, ..admitted.clone().arrival() };
         let mut work = pin!(conversation.serve(message, arrival));
         let reply = loop {
@@ -131,7 +156,9 @@ impl Direct {
         while let Ok(said) = said.try_recv() {
             self.hearing.deliver(said.into_frame(), during);
         }
+        let max = self.max_message.load(Ordering::Relaxed);
         match reply {
+            Some(frame) if frame.len() > max => Err(too_long_a_reply(max)),
             Some(frame) => Ok(Some(conversation.read_one(&frame.into()).map_err(|rejected| rejected.error)?)),
             None => Ok(None),
         }
@@ -145,6 +172,11 @@ impl Transport for Direct {
 
     fn deliver_to(&self, inbox: Inbox) {
         let _ = self.hearing.inbox.set(inbox);
+    }
+
+    fn use_max_message(&self, bytes: usize) -> usize {
+        self.max_message.store(bytes, Ordering::Relaxed);
+        bytes
     }
 
     /// The future that is dropped is the call itself.

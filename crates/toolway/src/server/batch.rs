@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use toolway_protocol::Message;
-use toolway_protocol::jsonrpc::Rejected;
+use toolway_protocol::jsonrpc::{Rejected, Skimmed, Skimmer, write_error};
+use toolway_protocol::{Message, RpcError};
 
 /// The answers to one batch, in the order of its messages.
 #[derive(Debug)]
@@ -37,8 +37,10 @@ impl Gathered {
         self.owed == 0
     }
 
-    /// The array; without an answer there is none, because JSON-RPC has no empty batches (2.0, section 6).
-    pub(super) fn take_frame(&mut self) -> Option<Vec<u8>> {
+    /// The array, of at most `max` bytes; without an answer there is none, because JSON-RPC has no empty batches (2.0,
+    /// section 6). Where the answers are too long together, the longest fail.
+    pub(super) fn take_frame(&mut self, max: usize) -> Option<Vec<u8>> {
+        while self.size() + self.answers.len() + 1 > max && self.fail_longest(max) {}
         let mut frame = Vec::with_capacity(self.size() + self.answers.len() + 1);
         for answer in self.answers.drain(..).flatten() {
             frame.push(if frame.is_empty() { b'[' } else { b',' });
@@ -51,17 +53,38 @@ impl Gathered {
         Some(frame)
     }
 
+    /// Puts an error in the place of the longest answer; `false` if that would not make it shorter.
+    fn fail_longest(&mut self, max: usize) -> bool {
+        let Some(longest) = self.answers.iter_mut().flatten().max_by_key(|answer| answer.len()) else {
+            return false;
+        };
+        let mut skimmer = Skimmer::default();
+        skimmer.push(longest);
+        let Skimmed::Reply(id) = skimmer.finish() else { return false };
+        let text = format!(
+            "the answers to this batch are longer than {max} bytes together: ask in several messages, or raise `max_message` on the server"
+        );
+        let mut failed = Vec::new();
+        write_error(&mut failed, Some(&id), &RpcError::internal(text).with_max_message(max));
+        let is_shorter = failed.len() < longest.len();
+        if is_shorter {
+            *longest = failed;
+        }
+        is_shorter
+    }
+
     fn size(&self) -> usize {
         self.answers.iter().flatten().map(Vec::len).sum()
     }
 }
 
 /// The batches of one pipe that are not whole.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Batches {
     open: HashMap<u64, Gathered>,
     opened: u64,
     held: usize,
+    max_message: usize,
 }
 
 /// Where an answer belongs.
@@ -72,6 +95,11 @@ pub(super) struct Place {
 }
 
 impl Batches {
+    /// None yet. Their answers are at most so long.
+    pub(super) fn new(max_message: usize) -> Self {
+        Self { open: HashMap::new(), opened: 0, held: 0, max_message }
+    }
+
     /// Expects answers to these messages, and names the place of each.
     pub(super) fn open(&mut self, messages: &[Result<Message, Rejected>]) -> impl Fn(usize) -> Place + use<> {
         let batch = self.opened;
@@ -93,7 +121,7 @@ impl Batches {
         }
         let mut gathered = self.open.remove(&place.batch)?;
         self.held -= gathered.size();
-        gathered.take_frame()
+        gathered.take_frame(self.max_message)
     }
 
     /// How many bytes wait for the rest of their batch.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use tokio::sync::Semaphore;
 use toolway_protocol::capability::{ServerCapabilities, Settings};
@@ -160,7 +161,7 @@ impl ServerBuilder {
                 hook_tasks: HookTasks::default(),
                 sources: Sources::new(self.sources),
                 limits: Limits::default(),
-                max_frame: self.max_frame,
+                max_message: AtomicUsize::new(self.max_message),
             }),
         };
         server.begin_sources();

@@ -33,7 +33,7 @@ use super::state::States;
 use super::stats::Counter;
 use super::tool::ToolEntry;
 use crate::store::{Careful, Store};
-use crate::transport::frame::MAX_LINE;
+use crate::transport::frame::MAX_MESSAGE;
 
 /// A server that is being described. Made by [`Server::new`](super::Server::new).
 ///
@@ -89,7 +89,7 @@ pub struct ServerBuilder {
     pub(super) cursors: Option<CursorKey>,
     pub(super) seal: Option<SealKeys>,
     pub(super) strict: bool,
-    pub(super) max_frame: usize,
+    pub(super) max_message: usize,
     pub(super) store: Option<Arc<dyn Store>>,
     pub(super) question_timeout: Duration,
     pub(super) deadline: Option<Duration>,
@@ -129,7 +129,7 @@ impl ServerBuilder {
             cursors: None,
             seal: None,
             strict: false,
-            max_frame: MAX_LINE,
+            max_message: MAX_MESSAGE,
             store: None,
             question_timeout: QUESTION_TIMEOUT,
             deadline: Some(DEADLINE),

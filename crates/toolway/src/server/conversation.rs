@@ -83,6 +83,17 @@ impl Conversation {
         }
     }
 
+    /// The most bytes that a message may have.
+    #[allow(dead_code, reason = "only a client in this process asks")]
+    pub(crate) fn max_message(&self) -> usize {
+        self.server.max_message()
+    }
+
+    /// Refuses a message that is longer than the server takes, where no transport has done so.
+    pub(crate) fn refuse_long(&self, frame: &[u8]) -> Result<(), Rejected> {
+        self.server.refuse_long(frame)
+    }
+
     /// Reads one frame. The messages of a batch may be there; what may not was refused.
     pub(super) fn read(&self, frame: &Bytes) -> Result<Incoming, Rejected> {
         match parse(frame, self.server.inner.limits)? {

@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, write_error};
+use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, Skimmed, write_error};
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
@@ -149,6 +149,7 @@ struct Pipe<R, W> {
     reader: R,
     writer: W,
     lines: Lines,
+    max_message: usize,
     out: Out,
     conversation: Arc<Conversation>,
     running: JoinSet<Option<Vec<u8>>>,
@@ -179,20 +180,22 @@ struct Asked {
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     fn new(server: Server, reader: R, writer: W) -> Self {
         let (sender, said) = mpsc::channel(MAX_SAID);
+        let max_message = server.max_message();
         Self {
             said,
-            outbound: Outbound::to(sender),
+            outbound: Outbound::to(sender, max_message),
             closing: Arc::default(),
             admitted: Admitted::default(),
             reader,
             writer,
-            lines: Lines::new(server.inner.max_frame),
+            lines: Lines::new(max_message),
+            max_message,
             out: Out::default(),
             conversation: Arc::new(Conversation::new(server)),
             running: JoinSet::new(),
             handles: HashMap::new(),
             asked: HashMap::new(),
-            batches: Batches::default(),
+            batches: Batches::new(max_message),
             listens: Arc::new(Semaphore::new(MAX_LISTENS)),
             open: true,
             deadline: Instant::now(),
@@ -238,7 +241,9 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     /// Whatever wants an answer gets the refusal.
     fn turn_down(&mut self, line: Line, refuse: &Refuse) {
         let id = match line {
-            Line::TooLong => None,
+            Line::TooLong(Skimmed::Request(id)) => Some(id),
+            Line::TooLong(Skimmed::Unknown) => None,
+            Line::TooLong(Skimmed::Notification | Skimmed::Reply(_)) => return,
             Line::Text(frame) => match self.conversation.read(&frame) {
                 Ok(Incoming::One(Message::Request { id, .. })) => Some(id),
                 Err(rejected) if rejected.wants_answer() => rejected.id,
@@ -285,15 +290,29 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     async fn take(&mut self, line: Line) {
         let frame = match line {
             Line::Text(frame) => frame,
-            Line::TooLong => {
-                let error = RpcError::invalid_request("the message is too long");
-                return self.refuse(None, &Rejected { id: None, error });
-            }
+            Line::TooLong(skimmed) => return self.refuse_long(skimmed),
         };
         match self.conversation.read(&frame) {
             Ok(Incoming::One(message)) => self.take_one(None, message).await,
             Ok(Incoming::Batch(messages)) => self.take_batch(messages).await,
             Err(rejected) => self.refuse(None, &rejected),
+        }
+    }
+
+    /// Tells the sender of a line that was too long to be kept, as far as it can be told which message it was.
+    fn refuse_long(&mut self, skimmed: Skimmed) {
+        let error = RpcError::too_large(self.max_message);
+        match skimmed {
+            Skimmed::Request(id) => self.refuse(None, &Rejected { id: Some(id), error }),
+            Skimmed::Unknown => self.refuse(None, &Rejected { id: None, error }),
+            Skimmed::Reply(id) => {
+                self.conversation.settle(Message::Response { id: Some(id), outcome: Err(error) });
+            }
+            // A notification has no answer (JSON-RPC 2.0, 4.1).
+            Skimmed::Notification => tracing::warn!(
+                max_message = self.max_message,
+                "a notification is longer than the server's `max_message`, and was ignored"
+            ),
         }
     }
 

@@ -14,6 +14,8 @@ impl Server {
     /// function in the cloud. Nothing is remembered between calls, and there is nobody to send notifications to. So no revision
     /// with batches can be agreed upon: one is refused.
     ///
+    /// [`max_message`](super::ServerBuilder::max_message) holds here too, for the text and for the answer.
+    ///
     /// `extensions` are values for the handlers of this request. `None` means that nothing is to be answered.
     ///
     /// There is no connection here, so [`on_connect`](super::ServerBuilder::on_connect) is not asked: who calls this has
@@ -51,7 +53,8 @@ impl Server {
     /// ```
     pub async fn handle_json(&self, text: impl Into<String>, extensions: Extensions) -> Option<String> {
         let conversation = Conversation::deaf(self.clone());
-        let frame = match conversation.read_one(&Bytes::from(text.into())) {
+        let text = Bytes::from(text.into());
+        let frame = match conversation.refuse_long(&text).and_then(|()| conversation.read_one(&text)) {
             Ok(message) => {
                 let principal = extensions.get::<Principal>().as_deref().cloned();
                 let arrival = Arrival { extensions, principal, ..Arrival::default() };

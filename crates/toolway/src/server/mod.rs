@@ -126,6 +126,7 @@ mod watch;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -267,7 +268,8 @@ struct Inner {
     strict: bool,
     stamp: Stamp,
     limits: Limits,
-    max_frame: usize,
+    /// How many bytes a message may have.
+    max_message: AtomicUsize,
     sources: Sources,
 }
 

@@ -49,16 +49,18 @@ pub struct Reading {
     pub variables: Values,
     /// The media type that the server lists.
     pub mime_type: Option<String>,
+    /// The most bytes that can be sent.
+    max_message: usize,
 }
 
 impl Reading {
-    pub(super) fn new(uri: String) -> Self {
-        Self { uri, variables: Values::new(), mime_type: None }
+    pub(super) fn new(uri: String, max_message: usize) -> Self {
+        Self { uri, variables: Values::new(), mime_type: None, max_message }
     }
 
     /// What contents that do not say otherwise are about.
     pub fn about(&self) -> About {
-        About::new(&self.uri, self.mime_type.clone())
+        About::new(&self.uri, self.mime_type.clone(), self.max_message)
     }
 }
 

@@ -179,7 +179,7 @@ impl Server {
         allowed: Option<&Allowed>,
     ) -> Result<ReadResourceResult, Face> {
         let snapshot = self.inner.registry.load_full();
-        let mut reading = Reading::new(uri);
+        let mut reading = Reading::new(uri, self.max_message());
         if let Some((entry, variables)) = snapshot.find(&reading.uri) {
             reading.mime_type = entry.definition().mime_type().cloned();
             reading.variables = variables;

@@ -4,9 +4,16 @@ use std::io;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
+use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
 
-/// The longest line that is accepted unless somebody says otherwise: 4 MiB.
-pub const MAX_LINE: usize = 4 << 20;
+/// The longest message that is sent and accepted by default, on every transport: 16 MiB.
+pub const MAX_MESSAGE: usize = 16 << 20;
+
+/// The limit that a wish for `max_message` becomes: a message has at least one byte, and fewer than 4 GiB, because places in it
+/// are 32-bit numbers.
+pub(crate) fn message_limit(bytes: usize) -> usize {
+    bytes.clamp(1, u32::MAX as usize)
+}
 
 /// Cuts lines out of whatever has been read so far.
 ///
@@ -18,23 +25,30 @@ pub struct Lines {
     /// How far the buffer is known to hold no newline.
     searched: usize,
     max_line: usize,
-    /// Inside a line that is too long; everything up to its newline is thrown away.
-    skipping: bool,
+    /// Inside a line that is too long: what is found out about it while everything up to its newline is thrown away.
+    skipping: Option<Box<Skimmer>>,
+    /// How many bytes of that line were thrown away.
+    skipped: u64,
 }
 
-/// A line, or the news that there was one nobody will see.
+/// A line, or what is known of one that was too long to be kept.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     /// The line without its end. Never empty.
     Text(Bytes),
     /// A line longer than the cap.
-    TooLong,
+    TooLong(Skimmed),
 }
 
 impl Lines {
     /// Reads lines of at most `max_line` bytes.
     pub fn new(max_line: usize) -> Self {
-        Self { buffer: BytesMut::new(), searched: 0, max_line, skipping: false }
+        Self { buffer: BytesMut::new(), searched: 0, max_line, skipping: None, skipped: 0 }
+    }
+
+    /// Changes how long lines may be, from the next one on.
+    pub fn set_max_line(&mut self, max_line: usize) {
+        self.max_line = max_line;
     }
 
     /// The next whole line that is already here.
@@ -42,10 +56,12 @@ impl Lines {
         loop {
             let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
-                if !self.skipping && self.searched > self.max_line {
-                    self.skipping = true;
+                if self.skipping.is_none() && self.searched > self.max_line {
+                    self.skipping = Some(Box::default());
                 }
-                if self.skipping {
+                if let Some(skimmer) = &mut self.skipping {
+                    skimmer.push(&self.buffer);
+                    self.skipped += self.searched as u64;
                     self.buffer.clear();
                     self.searched = 0;
                 }
@@ -54,8 +70,12 @@ impl Lines {
             let mut line = self.buffer.split_to(self.searched + end + 1);
             self.searched = 0;
             line.truncate(line.len() - 1);
-            if std::mem::take(&mut self.skipping) || line.len() > self.max_line {
-                return Some(Line::TooLong);
+            let skipping = self.skipping.take();
+            if skipping.is_some() || line.len() > self.max_line {
+                self.skipped = 0;
+                let mut skimmer = skipping.unwrap_or_default();
+                skimmer.push(&line);
+                return Some(Line::TooLong(skimmer.finish()));
             }
             if line.last() == Some(&b'\r') {
                 line.truncate(line.len() - 1);
@@ -66,9 +86,9 @@ impl Lines {
         }
     }
 
-    /// Whether a line is streaming by that is too long already, and has not ended yet.
-    pub fn is_skipping(&self) -> bool {
-        self.skipping
+    /// How many bytes have been thrown away of a line that is too long and has not ended yet.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// Reads more; `false` means that nothing more will come. A last line without an end counts as a line.
@@ -77,7 +97,7 @@ impl Lines {
         if reader.read_buf(&mut self.buffer).await? > 0 {
             return Ok(true);
         }
-        if self.skipping || !self.buffer.is_empty() {
+        if self.skipping.is_some() || !self.buffer.is_empty() {
             self.buffer.extend_from_slice(b"\n");
         }
         Ok(false)
@@ -130,9 +150,23 @@ mod tests {
     #[tokio::test]
     async fn a_line_that_is_too_long_costs_only_itself() {
         assert_eq!(read(&["aaa\nb\n"], 3).await, [text("aaa"), text("b")]);
-        assert_eq!(read(&["aaaa\nb\n"], 3).await, [Line::TooLong, text("b")]);
-        assert_eq!(read(&["aaaa", "aaaa", "aa\nb\n"], 3).await, [Line::TooLong, text("b")]);
-        assert_eq!(read(&["aaaa"], 3).await, [Line::TooLong]);
+        let too_long = || Line::TooLong(Skimmed::Unknown);
+        assert_eq!(read(&["aaaa\nb\n"], 3).await, [too_long(), text("b")]);
+        assert_eq!(read(&["aaaa", "aaaa", "aa\nb\n"], 3).await, [too_long(), text("b")]);
+        assert_eq!(read(&["aaaa"], 3).await, [too_long()]);
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_says_what_it_was() {
+        let request = Line::TooLong(Skimmed::Request(7.into()));
+        let pieces =
+            ["{\"method\":\"a\",\"params\":{\"x\":\"", "yyyyyyyyyyyyyyyyyyyyy", "\"},\"id\":7}\nb\n"];
+        assert_eq!(read(&pieces, 30).await, [request, text("b")]);
+        let mut lines = Lines::new(3);
+        lines.fill(&mut &b"aaaaa"[..]).await.unwrap();
+        assert_eq!((lines.next_line(), lines.skipped()), (None, 5));
+        lines.fill(&mut &b"a\nb"[..]).await.unwrap();
+        assert_eq!((lines.next_line(), lines.skipped()), (Some(Line::TooLong(Skimmed::Unknown)), 0));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use super::frame::flatten;
 use bytes::{Buf, Bytes, BytesMut};
+use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,11 +20,16 @@ pub struct Event {
     pub id: Option<String>,
     /// How long to wait before reconnecting, in milliseconds.
     pub retry: Option<u64>,
+    /// The kind of message that its data was, if that is longer than the cap: then none of it is kept.
+    pub too_long: Option<Skimmed>,
 }
 
-/// The event is longer than the cap.
+/// An event is so much longer than the cap that it counts as one without an end, or has a line besides its data that is longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong;
+
+/// How many times as long as it may be an event can get before it counts as one without an end.
+const ENDLESS: usize = 4;
 
 /// Cuts events out of a stream.
 #[derive(Debug)]
@@ -39,10 +45,20 @@ pub struct Parser {
     has_data: bool,
     id: Option<String>,
     retry: Option<u64>,
+    long: Option<Box<Long>>,
+}
+
+/// An event whose data is thrown away because it is too long.
+#[derive(Debug, Default)]
+struct Long {
+    skimmer: Skimmer,
+    skipped: usize,
+    /// Inside a line of data that is longer than the cap itself.
+    in_line: bool,
 }
 
 impl Parser {
-    /// Reads events of at most `max_event` bytes.
+    /// Reads events of at most `max_event` bytes. Of longer ones the data is not kept.
     pub fn new(max_event: usize) -> Self {
         Self {
             buffer: BytesMut::new(),
@@ -55,6 +71,7 @@ impl Parser {
             has_data: false,
             id: None,
             retry: None,
+            long: None,
         }
     }
 
@@ -66,7 +83,10 @@ impl Parser {
     /// The next whole event that is already here.
     pub fn next_event(&mut self) -> Result<Option<Event>, TooLong> {
         while let Some(line) = self.next_line()? {
-            if line.is_empty() {
+            if let Some(long) = self.long.as_mut().filter(|long| long.in_line) {
+                long.in_line = false;
+                self.skip(&line)?;
+            } else if line.is_empty() {
                 if let Some(event) = self.dispatch() {
                     return Ok(Some(event));
                 }
@@ -96,7 +116,10 @@ impl Parser {
             self.searched = self.buffer.len();
             // The longest event is no longer than that with the name of its field.
             let longest = self.max_event + b"data: ".len();
-            return if self.buffer.len() > longest { Err(TooLong) } else { Ok(None) };
+            if self.in_long_line() || self.buffer.len() > longest {
+                self.skip_part()?;
+            }
+            return Ok(None);
         };
         let end = self.searched + end;
         self.searched = 0;
@@ -107,6 +130,41 @@ impl Parser {
         Ok(Some(line))
     }
 
+    fn in_long_line(&self) -> bool {
+        self.long.as_ref().is_some_and(|long| long.in_line)
+    }
+
+    /// Throws away a part of a line that is too long.
+    fn skip_part(&mut self) -> Result<(), TooLong> {
+        let part = self.buffer.split();
+        self.searched = 0;
+        if self.in_long_line() {
+            return self.skip(&part);
+        }
+        // Nothing else than data has a reason to be long.
+        let value = part.strip_prefix(b"data:").ok_or(TooLong)?;
+        self.skip_data(value.strip_prefix(b" ").unwrap_or(value))?;
+        self.long.get_or_insert_default().in_line = true;
+        Ok(())
+    }
+
+    /// Throws away a line of data, or its beginning, and what was kept of the event before.
+    fn skip_data(&mut self, value: &[u8]) -> Result<(), TooLong> {
+        let kept = self.data.split();
+        self.skip(&kept)?;
+        if std::mem::replace(&mut self.has_data, true) {
+            self.skip(b"\n")?;
+        }
+        self.skip(value)
+    }
+
+    fn skip(&mut self, data: &[u8]) -> Result<(), TooLong> {
+        let long = self.long.get_or_insert_default();
+        long.skimmer.push(data);
+        long.skipped += data.len();
+        if long.skipped / ENDLESS > self.max_event { Err(TooLong) } else { Ok(()) }
+    }
+
     fn field(&mut self, line: &[u8]) -> Result<(), TooLong> {
         let (name, value) = match memchr::memchr(b':', line) {
             Some(colon) => (&line[..colon], &line[colon + 1..]),
@@ -115,8 +173,8 @@ impl Parser {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
             b"data" => {
-                if self.data.len() + value.len() > self.max_event {
-                    return Err(TooLong);
+                if self.long.is_some() || self.data.len() + value.len() > self.max_event {
+                    return self.skip_data(value);
                 }
                 if std::mem::replace(&mut self.has_data, true) {
                     self.data.extend_from_slice(b"\n");
@@ -143,6 +201,7 @@ impl Parser {
             data: self.data.split().freeze(),
             id: self.id.take(),
             retry: self.retry.take(),
+            too_long: self.long.take().map(|long| long.skimmer.finish()),
         };
         let said_something = std::mem::take(&mut self.has_data) || event != Event::default();
         said_something.then_some(event)
@@ -229,12 +288,47 @@ mod tests {
 
     #[test]
     fn endless_events_are_cut() {
-        let mut parser = Parser::new(10);
-        parser.push(b"data: 12345678901");
-        assert_eq!(parser.next_event(), Err(TooLong));
-        let mut parser = Parser::new(10);
-        parser.push(b"data: 12345\ndata: 67890\ndata: 1\n");
-        assert_eq!(parser.next_event(), Err(TooLong));
+        for stream in [
+            "data: ".to_owned() + &"x".repeat(200),
+            "data: 12345\n".repeat(20),
+            ":".repeat(20),
+            "event: ".to_owned() + &"x".repeat(20),
+        ] {
+            for size in 1..=stream.len() {
+                let mut parser = Parser::new(10);
+                let read = stream.as_bytes().chunks(size).try_for_each(|chunk| {
+                    parser.push(chunk);
+                    parser.next_event().map(|event| assert_eq!(event, None))
+                });
+                assert_eq!(read, Err(TooLong), "{stream:?} cut into {size}");
+                assert!(parser.data.len() + parser.buffer.len() <= 10 + size);
+            }
+        }
+    }
+
+    #[test]
+    fn an_event_that_is_too_long_says_what_it_was_and_the_next_is_read() {
+        let reply = r#"{"result":{"id":1},"id":7}"#;
+        for data in [format!("data: {reply}"), "data: {\"result\":{\"id\":1},\ndata: \"id\":7}".to_owned()] {
+            let stream = format!("id: 1\n{data}\nretry: 5\n\ndata: {{}}\n\n");
+            for size in 1..=stream.len() {
+                let mut parser = Parser::new(20);
+                let mut found = Vec::new();
+                for chunk in stream.as_bytes().chunks(size) {
+                    parser.push(chunk);
+                    while let Some(event) = parser.next_event().unwrap() {
+                        found.push(event);
+                    }
+                }
+                let long = Event {
+                    id: Some("1".into()),
+                    retry: Some(5),
+                    too_long: Some(Skimmed::Reply(7.into())),
+                    ..Event::default()
+                };
+                assert_eq!(found, [long, self::data("{}")], "cut into {size}");
+            }
+        }
     }
 
     #[test]
@@ -247,7 +341,8 @@ mod tests {
                     parser.push(chunk);
                     parser.next_event().map(|event| found.or(event))
                 });
-                assert_eq!(read.is_ok_and(|event| event.is_some()), fits, "{length} cut into {size}");
+                let is_kept = read.is_ok_and(|event| event.is_some_and(|event| event.too_long.is_none()));
+                assert_eq!(is_kept, fits, "{length} cut into {size}");
             }
         }
     }

@@ -103,7 +103,7 @@ fn all() -> Vec<(String, String)> {
 }
 
 /// Numbers that limit nothing, or not what a peer may do.
-const NO_LIMITS: [&str; 15] = [
+const NO_LIMITS: [&str; 14] = [
     // Letters of names that providers allow.
     "agent::name::DIGITS",
     "agent::schema::key::LONGEST",
@@ -124,8 +124,6 @@ const NO_LIMITS: [&str; 15] = [
     "server::ask::past::OVERHEAD",
     // The same limit as `json.depth`.
     "protocol::json::scan::MAX_DEPTH",
-    // The same limit as `transport::frame::MAX_LINE`.
-    "client::http::line::MAX_REPLY",
 ];
 
 /// Adds the numbers and times that the files of a folder name.

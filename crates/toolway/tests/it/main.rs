@@ -41,6 +41,7 @@ mod rows;
 mod run_again;
 mod second_look;
 mod sessions;
+mod sizes;
 mod stateless;
 mod stdio;
 mod store;

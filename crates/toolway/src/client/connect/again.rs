@@ -93,7 +93,7 @@ impl Way {
             builder: &self.builder,
             connector: self.target.connector(),
             next_id,
-            inbox: &|| Inbox::new(self.answers(), self.ears.clone()),
+            inbox: &|max_message| Inbox::new(self.answers(), self.ears.clone(), max_message),
             deadline: Opening::deadline(self.builder.connect_timeout),
         };
         let outcome = match timeout_at(opening.deadline, opening.open()).await {

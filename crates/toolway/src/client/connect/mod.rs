@@ -35,6 +35,7 @@ use super::ears::{Ears, Hooks};
 use super::target::IntoTarget;
 use super::{Client, Shared, Wishes, tools};
 use crate::error::Result;
+use crate::transport::frame::{MAX_MESSAGE, message_limit};
 
 /// How long nothing may be heard of a request, unless somebody says otherwise.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -61,6 +62,7 @@ pub struct ClientBuilder {
     probe_timeout: Duration,
     retries: u32,
     eras: EraCache,
+    max_message: usize,
 }
 
 impl Default for ClientBuilder {
@@ -76,6 +78,7 @@ impl Default for ClientBuilder {
             probe_timeout: PROBE_TIMEOUT,
             retries: RETRIES,
             eras: EraCache::default(),
+            max_message: MAX_MESSAGE,
         }
     }
 }
@@ -130,6 +133,23 @@ impl ClientBuilder {
     /// waits in between are random and grow to five seconds. `0` never tries again.
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;
+        self
+    }
+
+    /// The longest message that is sent and accepted, in bytes, on every transport: 16 MiB, unless said otherwise. A longer
+    /// request is not sent, and a call whose reply is longer fails: [`Error::is_too_large`](crate::Error::is_too_large).
+    ///
+    /// A server has a limit of its own, and some tell it when they refuse a request (`data.maxMessage` of the error). Then the
+    /// client sends nothing longer over this connection, and fails at once.
+    /// [`Command::max_message`](super::Command::max_message) and `Http::max_message` say it for one server.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// let builder = Client::builder().max_message(64 << 20);
+    /// ```
+    pub fn max_message(mut self, bytes: usize) -> Self {
+        self.max_message = message_limit(bytes);
         self
     }
 

@@ -23,8 +23,8 @@ pub(super) struct Opening<'o> {
     pub(super) builder: &'o ClientBuilder,
     pub(super) connector: &'o dyn Connector,
     pub(super) next_id: &'o AtomicI64,
-    /// Makes the place where what the server says goes, for each attempt.
-    pub(super) inbox: &'o (dyn Fn() -> Inbox + Send + Sync),
+    /// Makes the place where what the server says goes, for each attempt. Answers are at most so long.
+    pub(super) inbox: &'o (dyn Fn(usize) -> Inbox + Send + Sync),
     pub(super) deadline: Instant,
 }
 
@@ -123,7 +123,8 @@ impl Opening<'_> {
     async fn reach(&self) -> Result<(Box<dyn Transport>, Inbox)> {
         let transport = self.connector.reach().await?;
         transport.use_headers(&self.builder.headers)?;
-        let inbox = (self.inbox)();
+        let max_message = transport.use_max_message(self.builder.max_message);
+        let inbox = (self.inbox)(max_message);
         transport.deliver_to(inbox.clone());
         Ok((transport, inbox))
     }

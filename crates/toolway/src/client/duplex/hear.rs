@@ -8,12 +8,12 @@ use serde::de::IgnoredAny;
 use tokio::io::AsyncRead;
 use tokio::task::JoinSet;
 use toolway_protocol::json::Limits;
-use toolway_protocol::jsonrpc::{Incoming, Rejected, parse};
-use toolway_protocol::{Id, Message};
+use toolway_protocol::jsonrpc::{Incoming, Rejected, Skimmed, parse, write_error};
+use toolway_protocol::{Id, Message, RpcError};
 
 use super::line::Line;
 use crate::client::asked::MAX_PASSED;
-use crate::client::transport::Answering;
+use crate::client::transport::{Answering, too_long_a_reply};
 use crate::error::{Error, ErrorKind};
 use crate::transport::frame::{self, Lines};
 
@@ -24,7 +24,7 @@ pub(in crate::client) enum Ended {
     Closed,
     /// Reading failed.
     Broke(io::Error),
-    /// A line without an end. What it was the answer to is not known, so that nobody can be told but all.
+    /// A line that is too long, and has no end or is not a message. What it was the answer to is not known, so all calls fail.
     TooLong,
     /// The line was over before.
     Over,
@@ -34,13 +34,12 @@ pub(in crate::client) enum Ended {
 const MAX_ANSWERING: usize = 1088;
 const _: () = assert!(MAX_ANSWERING > MAX_PASSED, "each question has an answer");
 
+/// How many times as long as it may be a line can get before it counts as one without an end.
+const ENDLESS: u64 = 4;
+
 /// Reads until the output ends, or the line is over.
-pub(in crate::client) async fn hear(
-    reader: &mut (impl AsyncRead + Unpin),
-    line: &Line,
-    max_line: usize,
-) -> Ended {
-    let mut lines = Lines::new(max_line);
+pub(in crate::client) async fn hear(reader: &mut (impl AsyncRead + Unpin), line: &Line) -> Ended {
+    let mut lines = Lines::new(line.max_message());
     let mut hearing = Hearing { line, answering: JoinSet::new() };
     let mut open = true;
     while open {
@@ -53,13 +52,17 @@ pub(in crate::client) async fn hear(
             Ok(more) => open = more,
             Err(error) => return Ended::Broke(error),
         }
+        // It may have been set since: a server may speak before the client has been told how it is to be.
+        let max_line = line.max_message();
+        lines.set_max_line(max_line);
         while let Some(text) = lines.next_line() {
             match text {
                 frame::Line::Text(text) => hearing.take_line(&text),
-                frame::Line::TooLong => return Ended::TooLong,
+                frame::Line::TooLong(Skimmed::Unknown) => return Ended::TooLong,
+                frame::Line::TooLong(skimmed) => hearing.refuse(skimmed, max_line),
             }
         }
-        if lines.is_skipping() {
+        if lines.skipped() > max_line as u64 * ENDLESS {
             return Ended::TooLong;
         }
     }
@@ -93,12 +96,32 @@ impl Hearing<'_> {
         }
     }
 
+    /// Does without a message that was too long to be kept. Only the call that waits for it fails.
+    fn refuse(&self, skimmed: Skimmed, max: usize) {
+        self.line.heard().note_message();
+        match skimmed {
+            Skimmed::Reply(id) => self.line.settle(&id, Err(too_long_a_reply(max))),
+            Skimmed::Request(id) => {
+                let mut frame = Vec::new();
+                write_error(&mut frame, Some(&id), &RpcError::too_large(max));
+                self.line.outbox().owe(&frame);
+            }
+            Skimmed::Notification | Skimmed::Unknown => tracing::warn!(
+                max_message = max,
+                "a notification of the server is longer than the client's `max_message`, and was ignored"
+            ),
+        }
+    }
+
     fn take(&mut self, message: Message) {
         self.line.heard().note_message();
         if let Message::Response { id, outcome } = &message {
             match (id.clone(), outcome) {
                 (Some(id), _) => self.line.settle(&id, Ok(message)),
-                (None, Err(error)) => self.line.heard().note_stray(error),
+                (None, Err(error)) => {
+                    self.line.heard().note_stray(error);
+                    self.line.refuse_long(error);
+                }
                 (None, Ok(_)) => {}
             }
             return;

@@ -2,24 +2,35 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{SetOnce, oneshot};
-use toolway_protocol::{Id, Message, Method};
+use toolway_protocol::jsonrpc::Code;
+use toolway_protocol::{Id, Message, Method, RpcError};
 
 use super::heard::Heard;
 use super::say::{Outbox, Queued, Ticket, ToSay};
 use crate::client::transport::{Inbox, Outgoing};
 use crate::error::{Error, ErrorKind, Result};
+use crate::transport::frame::MAX_MESSAGE;
 
 /// What both directions of a pipe share, and whoever uses it.
 pub(in crate::client) struct Line {
     outbox: Arc<Outbox>,
-    pending: Mutex<HashMap<Id, oneshot::Sender<Result<Message>>>>,
+    pending: Mutex<HashMap<Id, Pending>>,
+    max_message: AtomicUsize,
     inbox: OnceLock<Inbox>,
     heard: Heard,
     fading: SetOnce<()>,
     over: SetOnce<Over>,
+}
+
+/// A request that waits for its reply.
+struct Pending {
+    reply: oneshot::Sender<Result<Message>>,
+    /// How many bytes of it are on their way: none until it is written.
+    sent: usize,
 }
 
 impl Line {
@@ -29,6 +40,7 @@ impl Line {
         let line = Self {
             outbox: Arc::new(outbox),
             pending: Mutex::default(),
+            max_message: AtomicUsize::new(MAX_MESSAGE),
             inbox: OnceLock::new(),
             heard: Heard::default(),
             fading: SetOnce::new(),
@@ -47,8 +59,8 @@ impl Line {
             self.outbox.take_back(&outgoing.frame);
             return Ok(None);
         }
+        let (queued, mut ticket) = Queued::new(&outgoing.frame, outgoing.id.clone());
         let waiting = outgoing.id.map(|id| self.wait(id));
-        let (queued, mut ticket) = Queued::new(&outgoing.frame);
         tokio::select! {
             biased;
             queued = self.outbox.queue(queued) => if !queued {
@@ -81,6 +93,15 @@ impl Line {
             Some(reply) = reply => reply,
             over = self.over.wait() => Err(over.error().broken_off()),
         }
+    }
+
+    pub(in crate::client) fn use_max_message(&self, bytes: usize) {
+        self.max_message.store(bytes, Ordering::Relaxed);
+    }
+
+    /// How long a line may be.
+    pub(in crate::client) fn max_message(&self) -> usize {
+        self.max_message.load(Ordering::Relaxed)
     }
 
     /// Where answers to questions of the server go.
@@ -125,24 +146,66 @@ impl Line {
         self.over.wait().await;
     }
 
-    fn pending(&self) -> MutexGuard<'_, HashMap<Id, oneshot::Sender<Result<Message>>>> {
+    fn pending(&self) -> MutexGuard<'_, HashMap<Id, Pending>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait(&self, id: Id) -> Waiting<'_> {
-        let (sender, receiver) = oneshot::channel();
-        self.pending().insert(id.clone(), sender);
+        let (reply, receiver) = oneshot::channel();
+        self.pending().insert(id.clone(), Pending { reply, sent: 0 });
         Waiting { line: self, id, receiver }
+    }
+
+    /// Notes how long a request is that is about to be written: nothing can be heard of it before.
+    pub(super) fn note_sent(&self, id: &Id, bytes: usize) {
+        if let Some(pending) = self.pending().get_mut(id) {
+            pending.sent = bytes;
+        }
     }
 
     /// Hands a reply to whoever waits for it.
     pub(super) fn settle(&self, id: &Id, reply: Result<Message>) {
-        if let Some(sender) = self.pending().remove(id) {
+        if let Some(pending) = self.pending().remove(id) {
             // Nobody waits any more: the call was dropped, and a late answer means nothing.
-            let _ = sender.send(reply);
+            let _ = pending.reply.send(reply);
+        }
+    }
+
+    /// Ends the requests that an error without an id can be about: a server that does not read a long message to its end does not
+    /// find its id, and nothing else will ever answer it.
+    ///
+    /// If the error says how much the server takes, all that were longer are lost, however many there are. If it does not, it is
+    /// about a message that could not be read. Requests of ordinary length can be read, so the longest is meant, if it is so long
+    /// that a server may not take it. It is only a guess, so no more than one is given up for it, and those that wait to be
+    /// written are not.
+    pub(super) fn refuse_long(&self, error: &RpcError) {
+        let mut pending = self.pending();
+        let lost: Vec<Id> = match error.max_message() {
+            Some(max) => {
+                let longer = pending.iter().filter(|(_, pending)| pending.sent > max);
+                longer.map(|(id, _)| id.clone()).collect()
+            }
+            None if matches!(error.code, Code::PARSE_ERROR | Code::INVALID_REQUEST) => {
+                let long = pending.iter().filter(|(_, pending)| pending.sent > LONG);
+                long.max_by_key(|(_, pending)| pending.sent).map(|(id, _)| id.clone()).into_iter().collect()
+            }
+            None => return,
+        };
+        for Pending { reply, sent } in lost.iter().filter_map(|id| pending.remove(id)) {
+            let refused = Error::from(error.clone());
+            let refused = if refused.is_too_large() {
+                refused
+            } else {
+                refused
+                    .context(format!("the server could not read a request of {sent} bytes: it may take less"))
+            };
+            let _ = reply.send(Err(refused));
         }
     }
 }
+
+/// Requests of at most so many bytes are read by every server: 64 KiB is the least that common libraries take by default.
+const LONG: usize = 64 << 10;
 
 /// One request in flight; dropping it forgets it.
 struct Waiting<'l> {

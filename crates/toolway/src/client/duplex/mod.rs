@@ -32,7 +32,6 @@ pub(super) use shown::shown;
 use super::transport::{Carried, Closing, Inbox, Lasting, Outgoing, Transport};
 use super::{Client, ClientBuilder};
 use crate::error::{ErrorKind, Result};
-use crate::transport::frame::MAX_LINE;
 
 impl ClientBuilder {
     /// Connects over a pair of streams, one message a line: the stdin and stdout of a server process, for
@@ -85,7 +84,7 @@ async fn talk(
     line: &Line,
     to_say: ToSay,
 ) {
-    let mut hearing = std::pin::pin!(hear(&mut reader, line, MAX_LINE));
+    let mut hearing = std::pin::pin!(hear(&mut reader, line));
     let mut saying = std::pin::pin!(say(writer, line, to_say));
     let ended = tokio::select! {
         ended = &mut hearing => ended,
@@ -115,7 +114,10 @@ fn end(line: &Line, ended: &Ended) {
         }
         Ended::TooLong => (
             ErrorKind::PeerMisbehaved,
-            format!("the server sent a message of more than {MAX_LINE} bytes, and the connection was closed"),
+            format!(
+                "the server sent a line of more than {} bytes that is not a message, and the connection was closed",
+                line.max_message()
+            ),
         ),
     };
     line.end(Over::new(kind, message).because(line.heard().to_string()));
@@ -150,6 +152,11 @@ impl Transport for Pipe {
 
     fn lost(&self) -> Lasting<'_> {
         Box::pin(self.line.ended())
+    }
+
+    fn use_max_message(&self, bytes: usize) -> usize {
+        self.line.use_max_message(bytes);
+        bytes
     }
 
     fn diagnosis(&self) -> Option<String> {

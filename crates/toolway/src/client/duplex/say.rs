@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc, oneshot};
+use toolway_protocol::Id;
 
 use super::line::Line;
 use crate::transport::frame::push_line;
@@ -106,7 +107,7 @@ impl ToSay {
                 self.waiting.fetch_sub(line.len(), Ordering::AcqRel);
                 // One after another: whoever finds no room waits again.
                 self.room.notify_waiters();
-                Some(Queued { line, tell: None })
+                Some(Queued { line, id: None, tell: None })
             }
             queued = self.queue.recv() => queued,
         }
@@ -116,6 +117,8 @@ impl ToSay {
 /// A line that waits to be written, and whom to tell.
 pub(super) struct Queued {
     line: Vec<u8>,
+    /// Of the request that it is.
+    id: Option<Id>,
     /// What is owed has nobody who could take it back.
     tell: Option<Tell>,
 }
@@ -139,10 +142,10 @@ pub(super) struct Ticket {
 
 impl Queued {
     /// A line that is not written if its ticket is dropped before.
-    pub(super) fn new(frame: &[u8]) -> (Self, Ticket) {
+    pub(super) fn new(frame: &[u8], id: Option<Id>) -> (Self, Ticket) {
         let (begun, has_begun) = oneshot::channel();
         let (done, is_done) = oneshot::channel();
-        let queued = Self { line: to_line(frame), tell: Some(Tell { begun, done }) };
+        let queued = Self { line: to_line(frame), id, tell: Some(Tell { begun, done }) };
         (queued, Ticket { begun: has_begun, done: is_done })
     }
 }
@@ -180,7 +183,7 @@ pub(in crate::client) async fn say(
             }
             queued = to_say.next() => queued,
         };
-        let Some(Queued { line, tell }) = queued else { break };
+        let Some(Queued { line: text, id, tell }) = queued else { break };
         let done = match tell {
             Some(Tell { begun, done }) => {
                 if begun.send(()).is_err() {
@@ -191,7 +194,11 @@ pub(in crate::client) async fn say(
             }
             None => None,
         };
-        writer.write_all(&line).await?;
+        if let Some(id) = id {
+            // Without the end of the line.
+            line.note_sent(&id, text.len() - 1);
+        }
+        writer.write_all(&text).await?;
         writer.flush().await?;
         if let Some(done) = done {
             let _ = done.send(());

@@ -3,18 +3,19 @@
 use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, Response};
 use http_body_util::BodyExt;
-use toolway_protocol::Message;
 use toolway_protocol::json::Limits;
-use toolway_protocol::jsonrpc::{Incoming, parse};
+use toolway_protocol::jsonrpc::{Incoming, Skimmed, parse, write_error};
+use toolway_protocol::{Message, RpcError};
 
-use super::line::MAX_REPLY;
 use super::send::HttpBody;
+use crate::client::transport::too_long_a_reply;
 use crate::transport::sse::{Event, Parser};
 
 /// The events of one response, in order.
 pub(super) struct Events {
     body: HttpBody,
     parser: Parser,
+    max_message: usize,
 }
 
 /// Why there is no next event, or nothing in it.
@@ -31,15 +32,35 @@ pub(super) enum Break {
 }
 
 impl Events {
-    pub(super) fn of(response: Response<HttpBody>) -> Self {
-        Self { body: response.into_body(), parser: Parser::new(MAX_REPLY) }
+    /// Reads events of at most so many bytes.
+    pub(super) fn of(response: Response<HttpBody>, max_message: usize) -> Self {
+        Self { body: response.into_body(), parser: Parser::new(max_message), max_message }
+    }
+
+    /// An event that can be read. One that is too long holds an error instead, for the call that waits for it: the streams of a
+    /// conversation go on, and so do all other calls.
+    fn instead(&self, mut event: Event) -> Event {
+        match event.too_long.take() {
+            None => {}
+            Some(Skimmed::Reply(id)) => {
+                let error = RpcError::internal(too_long_a_reply(self.max_message).to_string());
+                let mut frame = Vec::new();
+                write_error(&mut frame, Some(&id), &error.with_max_message(self.max_message));
+                event.data = frame.into();
+            }
+            Some(_) => tracing::warn!(
+                max_message = self.max_message,
+                "a message of the server is longer than the client's `max_message`, and was ignored"
+            ),
+        }
+        event
     }
 
     /// The next whole event. One that is cut off by the end was none.
     pub(super) async fn next(&mut self) -> Result<Event, Break> {
         loop {
             if let Some(event) = self.parser.next_event().map_err(|_| Break::TooLong)? {
-                return Ok(event);
+                return Ok(self.instead(event));
             }
             let frame = self.body.frame().await.ok_or(Break::End)?.map_err(Break::Connection)?;
             if let Some(chunk) = frame.data_ref() {

@@ -1,5 +1,6 @@
 //! How does one HTTP request reach the server, and what shape has the reply?
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -16,12 +17,9 @@ use super::redirect::{self, MAX_HOPS};
 use super::refusal;
 use super::send::{HttpBody, HttpClient};
 use super::url::Url;
-use crate::client::transport::{Answering, Inbox};
+use crate::client::transport::{Answering, Inbox, too_long_a_reply};
 use crate::error::{Error, ErrorKind, Result};
-use crate::transport::frame::MAX_LINE;
-
-/// The longest reply, or event of a reply, that is read.
-pub(super) const MAX_REPLY: usize = MAX_LINE;
+use crate::transport::frame::MAX_MESSAGE;
 
 /// The way to one server.
 pub(super) struct Line {
@@ -34,6 +32,8 @@ pub(super) struct Line {
     redirects: Redirects,
     /// Where the server has said it is for good.
     moved: Mutex<Option<Url>>,
+    /// The longest reply, or event of a reply, that is read.
+    max_message: AtomicUsize,
     inbox: OnceLock<Inbox>,
 }
 
@@ -70,7 +70,8 @@ impl Line {
         redirects: Redirects,
     ) -> Self {
         let (more, moved, inbox) = (OnceLock::new(), Mutex::default(), OnceLock::new());
-        Self { url, headers, more, client, redirects, moved, inbox }
+        let max_message = AtomicUsize::new(MAX_MESSAGE);
+        Self { url, headers, more, client, redirects, moved, max_message, inbox }
     }
 
     /// Adds headers to every request. What is said of one server goes before what is said of all.
@@ -89,6 +90,15 @@ impl Line {
         let (url, headers, client) = (self.url.clone(), self.headers.clone(), self.client.clone());
         let line = Self::new(url, headers, client, self.redirects);
         Self { more: self.more.clone(), moved: Mutex::new(Some(self.place())), ..line }
+    }
+
+    pub(super) fn use_max_message(&self, bytes: usize) {
+        self.max_message.store(bytes, Ordering::Relaxed);
+    }
+
+    /// How long a reply, or an event of a reply, may be.
+    pub(super) fn max_message(&self) -> usize {
+        self.max_message.load(Ordering::Relaxed)
     }
 
     pub(super) fn url(&self) -> &Url {
@@ -177,18 +187,15 @@ impl Line {
             return Err(self.misbehaved(&format!("the reply is packed ({coding}), which was not asked for")));
         }
         if response.status().is_success() && is_events(&response) {
-            return Ok(Reply::Stream(Events::of(response)));
+            return Ok(Reply::Stream(Events::of(response, self.max_message())));
         }
         if media_type(response.headers()).as_deref() != Some("application/json") {
             return Err(refusal::of_page(&self.url, response).await);
         }
         let (head, body) = response.into_parts();
-        let body = Limited::new(body, MAX_REPLY).collect().await.map_err(|error| {
-            if error.is::<LengthLimitError>() {
-                self.misbehaved("the reply is too long")
-            } else {
-                broke_off().caused_by(error)
-            }
+        let max = self.max_message();
+        let body = Limited::new(body, max).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() { too_long_a_reply(max) } else { broke_off().caused_by(error) }
         })?;
         let body = body.to_bytes();
         match parse(&body, Limits::default()) {
@@ -229,7 +236,7 @@ impl Line {
         match reason {
             Break::End => broke_off(),
             Break::Connection(error) => broke_off().caused_by(error),
-            Break::TooLong => self.misbehaved("an event is too long"),
+            Break::TooLong => too_long_a_reply(self.max_message()),
             Break::NoMessage => self.misbehaved("an event is not a message"),
         }
     }

@@ -80,14 +80,16 @@ impl Client {
 
 struct Endpoint {
     line: Arc<Line>,
+    /// The limit that was set for this server alone.
+    max_message: Option<usize>,
     /// Empty, and of no consequence, unless one is opened.
     conversation: Arc<Conversation>,
 }
 
 impl Endpoint {
-    fn new(line: Line) -> Self {
+    fn new(line: Line, max_message: Option<usize>) -> Self {
         let line = Arc::new(line);
-        Self { conversation: Arc::new(Conversation::new(line.clone())), line }
+        Self { conversation: Arc::new(Conversation::new(line.clone())), line, max_message }
     }
 }
 
@@ -122,6 +124,12 @@ impl Transport for Endpoint {
 
     fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
         self.line.use_headers(headers)
+    }
+
+    fn use_max_message(&self, bytes: usize) -> usize {
+        let bytes = self.max_message.unwrap_or(bytes);
+        self.line.use_max_message(bytes);
+        bytes
     }
 
     /// In the stateless era a connection that is closed is a call that is given up.

@@ -59,7 +59,9 @@ pub(super) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
         StatusCode::NOT_FOUND => {
             format!("{url} answered {status} without a message: is the path right? Often it is /mcp")
         }
-        StatusCode::PAYLOAD_TOO_LARGE => format!("the message is too large for {url} ({status})"),
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            format!("the message is too large for {url} ({status}): send less, or raise what it takes there")
+        }
         StatusCode::REQUEST_TIMEOUT => format!("{url} does not wait any longer ({status})"),
         StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
             format!("{url} wants to be asked again later ({status})")
@@ -88,6 +90,7 @@ pub(super) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
     }
     let kind = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorKind::PeerRefused,
+        StatusCode::PAYLOAD_TOO_LARGE => ErrorKind::TooLarge,
         _ if is_of_the_moment(status) || status.is_server_error() => ErrorKind::Transport,
         _ => ErrorKind::PeerMisbehaved,
     };
@@ -192,7 +195,7 @@ mod tests {
             BrokenOff,
             None,
         }
-        use ErrorKind::{PeerMisbehaved, PeerRefused, Transport};
+        use ErrorKind::{PeerMisbehaved, PeerRefused, TooLarge, Transport};
         let later = ("retry-after", "7");
         for (status, headers, kind, loss, part) in [
             (400, [].as_slice(), PeerMisbehaved, Loss::None, "answered 400 Bad Request without a message"),
@@ -200,7 +203,7 @@ mod tests {
             (403, &[], PeerRefused, Loss::None, "does not let us in"),
             (404, &[], PeerMisbehaved, Loss::None, "is the path right?"),
             (408, &[], Transport, Loss::BrokenOff, "not wait any longer"),
-            (413, &[], PeerMisbehaved, Loss::None, "too large"),
+            (413, &[], TooLarge, Loss::None, "too large"),
             (429, &[], Transport, Loss::Unsent, "asked again later"),
             (429, &[later], Transport, Loss::Unsent, "asked again later"),
             (500, &[], Transport, Loss::None, "failed (500"),

@@ -14,6 +14,7 @@ use super::tls::{self, Trust};
 use super::url::{Url, shown};
 use crate::client::target::{Connector, IntoTarget, Reaching, Target};
 use crate::error::{Error, ErrorKind, Result};
+use crate::transport::frame::message_limit;
 
 /// How long it may take to connect, unless somebody says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,6 +46,7 @@ pub struct Http {
     connect_timeout: Duration,
     redirects: Redirects,
     reuse: Reuse,
+    max_message: Option<usize>,
     pub(super) trust: Trust,
     client: Option<Arc<dyn HttpClient>>,
     /// What sends where the application has nothing of its own: made when it is needed, and kept for the next time.
@@ -61,6 +63,7 @@ impl Http {
             connect_timeout: CONNECT_TIMEOUT,
             redirects: Redirects::Allowed,
             reuse: Reuse::Allowed,
+            max_message: None,
             trust: Trust::default(),
             client: None,
             built_in: Arc::default(),
@@ -129,6 +132,19 @@ impl Http {
         self
     }
 
+    /// How many bytes a message to or from this server may have, whatever
+    /// [the client](crate::client::ClientBuilder::max_message) says about others.
+    ///
+    /// ```
+    /// use toolway::client::Http;
+    ///
+    /// let server = Http::new("http://localhost:8000/mcp").max_message(64 << 20);
+    /// ```
+    pub fn max_message(mut self, bytes: usize) -> Self {
+        self.max_message = Some(message_limit(bytes));
+        self
+    }
+
     /// Whether redirects are followed. They are, unless it is said here, as long as they lead to the same scheme, host and port and let
     /// a message be sent on (307 and 308); all others are errors that name the new URL. So neither headers nor tokens ever reach a
     /// server that was not named.
@@ -174,7 +190,8 @@ impl Http {
     async fn endpoint(&self) -> Result<Endpoint> {
         let url = self.check()?;
         let client = self.sender(&url).await?;
-        Ok(Endpoint::new(Line::new(url, self.headers.clone(), client, self.redirects)))
+        let line = Line::new(url, self.headers.clone(), client, self.redirects);
+        Ok(Endpoint::new(line, self.max_message))
     }
 
     /// What sends requests: the application's, or the built-in one.

@@ -52,7 +52,9 @@ impl Facts {
         let (kind, message) = match (trouble, self.end.get()) {
             (Some(Trouble::TooLong(max)), _) => (
                 ErrorKind::PeerMisbehaved,
-                format!("the server `{name}` sent a line of more than {max} bytes, and was closed"),
+                format!(
+                    "the server `{name}` sent a line of more than {max} bytes that is not a message, and was closed"
+                ),
             ),
             (_, Some(end)) => (ErrorKind::Transport, format!("the server `{name}` {end}")),
             (Some(Trouble::InputClosed), None) => (

@@ -42,7 +42,7 @@ use self::supervise::Running;
 use super::target::{Connector, IntoTarget, Reaching, Target};
 use super::transport::Transport;
 use crate::error::{Error, ErrorKind, Result};
-use crate::transport::frame::MAX_LINE;
+use crate::transport::frame::message_limit;
 
 /// A server that is a program: started as a child process when a client connects, and spoken to over its stdin and stdout.
 ///
@@ -82,7 +82,7 @@ pub struct Command {
     env: Vec<(OsString, Option<OsString>)>,
     cwd: Option<PathBuf>,
     close_timeout: Duration,
-    max_message: usize,
+    max_message: Option<usize>,
     on_stderr: Option<Hook>,
     on_stray_line: Option<Hook>,
     /// The command line as it is shown, if that is another one.
@@ -99,7 +99,7 @@ impl Command {
             env: Vec::new(),
             cwd: None,
             close_timeout: CLOSE_TIMEOUT,
-            max_message: MAX_LINE,
+            max_message: None,
             on_stderr: None,
             on_stray_line: None,
             shown: None,
@@ -183,10 +183,11 @@ impl Command {
         self
     }
 
-    /// How many bytes a message of the server may have: 4 MiB, if nothing is said. A server that sends a longer one is ended,
-    /// since nobody knows which call it was to answer.
+    /// How many bytes a message to or from this server may have, whatever
+    /// [the client](super::ClientBuilder::max_message) says about others. A longer request is not sent, and a call whose reply is
+    /// longer fails. A server that sends a longer line which is not a message, or a line without an end, is ended.
     pub fn max_message(mut self, bytes: usize) -> Self {
-        self.max_message = bytes;
+        self.max_message = Some(message_limit(bytes));
         self
     }
 

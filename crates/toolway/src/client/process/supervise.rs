@@ -20,6 +20,7 @@ use super::{Command, Streams};
 use crate::client::duplex::{Ended, Line, Over, ToSay, hear, say};
 use crate::client::transport::{Carried, Closing, Inbox, Lasting, Outgoing, Transport};
 use crate::error::{Error, ErrorKind, Result};
+use crate::transport::frame::MAX_MESSAGE;
 
 /// A server that runs. Dropping it ends the server.
 pub(super) struct Running {
@@ -27,6 +28,8 @@ pub(super) struct Running {
     facts: Arc<Facts>,
     leader: Leader,
     gone: Arc<SetOnce<Gone>>,
+    /// The limit that was set for this server alone.
+    max_message: Option<usize>,
     /// When this is dropped nobody waits for the server's own way to end.
     _held: oneshot::Sender<Infallible>,
 }
@@ -55,7 +58,6 @@ impl Running {
             group,
             gone: gone.clone(),
             close_timeout: command.close_timeout,
-            max_message: command.max_message,
             tasks: JoinSet::new(),
             writing: None,
             trouble: None,
@@ -64,7 +66,9 @@ impl Running {
         };
         supervisor.begin(streams, to_say);
         tokio::spawn(supervisor.run(released));
-        Self { line, facts, leader, gone, _held: held }
+        let running = Self { line, facts, leader, gone, max_message: command.max_message, _held: held };
+        running.use_max_message(MAX_MESSAGE);
+        running
     }
 
     async fn end(&self) -> Result<()> {
@@ -96,6 +100,12 @@ impl Transport for Running {
         Box::pin(self.line.ended())
     }
 
+    fn use_max_message(&self, bytes: usize) -> usize {
+        let bytes = self.max_message.unwrap_or(bytes);
+        self.line.use_max_message(bytes);
+        bytes
+    }
+
     fn diagnosis(&self) -> Option<String> {
         Some(self.facts.diagnosis(self.line.heard()))
     }
@@ -119,7 +129,6 @@ struct Supervisor {
     group: Group,
     gone: Arc<SetOnce<Gone>>,
     close_timeout: Duration,
-    max_message: usize,
     tasks: JoinSet<Event>,
     writing: Option<AbortHandle>,
     trouble: Option<Trouble>,
@@ -138,9 +147,9 @@ enum Event {
 impl Supervisor {
     fn begin(&mut self, streams: Streams, to_say: ToSay) {
         let Streams { stdin, mut stdout, stderr } = streams;
-        let (line, max_message) = (self.line.clone(), self.max_message);
+        let line = self.line.clone();
         self.tasks.spawn(async move {
-            let ended = hear(&mut stdout, &line, max_message).await;
+            let ended = hear(&mut stdout, &line).await;
             Event::Heard(ended, stdout)
         });
         let line = self.line.clone();
@@ -196,7 +205,7 @@ impl Supervisor {
                         });
                         return;
                     }
-                    Ended::TooLong => Trouble::TooLong(self.max_message),
+                    Ended::TooLong => Trouble::TooLong(self.line.max_message()),
                     Ended::Closed | Ended::Broke(_) => Trouble::OutputClosed,
                 };
                 self.is_stdout_open = false;

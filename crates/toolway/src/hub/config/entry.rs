@@ -21,6 +21,7 @@ pub(super) struct Entry {
     pub(super) name: Option<String>,
     pub(super) disabled: bool,
     pub(super) timeout: Option<Duration>,
+    pub(super) max_message: Option<usize>,
     pub(super) tools: Choice,
     pub(super) other: Vec<(String, RawJson)>,
     pub(super) way: Way,
@@ -92,6 +93,7 @@ pub(super) fn read(node: Node<'_>, path: &str, server: Option<&str>) -> Result<E
                 name,
                 disabled: true,
                 timeout: None,
+                max_message: None,
                 tools: Choice::default(),
                 other: Vec::new(),
                 way,
@@ -127,7 +129,8 @@ impl Reader<'_> {
         let place = node.place();
         let members = self.members(self.path.to_owned(), node)?;
         let aim = self.aim(&members, place);
-        let (mut name, mut disabled, mut timeout, mut other) = (None, false, None, Vec::new());
+        let (mut name, mut disabled, mut timeout, mut max_message, mut other) =
+            (None, false, None, None, Vec::new());
         let mut tools = Choice::default();
         let (mut program, mut args, mut env, mut env_file, mut cwd) =
             (None, Vec::new(), Vec::new(), None, None);
@@ -142,6 +145,7 @@ impl Reader<'_> {
                 ("disabled", _) => disabled |= self.take(&field, value, Node::truth).unwrap_or_default(),
                 ("enabled", _) => disabled |= !self.take(&field, value, Node::truth).unwrap_or(true),
                 ("timeout", _) => timeout = self.timeout(&field, value),
+                ("maxMessage", _) => max_message = self.max_message(&field, value),
                 // Cline's, Windsurf's and Roo's word, and the Gemini CLI's.
                 ("disabledTools" | "excludeTools", _) => tools.without.extend(self.names(&field, value)),
                 ("enabledTools" | "includeTools", _) => {
@@ -170,7 +174,7 @@ impl Reader<'_> {
             Aim::Command => Way::Command { program: program?, args, env, env_file, cwd },
             Aim::Url { sse, .. } => Way::Url { url: url?, headers, sse },
         };
-        Some(Entry { name, disabled, timeout, tools, other, way })
+        Some(Entry { name, disabled, timeout, max_message, tools, other, way })
     }
 
     /// Whether the server is started or called. What `type` says counts; without it, what is there.
@@ -269,6 +273,22 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// A word of our own: how many bytes a message may have.
+    fn max_message(&mut self, field: &str, value: Node<'_>) -> Option<usize> {
+        let bytes = value.number().filter(|bytes| *bytes >= 1.0 && *bytes <= f64::from(u32::MAX));
+        if bytes.is_none_or(|bytes| bytes.fract() != 0.0) {
+            let reason = format!("must be a number of bytes, such as 16777216; found {}", value.found());
+            self.mistake(field.to_owned(), value.place(), reason);
+            return None;
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is a whole number that fits"
+        )]
+        bytes.map(|bytes| bytes as usize)
     }
 
     fn list(&mut self, field: &str, value: Node<'_>) -> Vec<Text> {

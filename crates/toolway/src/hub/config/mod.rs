@@ -102,6 +102,8 @@ pub struct ServerConfig {
     pub disabled: bool,
     /// How long a request may take.
     pub timeout: Option<Duration>,
+    /// How many bytes a message to or from it may have (`maxMessage`).
+    pub max_message: Option<usize>,
     /// Members that mean nothing here, in the order of the file: `autoApprove`, `trust`, `oauth`, …
     pub other: Vec<(String, RawJson)>,
     tools: Arc<Choice>,
@@ -256,10 +258,10 @@ fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mut Mistakes)
             wrong.push(Mistake { server: name.clone(), field: path.clone(), place: Some(place), message });
         }
         let server = entry.filter(|_| wrong.is_empty()).map(
-            |Entry { disabled, timeout, tools, other, way, .. }| {
+            |Entry { disabled, timeout, max_message, tools, other, way, .. }| {
                 let name = name.clone().unwrap_or_default();
-                let (inputs, origin) = (inputs.clone(), origin.clone());
-                ServerConfig { name, disabled, timeout, tools: Arc::new(tools), other, way, inputs, origin }
+                let (inputs, origin, tools) = (inputs.clone(), origin.clone(), Arc::new(tools));
+                ServerConfig { name, disabled, timeout, max_message, tools, other, way, inputs, origin }
             },
         );
         outcomes.push((name.unwrap_or(path), server.ok_or(wrong)));
@@ -303,13 +305,14 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, ConfigError> {
 /// Without what may be secret.
 impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, disabled, timeout, other, way, .. } = self;
+        let Self { name, disabled, timeout, max_message, other, way, .. } = self;
         let other: Vec<_> = other.iter().map(|(name, _)| name).collect();
         f.debug_struct("ServerConfig")
             .field("name", name)
             .field("kind", way)
             .field("disabled", disabled)
             .field("timeout", timeout)
+            .field("max_message", max_message)
             .field("other", &other)
             .finish_non_exhaustive()
     }

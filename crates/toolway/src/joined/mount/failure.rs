@@ -20,10 +20,16 @@ pub(super) enum Failure {
 
 impl Failure {
     pub(super) fn new(upstream: &Upstream, error: Error) -> Self {
+        let name = &upstream.name;
+        // As a text: the limit in its data is that of the server behind this one, and not what this one takes.
+        if error.is_too_large() {
+            return Self::Unavailable(format!(
+                "a message is too long to be passed on between this server and `{name}`: {error}"
+            ));
+        }
         if let Some(rpc) = error.rpc() {
             return Self::Rpc(rpc.clone());
         }
-        let name = &upstream.name;
         tracing::warn!(server = &**name, error = %Chain(&error), "a call could not be passed on");
         Self::Unavailable(match error.kind() {
             ErrorKind::Timeout => {

@@ -67,7 +67,7 @@ pub enum AskErrorKind {
     SameKey,
     /// The function has asked in too many rounds.
     TooManyRounds,
-    /// There is too much to remember between two rounds.
+    /// The question is longer than a message may be, or there is too much to remember between two rounds.
     TooLarge,
     /// Too many questions wait for their answers.
     Busy,

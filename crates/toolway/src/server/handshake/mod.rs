@@ -75,6 +75,16 @@ pub(super) async fn serve(
         };
         write_error(&mut frame, Some(id), &error);
     }
+    if let Some(too_large) = server.too_large(method, &frame) {
+        // Another one, because this one holds more memory than its text needs.
+        frame = Vec::new();
+        if too_large.is_result {
+            let reply = Reply::ToolCalled(CallToolResult::error(too_large.text));
+            codec::write_reply(&mut frame, session.version(), id, &reply);
+        } else {
+            write_error(&mut frame, Some(id), &too_large.error());
+        }
+    }
     frame
 }
 

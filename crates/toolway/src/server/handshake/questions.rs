@@ -124,6 +124,14 @@ impl Asker for Questions {
                 let text = "the client cannot be asked: it takes no stream in reply to this request";
                 return Err(AskError::unsupported(ClientCapabilities::default(), text));
             }
+            let max = waiting.outbound.max_message();
+            if frame.len() > max {
+                let text = format!(
+                    "the question is {} bytes long, and the server sends at most {max}: ask in fewer words, or raise `max_message` on the server",
+                    frame.len()
+                );
+                return Err(AskError::new(AskErrorKind::TooLarge, text));
+            }
             // However long the client takes to read it, its time runs.
             let asking = async {
                 waiting.is_wanted(true);

@@ -15,12 +15,16 @@ const MAX_SAID: usize = 256;
 
 /// Runs the work of a request that may speak. It gets the way to its peer, and gives back a frame and a status; the status
 /// counts only if nothing was said before. Whoever stops reading ends the work.
-pub(super) async fn exchange<W>(mut arrival: Arrival, start: impl FnOnce(Arrival) -> W) -> Response<HttpBody>
+pub(super) async fn exchange<W>(
+    mut arrival: Arrival,
+    max_message: usize,
+    start: impl FnOnce(Arrival) -> W,
+) -> Response<HttpBody>
 where
     W: Future<Output = (Vec<u8>, StatusCode)> + Send + 'static,
 {
     let (sender, mut said) = mpsc::channel(MAX_SAID);
-    arrival.outbound = Outbound::to(sender);
+    arrival.outbound = Outbound::to(sender, max_message);
     let mut work = Box::pin(start(arrival));
     let first = tokio::select! {
         biased;

@@ -337,8 +337,10 @@ where
     B::Error: Into<BoxError>,
 {
     let too_large = || {
-        let error = RpcError::invalid_request(format!("the body is longer than {max} bytes"));
-        refused(StatusCode::PAYLOAD_TOO_LARGE, &error)
+        let error = RpcError::invalid_request(format!(
+            "the body is longer than {max} bytes: send less, or raise `max_message` on the server, or `max_body` where it is set"
+        ));
+        refused(StatusCode::PAYLOAD_TOO_LARGE, &error.with_max_message(max))
     };
     if usize::try_from(body.size_hint().lower()).is_ok_and(|length| length > max) {
         return Err(too_large());

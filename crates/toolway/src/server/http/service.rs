@@ -37,7 +37,7 @@ impl Server {
                 server: self.clone(),
                 hosts: Hosts::default(),
                 origins: Origins::default(),
-                limits: Limits::new(self.inner.max_frame, self.inner.places_of_one),
+                limits: Limits::new(self.max_message(), self.inner.places_of_one),
                 is_sessionless: false,
                 has_legacy_sse: false,
                 state: OnceLock::new(),

@@ -58,7 +58,7 @@ pub(super) async fn post(
         return reply(shown(&method, error), frame);
     }
     let server = server.clone();
-    exchange(visit.arrival(), |arrival| async move {
+    exchange(visit.arrival(), server.max_message(), |arrival| async move {
         let _place = place;
         let (frame, error) = stateless::serve(&server, &id, &method, &params, envelope, arrival).await;
         (frame, shown(&method, error))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toolway_protocol::types::ReadResourceResult;
 
-use super::resource::{About, IntoResource, MAX_READ};
+use super::resource::{About, IntoResource};
 use crate::server::failure::ResourceError;
 
 /// The contents of a file: text if it is text, else a blob. The media type is the one that the resource lists, or
@@ -58,8 +58,12 @@ impl IntoResource for File {
         let bytes = match bytes {
             Some(bytes) => bytes,
             // Not `tokio::fs`, which is not there without a runtime's file support and does the same.
-            None => tokio::task::spawn_blocking(move || read(&name)).await??,
+            None => {
+                let most = about.most();
+                tokio::task::spawn_blocking(move || read(&name, most)).await??
+            }
         };
+        about.check("file", bytes.len())?;
         let contents = match (String::from_utf8(bytes), mime_type) {
             (Ok(text), None) => about.text(text, "text/plain"),
             (Ok(text), Some(mime_type)) if is_text(mime_type) => about.text(text, mime_type),
@@ -72,7 +76,8 @@ impl IntoResource for File {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, ResourceError> {
+/// Reads at most so many bytes.
+fn read(path: &Path, most: u64) -> Result<Vec<u8>, ResourceError> {
     use std::io::{ErrorKind, Read};
 
     let file = std::fs::File::open(path).map_err(|error| match error.kind() {
@@ -80,10 +85,7 @@ fn read(path: &Path) -> Result<Vec<u8>, ResourceError> {
         _ => error.into(),
     })?;
     let mut bytes = Vec::new();
-    file.take(MAX_READ + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_READ {
-        return Err(ResourceError::hidden(format!("the file is longer than {MAX_READ} bytes")));
-    }
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

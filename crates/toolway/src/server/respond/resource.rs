@@ -4,8 +4,8 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use toolway_protocol::RawJson;
 use toolway_protocol::types::{ReadResourceResult, ResourceContents};
+use toolway_protocol::{RawJson, RpcError};
 
 use super::Json;
 use super::content::base64;
@@ -39,11 +39,31 @@ pub struct About {
     pub uri: String,
     /// The media type that the server lists.
     pub mime_type: Option<String>,
+    /// The most bytes that can be sent.
+    max_message: usize,
 }
 
 impl About {
-    pub(crate) fn new(uri: impl Into<String>, mime_type: Option<String>) -> Self {
-        Self { uri: uri.into(), mime_type }
+    pub(crate) fn new(uri: impl Into<String>, mime_type: Option<String>, max_message: usize) -> Self {
+        Self { uri: uri.into(), mime_type, max_message }
+    }
+
+    /// How many bytes are read of a file or a stream: one more than can be sent, to see that there are more.
+    pub(super) fn most(&self) -> u64 {
+        self.max_message as u64 + 1
+    }
+
+    /// Refuses what is too long to be sent before it is made larger: as a blob it grows by a third.
+    pub(super) fn check(&self, what: &str, bytes: usize) -> Result<(), ResourceError> {
+        let max = self.max_message;
+        if bytes <= max {
+            return Ok(());
+        }
+        let text = format!(
+            "the {what} is longer than {max} bytes, which is all that the server sends: read a part of it, or raise `max_message` on the server"
+        );
+        tracing::warn!(uri = self.uri, max_message = max, "{text}");
+        Err(RpcError::internal(text).with_max_message(max).into())
     }
 
     pub(super) fn text(&self, text: String, mime_type: &str) -> ResourceContents {
@@ -173,14 +193,8 @@ pub struct Reader<R>(pub R);
 impl<R: AsyncRead + Send + Unpin> IntoResource for Reader<R> {
     async fn into_resource(mut self, about: About) -> Result<ReadResourceResult, ResourceError> {
         let mut bytes = Vec::new();
-        // One more than is allowed, to see that there is more.
-        (&mut self.0).take(MAX_READ + 1).read_to_end(&mut bytes).await?;
-        if bytes.len() as u64 > MAX_READ {
-            return Err(ResourceError::hidden(format!("the resource is longer than {MAX_READ} bytes")));
-        }
+        (&mut self.0).take(about.most()).read_to_end(&mut bytes).await?;
+        about.check("resource", bytes.len())?;
         bytes.into_resource(about).await
     }
 }
-
-/// The longest file or stream that becomes a resource: it is held in memory, and grows by a third on the wire.
-pub(super) const MAX_READ: u64 = 64 << 20;

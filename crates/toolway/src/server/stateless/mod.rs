@@ -10,10 +10,12 @@ use std::sync::Arc;
 use toolway_protocol::era::{Envelope, stateless as codec};
 use toolway_protocol::jsonrpc::{Code, Params, write_error};
 use toolway_protocol::meta::Key;
-use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Request, RpcError};
+use toolway_protocol::types::CallToolResult;
+use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Reply, Request, RpcError};
 
 use super::Server;
 use super::ask::Asking;
+use super::bounds::TooLarge;
 use super::cache::Cacheable;
 use super::call::Answered;
 use super::changes::untold;
@@ -63,7 +65,23 @@ async fn written(
             Some(error.code)
         }
     };
-    (frame, error)
+    match server.too_large(method, &frame) {
+        None => (frame, error),
+        Some(too_large) => told_too_large(server, id, too_large),
+    }
+}
+
+fn told_too_large(server: &Server, id: &Id, too_large: TooLarge) -> (Vec<u8>, Option<Code>) {
+    let mut frame = Vec::new();
+    if too_large.is_result {
+        let reply = Reply::ToolCalled(CallToolResult::error(too_large.text));
+        let inner = &server.inner;
+        codec::write_reply(&mut frame, id, &reply, inner.cache.of(&reply), &inner.stamp);
+        return (frame, None);
+    }
+    let error = too_large.error();
+    write_error(&mut frame, Some(id), &error);
+    (frame, Some(error.code))
 }
 
 async fn answer(

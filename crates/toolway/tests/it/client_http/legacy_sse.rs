@@ -6,13 +6,14 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use toolway::client::{Answer, Http, HttpBody, HttpClient, Sending};
+use toolway::client::{Answer, ClientBuilder, Http, HttpBody, HttpClient, Sending};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
 use toolway::{Chain, ErrorKind, Notification};
 use tower::Service;
 
 use super::stage::{Asked, Stage, Stream, calling, news, number, text};
+use crate::sizes;
 
 fn connecting(stage: &Stage) -> JoinHandle<toolway::Result<Client>> {
     let server = Http::new(&stage.url).bearer("t0ken");
@@ -224,6 +225,20 @@ async fn greet(ctx: Ctx) -> Result<String, ToolError> {
     ctx.progress(1, 2, "asking").await;
     let Name { name } = ctx.ask("Who are you?").await?;
     Ok(format!("hello {name}"))
+}
+
+#[tokio::test]
+async fn messages_have_the_same_borders_as_on_other_wires() {
+    let connect = async |builder: ClientBuilder, server: &Server| {
+        let url = Http::new("http://localhost/mcp").with_client(OfThatTime(server.http().legacy_sse()));
+        builder.connect_http(url).await.unwrap()
+    };
+    let server = sizes::server().max_message(10_001).build().unwrap();
+    let client = connect(Client::builder().max_message(10_000), &server).await;
+    sizes::find_the_border_of_replies(&client).await;
+    let server = sizes::server().max_message(10_000).build().unwrap();
+    let client = connect(Client::builder(), &server).await;
+    sizes::find_the_border_of_requests(&client, "server takes").await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
 use toolway::client::Http;
 use toolway::prelude::*;
-use toolway::transport::frame::MAX_LINE;
+use toolway::transport::frame::MAX_MESSAGE;
 use toolway::{Chain, ErrorKind};
 
 use super::stage::{Asked, Stage, calling, in_session, text};
@@ -237,7 +237,7 @@ async fn answer_of(asked: Asked, length: usize) {
 #[tokio::test]
 async fn a_reply_may_be_as_long_as_a_message_and_no_longer() {
     let (client, mut stage) = standing_alone().await;
-    for (length, fits) in [(MAX_LINE - 1, true), (MAX_LINE, true), (MAX_LINE + 1, false)] {
+    for (length, fits) in [(MAX_MESSAGE - 1, true), (MAX_MESSAGE, true), (MAX_MESSAGE + 1, false)] {
         let call = calling(&client, "a");
         let asked = stage.next().await;
         let playing = tokio::spawn(answer_of(asked, length));
@@ -245,8 +245,8 @@ async fn a_reply_may_be_as_long_as_a_message_and_no_longer() {
             Ok(said) => assert!(fits && said == "done", "{length}"),
             Err(error) => {
                 assert!(!fits, "{length}: {error}");
-                assert_eq!(error.kind(), ErrorKind::PeerMisbehaved);
-                assert!(error.to_string().contains("too long"), "{error}");
+                assert_eq!(error.kind(), ErrorKind::TooLarge);
+                assert!(error.to_string().contains("longer than 16777216 bytes"), "{error}");
                 assert!(!error.is_broken_off(), "it would be as long the second time");
             }
         }
@@ -256,7 +256,7 @@ async fn a_reply_may_be_as_long_as_a_message_and_no_longer() {
 
 #[tokio::test]
 async fn an_event_may_be_as_long_as_a_message_and_no_longer() {
-    for (length, fits) in [(MAX_LINE - 1, true), (MAX_LINE, true), (MAX_LINE + 1, false)] {
+    for (length, fits) in [(MAX_MESSAGE - 1, true), (MAX_MESSAGE, true), (MAX_MESSAGE + 1, false)] {
         let (client, mut stage) = in_session().await;
         let call = calling(&client, "a");
         let asked = stage.next().await;

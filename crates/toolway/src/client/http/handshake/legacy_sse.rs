@@ -51,7 +51,7 @@ pub(super) async fn open(conversation: &Arc<Conversation>, of_caller: &HeaderMap
     if response.status() != StatusCode::OK || !is_events(&response) {
         return Ok(None);
     }
-    let mut events = Events::of(response);
+    let mut events = Events::of(response, line.max_message());
     let Ok(Some(endpoint)) = timeout(PATIENCE, first(&mut events)).await else { return Ok(None) };
     let endpoint = at.join(&endpoint).map_err(|error| {
         line.misbehaved("the server wants messages to be posted to something that is not a URL")

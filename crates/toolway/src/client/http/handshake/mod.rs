@@ -245,7 +245,7 @@ impl Conversation {
         }
         match self.line.send(HttpMethod::GET, headers, Bytes::new()).await {
             Ok(response) if response.status() == StatusCode::OK && is_events(&response) => {
-                Opened::Stream(Events::of(response))
+                Opened::Stream(Events::of(response, self.line.max_message()))
             }
             Ok(response) if may_pass(response.status()) => {
                 cursor.hold(refusal::retry_after(response.headers()));

@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError};
 use ::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use tokio::time::{sleep, timeout};
-use toolway_protocol::{Id, Message};
+use toolway_protocol::jsonrpc::{Skimmed, Skimmer, write_error};
+use toolway_protocol::{Id, Message, RpcError};
 
 use super::{Conversation, MAX_ASIDE};
 use crate::client::asked::MAX_PASSED;
@@ -75,8 +76,19 @@ impl Conversation {
         });
     }
 
-    /// Sends the answer to a question of the server.
+    /// Sends the answer to a question of the server; an error instead, if the server does not take one so long: it waits for
+    /// something.
     async fn say(&self, headers: HeaderMap, frame: Bytes) -> Result<()> {
+        match self.say_once(headers.clone(), frame.clone()).await {
+            Err(error) if error.is_too_large() => match instead(&frame, &error) {
+                Some(frame) => self.say_once(headers, frame).await,
+                None => Err(error),
+            },
+            outcome => outcome,
+        }
+    }
+
+    async fn say_once(&self, headers: HeaderMap, frame: Bytes) -> Result<()> {
         let saying = async {
             let response = match self.pipe.get() {
                 Some(pipe) => self.line.post_to(pipe.endpoint(), headers, frame).await?,
@@ -93,4 +105,19 @@ impl Conversation {
             Err(_) => Err(Error::new(ErrorKind::Timeout, "an answer was not taken in time")),
         }
     }
+}
+
+/// An error in the place of an answer that the server does not take.
+fn instead(frame: &[u8], error: &Error) -> Option<Bytes> {
+    let mut skimmer = Skimmer::default();
+    skimmer.push(frame);
+    let Skimmed::Reply(id) = skimmer.finish() else { return None };
+    tracing::warn!(%error, bytes = frame.len(), "the server does not take the answer to its question");
+    let text = match error.rpc() {
+        Some(refusal) => refusal.message.to_string(),
+        None => format!("the answer is {} bytes long, which is more than the server takes", frame.len()),
+    };
+    let mut failed = Vec::new();
+    write_error(&mut failed, Some(&id), &RpcError::internal(text));
+    Some(failed.into())
 }

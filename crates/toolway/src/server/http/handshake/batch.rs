@@ -35,7 +35,7 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
         Ok(messages) => messages,
         Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
     };
-    let mut together = Together::new(&messages);
+    let mut together = Together::new(&messages, visit.settings.server.max_message());
     let mut runs = Vec::new();
     let mut places = Vec::new();
     for (index, message) in messages.into_iter().enumerate() {
@@ -109,7 +109,7 @@ async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVer
         Ok(messages) => messages,
         Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
     };
-    let mut together = Together::new(&messages);
+    let mut together = Together::new(&messages, visit.settings.server.max_message());
     let mut runs = Vec::new();
     for (index, message) in messages.into_iter().enumerate() {
         match message {
@@ -129,6 +129,7 @@ async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVer
         return at_once(together);
     }
     let server = visit.settings.server.clone();
+    let max_message = server.max_message();
     let work = move |arrival: Arrival| async move {
         for (index, place, id, method, params) in runs {
             let (server, session, arrival): (_, Session, _) =
@@ -145,14 +146,14 @@ async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVer
         (together.await.unwrap_or_default(), StatusCode::OK)
     };
     if visit.takes_events() {
-        return exchange(visit.arrival(), work).await;
+        return exchange(visit.arrival(), max_message, work).await;
     }
     let (frame, status) = work(visit.arrival()).await;
     reply(status, frame)
 }
 
 fn at_once(mut together: Together) -> Response<HttpBody> {
-    match together.gathered.take_frame() {
+    match together.gathered.take_frame(together.max_message) {
         Some(frame) => reply(StatusCode::OK, frame),
         None => accepted(),
     }
@@ -162,11 +163,12 @@ fn at_once(mut together: Together) -> Response<HttpBody> {
 struct Together {
     gathered: Gathered,
     running: Vec<(usize, Work)>,
+    max_message: usize,
 }
 
 impl Together {
-    fn new(messages: &Messages) -> Self {
-        Self { gathered: Gathered::new(messages), running: Vec::new() }
+    fn new(messages: &Messages, max_message: usize) -> Self {
+        Self { gathered: Gathered::new(messages), running: Vec::new(), max_message }
     }
 
     fn refuse(&mut self, index: usize, rejected: Rejected) {
@@ -180,7 +182,7 @@ impl Future for Together {
     type Output = Option<Vec<u8>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { gathered, running } = &mut *self;
+        let Self { gathered, running, max_message } = &mut *self;
         running.retain_mut(|(index, work)| match work.as_mut().poll(cx) {
             Poll::Ready(answer) => {
                 gathered.settle(*index, answer);
@@ -188,6 +190,6 @@ impl Future for Together {
             }
             Poll::Pending => true,
         });
-        if running.is_empty() { Poll::Ready(self.gathered.take_frame()) } else { Poll::Pending }
+        if running.is_empty() { Poll::Ready(gathered.take_frame(*max_message)) } else { Poll::Pending }
     }
 }

@@ -54,12 +54,13 @@ pub(super) async fn alone(
                 Err(error) => return unavailable(Some(&id), &error),
             };
             let takes_events = visit.takes_events();
+            let max_message = server.max_message();
             let work = |arrival: Arrival| async move {
                 let _place = place;
                 (handshake::serve(&server, &session, &id, &method, &params, arrival).await, StatusCode::OK)
             };
             if takes_events {
-                return exchange(visit.arrival(), work).await;
+                return exchange(visit.arrival(), max_message, work).await;
             }
             let (frame, status) = work(visit.arrival()).await;
             reply(status, frame)
@@ -132,11 +133,12 @@ pub(super) async fn run(
 ) -> Response<HttpBody> {
     let takes_events = visit.takes_events();
     let closing = visit.state.closing.clone();
+    let max_message = visit.settings.server.max_message();
     let mut arrival = visit.arrival();
     arrival.memory = Some(live.memory());
     let (sender, mut said) = mpsc::channel(MAX_SAID);
     if takes_events {
-        arrival.outbound = Outbound::to(sender);
+        arrival.outbound = Outbound::to(sender, max_message);
     }
     let mut work = start(arrival);
     // Most requests are done at once, and cost no task and no log.

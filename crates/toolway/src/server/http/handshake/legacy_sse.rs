@@ -55,7 +55,6 @@ pub(super) fn open(visit: Visit<'_>) -> Response<HttpBody> {
     let pipe = Arc::new(pipe);
     lock(&visit.state.pipes.0).insert(id.clone(), pipe.clone());
     let closing = visit.state.closing.clone();
-    let max_frame = visit.settings.server.inner.max_frame;
     let pipes = visit.state.pipes.0.clone();
     let server = visit.settings.server.clone();
     let admitted = visit.admitted;
@@ -64,7 +63,8 @@ pub(super) fn open(visit: Visit<'_>) -> Response<HttpBody> {
     event_stream(move |pen| async move {
         // The address is relative: only the client knows by which path it came.
         pen.write(format!("event: endpoint\ndata: ?{NAME}={}\n\n", opened.id)).await;
-        tell(&pen, reader, Lines::new(max_frame), &pipe, &closing).await;
+        // What the server says is as long as it may be: nothing of it is left out here.
+        tell(&pen, reader, Lines::new(usize::MAX), &pipe, &closing).await;
     })
 }
 
