@@ -277,7 +277,7 @@ impl ToolEntry {
 
     /// Makes the checkers of the definition.
     fn compile(&mut self) {
-        if self.owner == Owner::Other {
+        if self.owner != Owner::Author {
             // Marks that cannot be obeyed bind nobody here: whoever lists the tool over HTTP leaves it out.
             self.param_headers = ParamHeaders::of_schema(&self.definition.input_schema).unwrap_or_default();
             return;
@@ -390,7 +390,7 @@ impl ToolEntry {
     }
 
     pub(super) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
-        if self.owner == Owner::Other {
+        if self.owner != Owner::Author {
             return;
         }
         let name = &self.definition.name;
