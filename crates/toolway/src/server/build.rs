@@ -164,6 +164,7 @@ impl ServerBuilder {
                 max_message: AtomicUsize::new(self.max_message),
             }),
         };
+        ToolEntry::warn_of_undescribed(&server.inner.registry.load().elements().tools);
         server.begin_sources();
         Ok(server)
     }

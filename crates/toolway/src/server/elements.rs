@@ -45,9 +45,10 @@ pub struct Elements {
 pub(super) enum Owner {
     /// The author's of this server.
     Author,
-    /// Somebody else's, who has given it to a [source](super::source): nothing of it is checked here.
-    #[allow(dead_code, reason = "only whoever joins a server with clients has such")]
+    /// Another server's, added by the author of this one: nothing of it is checked here.
     Other,
+    /// Another server's, offered by a [source](super::source), which may take it back.
+    Source,
 }
 
 impl Elements {

@@ -98,6 +98,7 @@ mod otel;
 #[path = "without_otel.rs"]
 mod otel;
 mod output;
+mod pace;
 mod parameter;
 #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
 mod passing;
@@ -182,6 +183,7 @@ pub(crate) use {
     passing::Passing,
     scope::Arrival,
     source::{Offering, Source},
+    tool::wrong_name,
 };
 #[cfg(feature = "testing")]
 pub(crate) use {memory::Place, scope::Facts};

@@ -192,7 +192,7 @@ impl PromptEntry {
     }
 
     pub(super) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
-        if self.owner == Owner::Other {
+        if self.owner != Owner::Author {
             return;
         }
         let name = &self.definition.name;
@@ -224,7 +224,7 @@ impl PromptEntry {
         let scope = scope.with_states(self.states.as_ref()).filled_with(arguments.clone());
         let outcome = catch(|| self.handler.get(arguments, scope)).await;
         let face = match deferred::prompt(outcome).await {
-            Ok(Ok(result)) if self.owner == Owner::Other => return Ok(result),
+            Ok(Ok(result)) if self.owner != Owner::Author => return Ok(result),
             Ok(Ok(result)) => match check_roles(&result) {
                 Ok(()) => return Ok(result),
                 Err(error) => error.0,

@@ -357,7 +357,7 @@ impl ResourceEntry {
     }
 
     pub(super) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
-        if self.owner == Owner::Other {
+        if self.owner != Owner::Author {
             return;
         }
         let uri = self.definition.uri();

@@ -318,6 +318,7 @@ impl Offering {
             elements.prefix(prefix);
         }
         elements.put_inside(&attached.added.layers);
+        elements.of_source();
         *lock(&attached.offered) = elements;
         let before = inner.registry.load_full();
         let changed = inner.registry.change(&inner.states, |all| {
@@ -405,11 +406,18 @@ impl Wanted {
 }
 
 impl Elements {
-    /// Keeps those that the author has given.
+    /// Keeps those that the author has added, whoever they are really of.
     fn keep_own(&mut self) {
-        self.tools.retain(|tool| tool.owner == Owner::Author);
-        self.prompts.retain(|prompt| prompt.owner == Owner::Author);
-        self.resources.retain(|resource| resource.owner == Owner::Author);
+        self.tools.retain(|tool| tool.owner != Owner::Source);
+        self.prompts.retain(|prompt| prompt.owner != Owner::Source);
+        self.resources.retain(|resource| resource.owner != Owner::Source);
+    }
+
+    /// Marks all of them as a source's.
+    fn of_source(&mut self) {
+        self.tools.iter_mut().for_each(|tool| tool.owner = Owner::Source);
+        self.prompts.iter_mut().for_each(|prompt| prompt.owner = Owner::Source);
+        self.resources.iter_mut().for_each(|resource| resource.owner = Owner::Source);
     }
 
     /// Adds those whose name, URI or template is nobody's yet, and tells which are not.

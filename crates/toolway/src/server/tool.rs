@@ -1,6 +1,8 @@
 //! What is a tool to the server? A definition to list and a handler to call.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use super::failure::{Face, Subject, ToolError, Trouble};
 use super::generated::misfit;
 use super::handler::{Handler, Running};
 use super::layer::Stages;
+use super::pace::Pace;
 use super::respond::IntoToolResult;
 use super::scope::Scope;
 use super::state::States;
@@ -162,6 +165,9 @@ pub struct ToolEntry {
     deadline: Option<Duration>,
     pub(super) layers: Stages,
     pub(super) owner: Owner,
+    pace: Pace,
+    /// Set if the description says more than the name.
+    is_described: bool,
     /// What is wrong with how the input schema was made, and with the schemas as they are.
     mistakes: Vec<String>,
     wrong_schemas: Vec<String>,
@@ -256,6 +262,8 @@ impl ToolEntry {
     }
 
     fn bare(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
+        let description = definition.description();
+        let is_described = !description.is_empty() && description != definition.name;
         Self {
             definition: Arc::new(definition),
             is_typed: handler.is_typed(),
@@ -269,6 +277,8 @@ impl ToolEntry {
             states: None,
             layers: Stages::default(),
             owner: Owner::Author,
+            pace: Pace::default(),
+            is_described,
             mistakes: Vec::new(),
             wrong_schemas: Vec::new(),
             wrong_defaults: Vec::new(),
@@ -277,7 +287,7 @@ impl ToolEntry {
 
     /// Makes the checkers of the definition.
     fn compile(&mut self) {
-        if self.owner == Owner::Other {
+        if self.owner != Owner::Author {
             // Marks that cannot be obeyed bind nobody here: whoever lists the tool over HTTP leaves it out.
             self.param_headers = ParamHeaders::of_schema(&self.definition.input_schema).unwrap_or_default();
             return;
@@ -356,7 +366,9 @@ impl ToolEntry {
     pub fn edit(mut self, change: impl FnOnce(&mut Tool)) -> Self {
         let tool = Arc::make_mut(&mut self.definition);
         let (input, output) = (tool.input_schema.clone(), tool.output_schema.clone());
+        let description = tool.description.clone();
         change(tool);
+        self.is_described |= tool.description != description;
         // The types know nothing of a new schema.
         self.is_typed &= tool.input_schema == input;
         if tool.input_schema != input || tool.output_schema != output {
@@ -380,6 +392,19 @@ impl ToolEntry {
         &self.param_headers
     }
 
+    /// Warns of tools that a model knows nothing about but their names.
+    pub(super) fn warn_of_undescribed<'t>(tools: impl IntoIterator<Item = &'t Self>) {
+        let undescribed = tools.into_iter().filter(|tool| tool.owner == Owner::Author && !tool.is_described);
+        let names: Vec<_> = undescribed.map(|tool| format!("`{}`", tool.definition.name)).collect();
+        if !names.is_empty() {
+            tracing::warn!(
+                "models choose tools by their descriptions, and these have none: {}; write a doc comment (`/// …`) on the \
+                 function, or call `.described(…)`",
+                names.join(", ")
+            );
+        }
+    }
+
     pub(super) fn bind(&mut self, states: &Arc<States>) {
         self.states.get_or_insert_with(|| states.clone());
     }
@@ -390,7 +415,7 @@ impl ToolEntry {
     }
 
     pub(super) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
-        if self.owner == Owner::Other {
+        if self.owner != Owner::Author {
             return;
         }
         let name = &self.definition.name;
@@ -416,7 +441,11 @@ impl ToolEntry {
         if let Some(limit) = self.deadline {
             let _ = round.deadline.set(limit);
         }
-        let mut outcome = catch(|| self.handler.call(arguments, scope)).await;
+        let name = &*self.definition.name;
+        let mut outcome = {
+            let mut calling = pin!(catch(|| self.handler.call(arguments, scope)));
+            poll_fn(|cx| self.pace.poll(name, calling.as_mut(), cx)).await
+        };
         if let Ok(Err(ToolError(Face::Later(_)))) = outcome {
             // Boxed: calls that end by themselves reserve nothing for it.
             outcome = Box::pin(deferred::tool(outcome)).await;
@@ -430,7 +459,7 @@ impl ToolEntry {
             Err(panic) => Face::Hidden(Box::new(panic)),
         };
         let method = Method::CallTool;
-        let subject = Subject { method: method.name(), kind: "tool", name: &self.definition.name };
+        let subject = Subject { method: method.name(), kind: "tool", name };
         server.tool_failed(&round, subject, sent, face).await
     }
 
@@ -450,7 +479,7 @@ impl ToolEntry {
 
 /// What is wrong with the name of a tool or a prompt. 2025-11-25 §Tools: 1 to 128 ASCII letters, digits and `_`, `-`,
 /// `.`; a slash is let pass, as the proposal behind that rule has it and servers use it to group tools.
-pub(super) fn wrong_name(name: &str) -> Option<String> {
+pub(crate) fn wrong_name(name: &str) -> Option<String> {
     let is_allowed =
         |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/');
     if let Some(stranger) = name.chars().find(|character| !is_allowed(*character)) {

@@ -35,6 +35,7 @@ mod ports;
 mod progress;
 mod promises;
 mod raw_http;
+mod refused;
 mod results;
 mod robust;
 mod rows;

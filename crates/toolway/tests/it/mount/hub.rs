@@ -185,3 +185,29 @@ async fn a_client_that_somebody_closed_is_not_kept() {
     let answered = tokio::time::timeout(Duration::from_secs(25), answered).await;
     assert_eq!(answered.expect("the client of now is asked"), "one Ada");
 }
+
+#[tokio::test]
+async fn tools_of_a_client_are_listed_and_called_beside_those_of_a_mounted_hub() {
+    let hub = Hub::new();
+    let [one, two] = ["one", "two"]
+        .map(|who| server(who, vec![ToolEntry::from_fn(format!("say_{who}"), move || async move { who })]));
+    hub.connect("first", &one).await.unwrap();
+    let other = Client::connect(&two).await.unwrap();
+    let tools = other.as_tools().await.unwrap();
+    let gateway = Server::new("gateway", "1.0.0").mount(&hub).tools(tools).build().unwrap();
+    // What a running server is given stays as well when the mounted servers are looked at again.
+    let late = server("late", vec![ToolEntry::from_fn("say_late", || async { "late" })]);
+    let late = Client::connect(&late).await.unwrap().as_tools().await.unwrap();
+    for tool in late {
+        gateway.add_tool(ToolEntry::from(tool)).unwrap();
+    }
+    each_wire_as(caller(), &gateway, async |caller| {
+        let tools = caller.tools().await.unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names, ["say_two", "say_late", "first__say_one"]);
+        for (tool, said) in [("say_two", "two"), ("say_late", "late"), ("first__say_one", "one")] {
+            assert_eq!(caller.call(tool, json!({})).await.unwrap().text().unwrap(), said);
+        }
+    })
+    .await;
+}
