@@ -408,23 +408,19 @@ pub(crate) const BUILD: &str = "build";
 const NOT_BUILT: &str = "the workspace does not build";
 /// The exit code of `--step` when the step cannot run here.
 const LEFT_OUT: u8 = 77;
-/// How many steps run side by side. Those that work rather than wait take turns on two cores, and three fill the gaps.
-const AT_ONCE: usize = 3;
+/// How many steps run side by side: as many as a small machine has cores. Those that wait leave theirs to the other one.
+const AT_ONCE: usize = 2;
 /// How often the steps that run side by side are told about.
 const PROGRESS: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {
     use super::{Counted, Done, Needs, Outcome, Report, Step, last_line};
-    use crate::run::Result;
     use crate::workspace::Workspace;
 
-    fn nothing(_: &Workspace) -> Result<Done> {
-        Ok(Done::Passed)
-    }
-
     fn step(name: &'static str, counted: Option<Counted>) -> Step {
-        Step { name, repeat: "cargo xtask test --step it", needs: Needs::Build, work: nothing, counted }
+        let work = |_: &Workspace| Ok(Done::Passed);
+        Step { name, repeat: "cargo xtask test --step it", needs: Needs::Build, work, counted }
     }
 
     #[test]
