@@ -147,7 +147,7 @@ enum Direction {
     ToClient,
 }
 
-/// What came, to be passed on when it is due.
+/// A piece of a stream that is passed on when it is due.
 enum Arrived {
     Bytes(Vec<u8>),
     /// The sender has said all it had to say, and may still listen.
@@ -187,7 +187,7 @@ impl Connection {
                 return;
             }
             match arrived {
-                // Who does not take it any more says so in the other direction.
+                // A receiver that is gone is noticed in the other direction, by its reset.
                 Arrived::Bytes(bytes) if to.write_all(&bytes).is_err() => return,
                 Arrived::Bytes(_) => {}
                 Arrived::End => drop(to.shutdown(Shutdown::Write)),
