@@ -408,23 +408,19 @@ pub(crate) const BUILD: &str = "build";
 const NOT_BUILT: &str = "the workspace does not build";
 /// The exit code of `--step` when the step cannot run here.
 const LEFT_OUT: u8 = 77;
-/// How many steps run side by side. Those that work rather than wait take turns on two cores, and three fill the gaps.
-const AT_ONCE: usize = 3;
+/// How many steps run side by side: as many as a small machine has cores. Those that wait leave theirs to the other one.
+const AT_ONCE: usize = 2;
 /// How often the steps that run side by side are told about.
 const PROGRESS: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {
-    use super::{Counted, Done, Needs, Outcome, Report, Step, last_line};
-    use crate::run::Result;
+    use super::{BUILD, Counted, Done, Needs, Outcome, Report, Step, last_line};
     use crate::workspace::Workspace;
 
-    fn nothing(_: &Workspace) -> Result<Done> {
-        Ok(Done::Passed)
-    }
-
     fn step(name: &'static str, counted: Option<Counted>) -> Step {
-        Step { name, repeat: "cargo xtask test --step it", needs: Needs::Build, work: nothing, counted }
+        let work = |_: &Workspace| Ok(Done::Passed);
+        Step { name, repeat: "cargo xtask test --step it", needs: Needs::Build, work, counted }
     }
 
     #[test]
@@ -441,6 +437,47 @@ mod tests {
         assert!(table.contains("three: not run, the build is broken\n"), "{table}");
         assert!(table.contains("check: 1 steps passed (two)"), "{table}");
         assert!(verdict.unwrap_err().contains("1 of 2 steps failed (one)"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn steps_side_by_side_are_told_apart_and_those_that_need_a_build_wait_for_one() {
+        use super::{Plan, log_named};
+        use std::fs;
+        use std::process::Command;
+
+        let folder = std::env::temp_dir().join(format!("xtask-steps-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        // In place of this program: it is called with the command, `--step` and the step's name.
+        let script = folder.join("fake");
+        let text = "#!/bin/sh\necho \"$1 $3 has 3 passed\"\ncase $3 in bad) echo 'xtask: it broke' >&2; exit 1;; off) echo 'no network'; exit 77;; esac";
+        // Another process writes it: one that this process writes may be open in a child of another test, and cannot be run then.
+        let write = Command::new("sh")
+            .args(["-c", "echo \"$1\" > \"$0\" && chmod +x \"$0\""])
+            .arg(&script)
+            .arg(text)
+            .status();
+        assert!(write.unwrap().success());
+        let workspace = Workspace::in_folder(&folder, script);
+
+        let counted = Some(Counted { unit: "checks", in_log: |log| u64::from(log.contains("3 passed")) * 3 });
+        let together = [step("good", counted), step("bad", None), step("off", None)];
+        let mut report = Report::new("test", 1);
+        Plan { command: "test", stages: &[&together] }.run_once(&workspace, 1, &mut report);
+        let (table, verdict) = report.summary();
+        assert!(table.contains("  good\n"), "{table}");
+        assert!(table.contains("bad: FAILED, it broke\n"), "{table}");
+        assert!(table.contains("off: not run, no network\n"), "{table}");
+        assert!(table.contains("test: 3 checks passed, but not everything"), "{table}");
+        assert!(verdict.unwrap_err().contains("1 of 2 steps failed (bad)"));
+        assert_eq!(fs::read_to_string(log_named(&workspace, "good")).unwrap(), "test good has 3 passed\n");
+
+        let build = Step { work: |_| Err("no".to_owned()), needs: Needs::Nothing, ..step(BUILD, None) };
+        let mut report = Report::new("test", 1);
+        Plan { command: "test", stages: &[&[build], &together] }.run_once(&workspace, 1, &mut report);
+        let (table, _) = report.summary();
+        assert_eq!(table.matches("not run, the workspace does not build").count(), 3, "{table}");
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

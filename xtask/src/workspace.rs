@@ -42,6 +42,12 @@ impl Workspace {
         Ok(Self { root: path("workspace_root")?, target: path("target_directory")?, xtask, metadata })
     }
 
+    /// A workspace in a folder of a test, with another program in place of this one.
+    #[cfg(test)]
+    pub(crate) fn in_folder(folder: &std::path::Path, xtask: PathBuf) -> Self {
+        Self { root: folder.to_owned(), target: folder.join("target"), xtask, metadata: Value::Null }
+    }
+
     /// A cargo command in the workspace's root.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(cargo_program());

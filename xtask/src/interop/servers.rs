@@ -50,7 +50,16 @@ pub(super) fn run(workspace: &Workspace, transports: &[Transport], latency: Opti
 
 /// Builds the client, and the command beside it.
 fn build(workspace: &Workspace) -> Result<PathBuf> {
-    let build = ["build", "--quiet", "--workspace", "--all-features", "--bin=interop", "--bin=toolway"];
+    // An example makes cargo choose the features that the tests have, too; without it everything is built once more.
+    let build = [
+        "build",
+        "--quiet",
+        "--workspace",
+        "--all-features",
+        "--bin=interop",
+        "--bin=toolway",
+        "--example=hello",
+    ];
     run::passes(&mut workspace.cargo(&build))?;
     Ok(workspace.debug_program("interop"))
 }
