@@ -9,7 +9,7 @@ use super::parse::read_id;
 use crate::json::scan::unescape;
 
 /// The most bytes that are kept of a key or an id, quotes and escapes included. A longer id is not read.
-const MAX_KEPT: usize = 512;
+const MAX_KEPT: usize = 4 << 10;
 
 /// The kind of a message that was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]

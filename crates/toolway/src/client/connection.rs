@@ -49,17 +49,20 @@ impl Sizes {
     pub(super) fn check(&self, outgoing: &Outgoing) -> Result<()> {
         let size = outgoing.frame.len();
         let reported = self.reported.load(Ordering::Relaxed);
-        let (side, does, max) = if size > reported {
-            ("server", "takes", reported)
-        } else if size > self.max_message {
-            ("client", "sends", self.max_message)
-        } else {
+        let max = self.max_message;
+        if size <= max.min(reported) {
             return Ok(());
-        };
+        }
         let what = if outgoing.id.is_some() { "request" } else { "notification" };
-        let text = format!(
-            "the {what} is {size} bytes long, and the {side} {does} at most {max}: send less, or raise `max_message` on the {side}"
-        );
+        let text = if size > reported {
+            format!(
+                "the {what} is {size} bytes long, and the server takes at most {reported}: send less, or raise `max_message` on the server"
+            )
+        } else {
+            format!(
+                "the {what} is {size} bytes long, and the client sends at most {max}: send less, or raise `max_message` on the client"
+            )
+        };
         Err(Error::new(ErrorKind::TooLarge, text))
     }
 
