@@ -14,6 +14,7 @@ use super::changes::Changes;
 use super::cursor::CursorKey;
 use super::discover;
 use super::ending::HookTasks;
+use super::given::Told;
 use super::memory::Memories;
 use super::method::{CustomMethod, wrong_name};
 use super::registry::{Layout, Registry};
@@ -162,6 +163,7 @@ impl ServerBuilder {
                 sources: Sources::new(self.sources),
                 limits: Limits::default(),
                 max_message: AtomicUsize::new(self.max_message),
+                told: Told::default(),
             }),
         };
         ToolEntry::warn_of_undescribed(&server.inner.registry.load().elements().tools);

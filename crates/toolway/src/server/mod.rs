@@ -80,6 +80,7 @@ mod extract;
 mod failure;
 pub(crate) mod form;
 pub(crate) mod generated;
+mod given;
 mod handler;
 mod handshake;
 #[cfg(feature = "http")]
@@ -273,6 +274,7 @@ struct Inner {
     /// How many bytes a message may have.
     max_message: AtomicUsize,
     sources: Sources,
+    told: given::Told,
 }
 
 impl Server {
