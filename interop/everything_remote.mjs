@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ERAS, TypeScript } from './everything.mjs';
-import { main } from './everything_checks.mjs';
+import { CONNECT, main } from './everything_checks.mjs';
 
 const require = createRequire(import.meta.url);
 const PROXY = join(dirname(require.resolve('mcp-remote/package.json')), 'dist', 'proxy.js');
@@ -33,9 +33,14 @@ async function connect(server, options) {
   const env = { ...process.env, MCP_REMOTE_CONFIG_DIR: join(HERE, 'mcp-auth') };
   const peer = await TypeScript.connect({ wire: 'stdio', command: process.execPath, args, env }, options);
   peer.wire = server.wire;
-  if (peer.version >= '2026-07-28') peer.cannot = (group, what) => CANNOT_STATELESS[`${group}: ${what}`];
-  // It adds itself to the greeting, not to every request.
-  else peer.name = 'interop (via mcp-remote 0.15.1)';
+  if (peer.version >= '2026-07-28') {
+    peer.cannot = (group, what) => CANNOT_STATELESS[`${group}: ${what}`];
+    // Connecting has asked nothing, or a process that is gone by now: the first question waits until the proxy has started.
+    await peer.client.discover(CONNECT);
+  } else {
+    // It adds itself to the greeting, not to every request.
+    peer.name = 'interop (via mcp-remote 0.15.1)';
+  }
   return peer;
 }
 
