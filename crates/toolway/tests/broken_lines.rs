@@ -225,7 +225,10 @@ impl Talk {
         }
         self.send(br#""method":"ping"}"#).await;
         let answers = self.answers().await;
-        assert!(matches!(&answers[..], [answer] if error(INVALID_REQUEST, None).is(answer)), "{answers:?}");
+        assert!(
+            matches!(&answers[..], [answer] if error(INVALID_REQUEST, Some("1")).is(answer)),
+            "{answers:?}"
+        );
     }
 
     /// More than the pipe holds, both ways, before anything is read: every buffer has its greatest size then.

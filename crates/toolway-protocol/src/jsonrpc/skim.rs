@@ -40,10 +40,8 @@ pub enum Skimmed {
 #[derive(Debug, Clone, Default)]
 pub struct Skimmer {
     place: Place,
-    /// Inside a string, which may be a key or stand anywhere in a value.
-    in_string: bool,
-    /// After a backslash in a string.
-    is_escaped: bool,
+    /// Relative to a string, which may be a key or stand anywhere in a value.
+    text: Text,
     /// How many objects and arrays of a value are open.
     nested: usize,
     /// The bytes that are being read, if they are wanted: a key, or the value of `id`.
@@ -74,6 +72,16 @@ enum Place {
     Broken,
 }
 
+/// Where the next byte stands, seen from a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Text {
+    #[default]
+    Outside,
+    Inside,
+    /// Inside, after a backslash.
+    Escaped,
+}
+
 /// The member whose value is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Member {
@@ -98,7 +106,7 @@ impl Skimmer {
             if self.place == Place::Broken {
                 return;
             }
-            if self.in_string && !self.is_escaped && !self.keeps() {
+            if self.text == Text::Inside && !self.keeps() {
                 // Most of a long message is one long string.
                 let plain = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(bytes.len());
                 if plain > 0 {
@@ -159,25 +167,24 @@ impl Skimmer {
     /// Takes a byte of a key or a value.
     fn inside(&mut self, byte: u8) {
         let is_key = self.place == Place::Key;
-        if self.in_string {
+        if self.text != Text::Outside {
             self.keep(byte);
-            match byte {
-                _ if std::mem::take(&mut self.is_escaped) => {}
-                b'\\' => self.is_escaped = true,
-                b'"' => {
-                    self.in_string = false;
-                    if is_key {
-                        self.end_of_key();
-                    } else if self.nested == 0 {
-                        self.end_of_value(Place::After);
-                    }
+            self.text = match (self.text, byte) {
+                (Text::Inside, b'\\') => Text::Escaped,
+                (Text::Inside, b'"') => Text::Outside,
+                _ => Text::Inside,
+            };
+            if self.text == Text::Outside {
+                if is_key {
+                    self.end_of_key();
+                } else if self.nested == 0 {
+                    self.end_of_value(Place::After);
                 }
-                _ => {}
             }
             return;
         }
         match byte {
-            b'"' => self.in_string = true,
+            b'"' => self.text = Text::Inside,
             b'{' | b'[' => self.nested += 1,
             b'}' | b']' if self.nested > 0 => {
                 self.nested -= 1;

@@ -37,7 +37,10 @@ async fn how_long_a_message_may_be_can_be_said() {
     let fixture = Fixture::new("serve").with(|command| command.max_message(5_000));
     let client = fixture.connect().await;
     let error = soon(client.call("echo", json!({"text": text}))).await.unwrap_err();
-    tells(&error, &["the request is", "the client sends at most 5000"]);
+    tells(&error, &["the reply is longer than 5000 bytes"]);
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
+    soon(client.call("echo", json!({"text": "short"}))).await.expect("the server is there as before");
+    soon(client.close()).await.unwrap();
     let fixture = Fixture::new("serve").with(|command| command.max_message(50_000));
     let client = fixture.connect().await;
     soon(client.call("echo", json!({"text": text}))).await.unwrap();

@@ -261,7 +261,7 @@ fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mut Mistakes)
             |Entry { disabled, timeout, max_message, tools, other, way, .. }| {
                 let name = name.clone().unwrap_or_default();
                 let (inputs, origin, tools) = (inputs.clone(), origin.clone(), Arc::new(tools));
-                ServerConfig { name, disabled, timeout, max_message, tools, other, way, inputs, origin }
+                ServerConfig { name, disabled, timeout, max_message, other, tools, way, inputs, origin }
             },
         );
         outcomes.push((name.unwrap_or(path), server.ok_or(wrong)));
