@@ -8,6 +8,7 @@
 use std::fmt;
 use std::io::Write;
 
+use tracing::Dispatch;
 use tracing::dispatcher::get_default;
 use tracing::subscriber::NoSubscriber;
 
@@ -15,7 +16,7 @@ use tracing::subscriber::NoSubscriber;
 ///
 /// A subscriber that ignores the event was told to, so nothing is written then.
 pub(crate) fn tell_without_log(line: fmt::Arguments<'_>) {
-    if !get_default(|subscriber| subscriber.is::<NoSubscriber>()) {
+    if !get_default(Dispatch::is::<NoSubscriber>) {
         return;
     }
     let line = format!("{}: {}\n", env!("CARGO_PKG_NAME"), OneLine(&line.to_string()));
@@ -51,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_subscriber_is_seen_where_there_is_one() {
-        let is_alone = || get_default(|subscriber| subscriber.is::<NoSubscriber>());
+        let is_alone = || get_default(Dispatch::is::<NoSubscriber>);
         assert!(is_alone());
         let with_subscriber = tracing::subscriber::with_default(tracing_subscriber::registry(), is_alone);
         assert!(!with_subscriber);

@@ -51,8 +51,8 @@ impl Pace {
 }
 
 #[cold]
-fn tell(tool: &str, took: Duration) {
-    let millis = took.as_millis();
+fn tell(tool: &str, duration: Duration) {
+    let millis = duration.as_millis();
     tracing::warn!(
         tool,
         "the tool `{tool}` ran for {millis} ms in one piece, and held up every other call on its thread: mark the function \

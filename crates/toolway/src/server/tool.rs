@@ -167,13 +167,20 @@ pub struct ToolEntry {
     pub(super) layers: Stages,
     pub(super) owner: Owner,
     pace: Pace,
-    /// Set if the description says more than the name.
-    is_described: bool,
+    described: Described,
     /// What is wrong with how the input schema was made, and with the schemas as they are.
     mistakes: Vec<String>,
     wrong_schemas: Vec<String>,
     /// Arguments whose defaults are told in there.
     wrong_defaults: Vec<String>,
+}
+
+/// How much a model is told of a tool besides its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Described {
+    InWords,
+    /// The description is the name, or there is none.
+    NotAtAll,
 }
 
 impl ToolEntry {
@@ -263,8 +270,11 @@ impl ToolEntry {
     }
 
     fn bare(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
-        let description = definition.description();
-        let is_described = !description.is_empty() && description != definition.name;
+        let described = match definition.description() {
+            "" => Described::NotAtAll,
+            description if description == definition.name => Described::NotAtAll,
+            _ => Described::InWords,
+        };
         Self {
             definition: Arc::new(definition),
             is_typed: handler.is_typed(),
@@ -279,7 +289,7 @@ impl ToolEntry {
             layers: Stages::default(),
             owner: Owner::Author,
             pace: Pace::default(),
-            is_described,
+            described,
             mistakes: Vec::new(),
             wrong_schemas: Vec::new(),
             wrong_defaults: Vec::new(),
@@ -369,7 +379,9 @@ impl ToolEntry {
         let (input, output) = (tool.input_schema.clone(), tool.output_schema.clone());
         let description = tool.description.clone();
         change(tool);
-        self.is_described |= tool.description != description;
+        if tool.description != description {
+            self.described = Described::InWords;
+        }
         // The types know nothing of a new schema.
         self.is_typed &= tool.input_schema == input;
         if tool.input_schema != input || tool.output_schema != output {
@@ -395,7 +407,9 @@ impl ToolEntry {
 
     /// Warns of tools that a model knows nothing about but their names.
     pub(super) fn warn_of_undescribed<'t>(tools: impl IntoIterator<Item = &'t Self>) {
-        let undescribed = tools.into_iter().filter(|tool| tool.owner == Owner::Author && !tool.is_described);
+        let undescribed = tools
+            .into_iter()
+            .filter(|tool| tool.owner == Owner::Author && tool.described == Described::NotAtAll);
         let names: Vec<_> = undescribed.map(|tool| format!("`{}`", tool.definition.name)).collect();
         if !names.is_empty() {
             tracing::warn!(

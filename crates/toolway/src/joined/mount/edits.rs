@@ -12,6 +12,7 @@ use crate::server::wrong_name;
 
 type Name = Arc<dyn Fn(&str) -> String + Send + Sync>;
 type IsOffered<T> = Arc<dyn Fn(&T) -> bool + Send + Sync>;
+type IsOfferedThere = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 
 /// Changes to what is mounted.
 #[derive(Default)]
@@ -21,7 +22,7 @@ pub(super) struct Edits {
     described: Vec<(String, String)>,
     pub(super) tools: Vec<IsOffered<Tool>>,
     pub(super) prompts: Vec<IsOffered<Prompt>>,
-    pub(super) resources: Vec<Arc<dyn Fn(&str, &str) -> bool + Send + Sync>>,
+    pub(super) resources: Vec<IsOfferedThere>,
 }
 
 impl Edits {
