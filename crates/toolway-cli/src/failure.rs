@@ -68,9 +68,10 @@ impl Fault {
         }
         match error.kind() {
             ErrorKind::NotAdmitted => Self::AuthNeeded,
-            ErrorKind::PeerRefused | ErrorKind::ToolFailed | ErrorKind::Application => Self::ToolError,
+            ErrorKind::PeerRefused | ErrorKind::ToolFailed | ErrorKind::Application | ErrorKind::TooLarge => {
+                Self::ToolError
+            }
             ErrorKind::Misuse => Self::Usage,
-            ErrorKind::TooLarge => Self::ToolError,
             _ => Self::Unreachable,
         }
     }
