@@ -73,9 +73,10 @@ impl Fault {
             // A server that forgets sessions has answered nothing.
             _ if error.is_session_ended() => Self::Unreachable,
             ErrorKind::NotAdmitted => Self::AuthNeeded,
-            ErrorKind::PeerRefused | ErrorKind::ToolFailed | ErrorKind::Application => Self::ToolError,
+            ErrorKind::PeerRefused | ErrorKind::ToolFailed | ErrorKind::Application | ErrorKind::TooLarge => {
+                Self::ToolError
+            }
             ErrorKind::Misuse => Self::Usage,
-            ErrorKind::TooLarge => Self::ToolError,
             _ => Self::Unreachable,
         }
     }

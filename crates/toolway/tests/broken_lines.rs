@@ -635,11 +635,11 @@ fn too_long(source: &mut Source) -> (Vec<u8>, Due) {
     let (mut line, id) = padded(source, MAX_LINE + more);
     let id = match source.random.below(4) {
         0 => {
-            line.iter_mut().for_each(|byte| *byte = b'{');
+            line.fill(b'{');
             None
         }
         1 => {
-            line.iter_mut().skip(MAX_LINE / 2).for_each(|byte| *byte = 0xff);
+            line[MAX_LINE / 2..].fill(0xff);
             None
         }
         _ => Some(&*id),

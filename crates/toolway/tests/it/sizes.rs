@@ -150,7 +150,7 @@ async fn a_client_sends_no_more_than_the_server_has_said_to_take_on_any_wire() {
         let error = client.call("count", json!({"text": "x".repeat(3 * MAX)})).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
         assert_eq!(
-            error.rpc().and_then(|error| error.max_message()),
+            error.rpc().and_then(toolway::RpcError::max_message),
             Some(MAX),
             "it is the server that said so"
         );
@@ -268,9 +268,9 @@ async fn results_that_are_no_tools_fail_with_an_error_that_names_the_setting() {
 async fn a_notification_beyond_the_limit_is_lost_and_nothing_else() {
     let server = server().max_message(MAX).build().unwrap();
     let heard: Arc<Mutex<Vec<usize>>> = Arc::default();
-    let hears = heard.clone();
+    let notes = heard.clone();
     let builder =
-        Client::builder().on_log(move |message| hears.lock().unwrap().push(message.data.as_str().len()));
+        Client::builder().on_log(move |message| notes.lock().unwrap().push(message.data.as_str().len()));
     each_wire_as(builder, &server, async |client| {
         client.set_log_level(LogLevel::Debug).await.unwrap();
         let logged = client.call("log", json!({"count": 2 * MAX})).await.unwrap();
@@ -409,7 +409,7 @@ async fn a_line_of_the_server_beyond_the_limit_costs_one_call() {
     let long = "x".repeat(2 * MAX);
     let (first, second) = (calling(&client, 1), calling(&client, 2));
     let mut ids = [foreign.next().await["id"].clone(), foreign.next().await["id"].clone()];
-    ids.sort_by_key(|id| id.as_i64());
+    ids.sort_by_key(Value::as_i64);
     foreign.say(&json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": long}})).await;
     foreign.say(&json!({"jsonrpc": "2.0", "id": "q", "method": "ping", "params": {"x": long}})).await;
     let refusal = foreign.next().await;
@@ -438,7 +438,7 @@ async fn a_request_far_beyond_the_limit_of_an_http_server_is_refused_with_its_wo
             let client = Client::builder().protocol(version).connect_http(web.url()).await.unwrap();
             let error = client.call("count", json!({"text": text})).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::TooLarge, "{error:?}");
-            assert_eq!(error.rpc().and_then(|error| error.max_message()), Some(MAX), "{error:?}");
+            assert_eq!(error.rpc().and_then(toolway::RpcError::max_message), Some(MAX), "{error:?}");
         }
     }
 }
