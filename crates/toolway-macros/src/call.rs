@@ -10,8 +10,8 @@ use crate::input::{Element, Function, Receiver};
 pub(crate) enum Sent {
     /// As JSON, in `__arguments`.
     Json,
-    /// As texts by name: the expression that holds them.
-    Texts(TokenStream),
+    /// As texts by name: the expression that holds them, and the function that reads them into a struct.
+    Texts { values: TokenStream, into_struct: TokenStream },
 }
 
 impl Sent {
@@ -23,7 +23,7 @@ impl Sent {
                 quote! { ::toolway::__private::Arguments },
                 quote! { ::toolway::ToolError },
             ],
-            Self::Texts(values) => [
+            Self::Texts { values, .. } => [
                 quote! { #values },
                 quote! { ::toolway::__private::values::Values },
                 quote! { ::toolway::__private::Refusal },
@@ -35,7 +35,7 @@ impl Sent {
     fn places(&self, places: &TokenStream) -> [TokenStream; 2] {
         match self {
             Self::Json => [quote! { __sent.read::<#places>() }, quote! { __collected.error() }],
-            Self::Texts(_) => [
+            Self::Texts { .. } => [
                 quote! { ::toolway::__private::read_texts::<#places>(__sent.iter()) },
                 quote! { __collected.refusal() },
             ],
@@ -46,7 +46,9 @@ impl Sent {
     fn fields(&self, ty: &Ident) -> TokenStream {
         match self {
             Self::Json => quote! { __arguments.decode::<#ty>() },
-            Self::Texts(values) => quote! { ::toolway::__private::read_struct::<#ty>(&#values) },
+            Self::Texts { values, into_struct } => {
+                quote! { ::toolway::__private::#into_struct::<#ty>(&#values) }
+            }
         }
     }
 
@@ -54,7 +56,7 @@ impl Sent {
     fn failure(&self) -> TokenStream {
         match self {
             Self::Json => quote! { ::core::convert::identity },
-            Self::Texts(_) => quote! { ::toolway::__private::bad_arguments },
+            Self::Texts { .. } => quote! { ::toolway::__private::bad_arguments },
         }
     }
 }

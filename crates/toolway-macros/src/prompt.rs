@@ -54,7 +54,7 @@ pub(crate) fn of_struct(
 }
 
 fn sent() -> Sent {
-    Sent::Texts(quote! { __values })
+    Sent::Texts { values: quote! { __values }, into_struct: quote! { read_described_struct } }
 }
 
 fn respond(output: &TokenStream, span: Span) -> TokenStream {

@@ -76,7 +76,7 @@ pub(crate) fn of_struct(
 }
 
 fn sent() -> Sent {
-    Sent::Texts(quote! { __reading.variables })
+    Sent::Texts { values: quote! { __reading.variables }, into_struct: quote! { read_struct } }
 }
 
 fn respond(output: &TokenStream, span: Span) -> TokenStream {

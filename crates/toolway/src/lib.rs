@@ -168,7 +168,7 @@ pub mod __private {
         bad_arguments, blocking, completers_of, expand, misfit, prompt_argument, prompt_arguments_of,
     };
     pub use crate::server::respond::anything::{self, Probe};
-    pub use crate::server::texts::{read_struct, read_texts};
+    pub use crate::server::texts::{read_described_struct, read_struct, read_texts};
     pub use crate::server::{
         About, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Element, Elements, Form,
         FormChoice, FormField, IntoCompletion, IntoPrompt, IntoResource, IntoToolResult, Marked, Offer,

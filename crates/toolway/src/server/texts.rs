@@ -10,7 +10,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use toolway_protocol::uri_template::{Value, Values};
 
-use super::arguments::{Collected, Refusal, Slots, walk, whole_of_texts};
+use super::arguments::{Collected, Refusal, Slots, walk, whole, whole_of_texts};
 use crate::schema::not_among;
 
 /// Reads named texts into the places of a function.
@@ -21,7 +21,12 @@ pub fn read_texts<'t, S: Slots>(
 }
 
 /// Reads named texts into the fields of a struct.
-pub fn read_struct<T: DeserializeOwned + JsonSchema>(texts: &Values) -> Result<T, Refusal> {
+pub fn read_struct<T: DeserializeOwned>(texts: &Values) -> Result<T, Refusal> {
+    whole(named(texts.iter())).map_err(Refusal::Sent)
+}
+
+/// The same for a struct whose schema tells which format each field must have.
+pub fn read_described_struct<T: DeserializeOwned + JsonSchema>(texts: &Values) -> Result<T, Refusal> {
     whole_of_texts(named(texts.iter())).map_err(Refusal::Sent)
 }
 

@@ -167,7 +167,7 @@ impl ServerBuilder {
 /// let hub = Hub::new();
 /// hub.connect("files", &files).await?;
 /// let mount = Mount::of(&hub)
-///     .filter(|tool| !tool.annotations.as_ref().is_some_and(|hints| hints.destructive_hint == Some(true)))
+///     .filter(|tool| tool.annotations.as_ref().is_none_or(|hints| hints.destructive_hint != Some(true)))
 ///     .rename("files__search", "find_file")
 ///     .describe("files__search", "Find files of this project by a word in them.");
 /// let gateway = Server::new("gateway", "1.0.0").mount(mount).build()?;

@@ -91,7 +91,7 @@ async fn what_is_filtered_is_neither_listed_nor_called_nor_read() {
     let hub = Hub::new();
     hub.connect("one", &server()).await.unwrap().connect("two", &server()).await.unwrap();
     let mount = Mount::of(&hub)
-        .filter(|tool| !tool.annotations.as_ref().is_some_and(|hints| hints.destructive_hint == Some(true)))
+        .filter(|tool| tool.annotations.as_ref().is_none_or(|hints| hints.destructive_hint != Some(true)))
         .filter(|tool| tool.name.starts_with("one__"))
         .filter_prompts(|prompt| !prompt.name.contains("insult"))
         .filter_resources(|server, uri| server == "one" && !uri.starts_with("file:///secret"));
