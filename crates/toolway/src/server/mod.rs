@@ -181,6 +181,7 @@ pub(crate) use {
     passing::Passing,
     scope::Arrival,
     source::{Offering, Source},
+    tool::wrong_name,
 };
 #[cfg(feature = "testing")]
 pub(crate) use {memory::Place, scope::Facts};

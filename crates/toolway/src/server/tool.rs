@@ -450,7 +450,7 @@ impl ToolEntry {
 
 /// What is wrong with the name of a tool or a prompt. 2025-11-25 §Tools: 1 to 128 ASCII letters, digits and `_`, `-`,
 /// `.`; a slash is let pass, as the proposal behind that rule has it and servers use it to group tools.
-pub(super) fn wrong_name(name: &str) -> Option<String> {
+pub(crate) fn wrong_name(name: &str) -> Option<String> {
     let is_allowed =
         |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/');
     if let Some(stranger) = name.chars().find(|character| !is_allowed(*character)) {

@@ -21,6 +21,7 @@ use toolway_protocol::types::{
 use toolway_protocol::{RawJson, Request};
 
 use super::call::Call;
+use super::edits::Edits;
 use super::failure::Failure;
 use super::joint::{Common, reading};
 use super::upstream::{Listed, Naming, Upstream};
@@ -37,6 +38,7 @@ pub(super) fn entries(
     upstream: &Upstream,
     listed: &Listed,
     naming: &dyn Naming,
+    edits: &Edits,
 ) -> Elements {
     let server = &*upstream.name;
     let way = Way { common: common.clone(), upstream: upstream.clone() };
@@ -44,6 +46,7 @@ pub(super) fn entries(
         if let Some(name) = naming.tool(server, &tool.name) {
             let mut definition = tool.clone();
             definition.name = name;
+            let Some(mut definition) = edits.tool(definition) else { continue };
             rename_pages(&mut definition, |uri| naming.uri(server, uri));
             let original = tool.name.clone();
             elements = elements.tool(ToolEntry::foreign(Foreign { way: way.clone(), definition, original }));
@@ -53,6 +56,9 @@ pub(super) fn entries(
         if let Some(name) = naming.prompt(server, &prompt.name) {
             let mut definition = prompt.clone();
             definition.name = name;
+            if !edits.offers_prompt(&definition) {
+                continue;
+            }
             let original = prompt.name.clone();
             let completes = listed.completes;
             let prompt = ForeignPrompt { way: way.clone(), definition, original, completes };
@@ -60,7 +66,9 @@ pub(super) fn entries(
         }
     }
     for resource in &*listed.resources {
-        if let Some(uri) = naming.uri(server, &resource.uri) {
+        if edits.offers_resource(server, &resource.uri)
+            && let Some(uri) = naming.uri(server, &resource.uri)
+        {
             let original = resource.uri.clone();
             let mut definition = resource.clone();
             definition.uri = uri;
@@ -70,7 +78,9 @@ pub(super) fn entries(
         }
     }
     for template in &*listed.templates {
-        if let Some(uri) = naming.template(server, &template.uri_template) {
+        if edits.offers_resource(server, &template.uri_template)
+            && let Some(uri) = naming.template(server, &template.uri_template)
+        {
             let original = template.uri_template.clone();
             let mut definition = template.clone();
             definition.uri_template = uri;
@@ -229,12 +239,16 @@ impl ResourceHandler for ForeignResource {
         let uri = match &self.definition {
             ResourceDefinition::One(_) => self.original.clone(),
             // A family's URIs are routed one by one, and are its server's.
-            ResourceDefinition::Family(_) => match way.common.route(&of.uri) {
+            ResourceDefinition::Family(_) => match way.common.find(&of.uri) {
                 Some((upstream, uri)) if upstream.name == way.upstream.name => uri,
                 _ => of.uri,
             },
         };
         Box::pin(async move {
+            // A family takes URIs that are not offered one by one.
+            if !way.common.edits.offers_resource(&way.upstream.name, &uri) {
+                return Err(ResourceError::not_found());
+            }
             let passing = passing.ok_or_else(|| ResourceError::new(NO_CALL))?;
             read(&way.common, &way.upstream, uri, passing).await
         })

@@ -10,7 +10,7 @@ use crate::server::Running;
 /// All servers of a hub, under the names that it gives them. It goes on looking after them, as long as the server is there.
 impl IntoMount for Hub {
     fn into_mount(self) -> Mount {
-        Mount(Arc::new(self))
+        Mount::new(self)
     }
 }
 

@@ -9,10 +9,12 @@ use toolway_protocol::Request;
 use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::request::ReadResource;
 
+use super::edits::Edits;
 use super::element;
 use super::follow::{Finding, Follow, follow};
 use super::parked::Parkings;
 use super::upstream::{Listed, Naming, Upstream, Upstreams};
+use crate::closest::closest;
 use crate::server::{Elements, Offering, Passing, ReadFuture, Reading, Running, Scope, Source};
 
 /// The servers of one mount.
@@ -24,6 +26,8 @@ pub(super) struct Joint {
 /// What everybody who passes calls on shares.
 pub(super) struct Common {
     state: Mutex<State>,
+    /// The changes of the author.
+    pub(super) edits: Edits,
     /// Calls whose callers are being asked.
     pub(super) parkings: Arc<Parkings>,
 }
@@ -32,6 +36,8 @@ struct State {
     naming: Box<dyn Naming>,
     /// In the order in which they are offered.
     servers: Vec<Known>,
+    /// Set once the log was told of edits that match no tool.
+    is_looked_through: bool,
 }
 
 struct Known {
@@ -42,9 +48,9 @@ struct Known {
 }
 
 impl Joint {
-    pub(super) fn new(upstreams: Arc<dyn Upstreams>) -> Self {
-        let state = State { naming: upstreams.naming(), servers: Vec::new() };
-        let common = Common { state: Mutex::new(state), parkings: Arc::default() };
+    pub(super) fn new(upstreams: Arc<dyn Upstreams>, edits: Edits) -> Self {
+        let state = State { naming: upstreams.naming(), servers: Vec::new(), is_looked_through: false };
+        let common = Common { state: Mutex::new(state), edits, parkings: Arc::default() };
         Self { upstreams, common: Arc::new(common) }
     }
 }
@@ -239,8 +245,13 @@ impl Common {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whose a URI is, and what it is there.
+    /// Whose a URI is, and what it is there. A resource that the author does not offer has no route.
     pub(super) fn route(&self, uri: &str) -> Option<(Upstream, String)> {
+        self.find(uri).filter(|(upstream, original)| self.edits.offers_resource(&upstream.name, original))
+    }
+
+    /// The same, offered or not.
+    pub(super) fn find(&self, uri: &str) -> Option<(Upstream, String)> {
         let state = self.lock();
         let (server, original) = state.naming.route(uri)?;
         let known = state.servers.iter().find(|known| known.upstream.name == server)?;
@@ -274,7 +285,7 @@ impl Common {
     /// These are the servers of now, in this order. What is known of them stays.
     fn set(&self, upstreams: &[Upstream]) {
         let mut state = self.lock();
-        let State { naming, servers } = &mut *state;
+        let State { naming, servers, .. } = &mut *state;
         let mut before = std::mem::take(servers);
         for upstream in upstreams {
             let known = before.iter().position(|known| known.upstream.name == upstream.name);
@@ -291,7 +302,7 @@ impl Common {
     /// A server has listed this.
     fn take(&self, upstream: &Upstream, listed: Listed) {
         let mut state = self.lock();
-        let State { naming, servers } = &mut *state;
+        let State { naming, servers, .. } = &mut *state;
         if let Some(known) = servers.iter_mut().find(|known| known.upstream.name == upstream.name) {
             naming.set(&upstream.name, &listed);
             known.listed = listed;
@@ -309,10 +320,10 @@ impl Common {
     /// nothing older takes the place of something newer. When all servers were asked, the first requests need not wait any
     /// longer.
     fn offer(self: &Arc<Self>, offering: &Offering) {
-        let state = self.lock();
+        let mut state = self.lock();
         let mut elements = Elements::new();
         for Known { upstream, listed, .. } in &state.servers {
-            elements = element::entries(elements, self, upstream, listed, &*state.naming);
+            elements = element::entries(elements, self, upstream, listed, &*state.naming, &self.edits);
         }
         for left_out in offering.offer(elements) {
             tracing::warn!(
@@ -321,6 +332,25 @@ impl Common {
         }
         if state.servers.iter().all(|known| known.is_asked) {
             offering.settled();
+            self.look_through(&mut state);
+        }
+    }
+
+    /// Warns once of edits that match no tool: the name may be misspelt, or the tool may come later.
+    fn look_through(&self, state: &mut State) {
+        if state.servers.is_empty() || std::mem::replace(&mut state.is_looked_through, true) {
+            return;
+        }
+        let listed = |known: &Known| -> Vec<String> {
+            let server = &*known.upstream.name;
+            let tools = known.listed.tools.iter();
+            tools.filter_map(|tool| state.naming.tool(server, &tool.name)).collect()
+        };
+        let tools: Vec<String> = state.servers.iter().flat_map(listed).collect();
+        for name in self.edits.names().filter(|name| tools.iter().all(|tool| tool != name)) {
+            let meant = closest(name, tools.iter().map(String::as_str));
+            let meant = meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default();
+            tracing::warn!("a mount renames or describes the tool `{name}`, which no server has{meant}");
         }
     }
 }

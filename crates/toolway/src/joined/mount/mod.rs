@@ -7,6 +7,7 @@
 //! | file | question |
 //! |---|---|
 //! | `mod.rs` | What can be mounted? |
+//! | `edits.rs` | What does the author of a gateway change about what is mounted? |
 //! | `upstream.rs` | Which servers are there, and what are their elements called here? |
 //! | `hub.rs` | How is a hub mounted? |
 //! | `joint.rs` | What have they listed, and whose is a URI? |
@@ -18,6 +19,7 @@
 //! | `failure.rs` | What is told of a call that could not be passed on? |
 
 mod call;
+mod edits;
 mod element;
 mod failure;
 mod follow;
@@ -30,6 +32,9 @@ mod upstream;
 use std::fmt;
 use std::sync::Arc;
 
+use toolway_protocol::types::{Prompt, Tool};
+
+use self::edits::Edits;
 use self::joint::Joint;
 use self::upstream::{One, Upstreams};
 use crate::client::Client;
@@ -73,7 +78,8 @@ impl ServerBuilder {
     /// it learns that it may ask; that is left out where a client was made from a transport that cannot be opened again. What
     /// the client's own application answers ([`ClientBuilder::on_elicit`](crate::client::ClientBuilder::on_elicit) and its kin) is never passed on.
     ///
-    /// A name that this server has itself is not taken over; [`mount_as`](Self::mount_as) puts another before it.
+    /// A name that this server has itself is not taken over; [`mount_as`](Self::mount_as) puts another before it, and
+    /// [`Mount::of`] renames, describes and leaves out single tools.
     ///
     /// A [`Hub`](crate::Hub) is mounted with all its servers, also those that come later:
     ///
@@ -85,8 +91,12 @@ impl ServerBuilder {
     /// Server::new("gateway", "1.0.0").mount(hub).serve_stdio().await
     /// # }
     /// ```
-    pub fn mount(self, mount: impl IntoMount) -> Self {
-        self.source(Arc::new(Joint::new(mount.into_mount().0)))
+    pub fn mount(mut self, mount: impl IntoMount) -> Self {
+        let Mount { upstreams, edits } = mount.into_mount();
+        for mistake in edits.mistakes() {
+            self.mistake(mistake);
+        }
+        self.source(Arc::new(Joint::new(upstreams, edits)))
     }
 
     /// The same, with `name__` before the names of tools and prompts. URIs stay as they are.
@@ -117,7 +127,7 @@ impl ServerBuilder {
     pub fn mount_as(mut self, name: impl Into<String>, client: Client) -> Self {
         let name = name.into();
         self.check_mount(&name);
-        self.mount(Mount(Arc::new(One::named(name, client))))
+        self.mount(Mount::new(One::named(name, client)))
     }
 
     fn check_mount(&mut self, name: &str) {
@@ -130,12 +140,148 @@ impl ServerBuilder {
     }
 }
 
-/// Something that can be [mounted](ServerBuilder::mount): one server or several.
-pub struct Mount(Arc<dyn Upstreams>);
+/// Something that can be [mounted](ServerBuilder::mount), one server or several, and what is changed about it on the way.
+///
+/// Names are those under which the tools would be listed: with `server__` before them if they are a hub's. They mean the same in
+/// whichever order the methods are called. Calls of a tool that is called something else here still reach the same tool, with
+/// progress, log messages and questions.
+///
+/// ```
+/// use toolway::Mount;
+/// use toolway::prelude::*;
+/// use toolway::testing::connect;
+///
+/// /// Search.
+/// #[tool]
+/// fn search(query: &str) -> String {
+///     format!("nothing about {query}")
+/// }
+///
+/// /// Delete everything.
+/// #[tool(destructive)]
+/// fn wipe() {}
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> toolway::Result<()> {
+/// let files = Server::new("files", "1.0.0").tools(tools![search, wipe]).build()?;
+/// let hub = Hub::new();
+/// hub.connect("files", &files).await?;
+/// let mount = Mount::of(&hub)
+///     .filter(|tool| tool.annotations.as_ref().is_none_or(|hints| hints.destructive_hint != Some(true)))
+///     .rename("files__search", "find_file")
+///     .describe("files__search", "Find files of this project by a word in them.");
+/// let gateway = Server::new("gateway", "1.0.0").mount(mount).build()?;
+///
+/// let caller = connect(&gateway).await;
+/// let tools = caller.tools().await?;
+/// assert_eq!(tools.len(), 1);
+/// assert_eq!(tools[0].description(), "Find files of this project by a word in them.");
+/// let found = caller.call("find_file", serde_json::json!({"query": "rust"})).await?;
+/// assert_eq!(found.text()?, "nothing about rust");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Mount {
+    upstreams: Arc<dyn Upstreams>,
+    edits: Edits,
+}
+
+impl Mount {
+    /// Takes a client or a hub, to change how it is mounted.
+    pub fn of(mount: impl IntoMount) -> Self {
+        mount.into_mount()
+    }
+
+    fn new(upstreams: impl Upstreams) -> Self {
+        Self { upstreams: Arc::new(upstreams), edits: Edits::default() }
+    }
+
+    /// Calls a tool something else.
+    ///
+    /// A name that a tool may not have, or that two tools are given, is a mistake that [`build`](ServerBuilder::build) reports. If
+    /// another tool has the name already, one of this server or one that is listed before, this one is left out, and the log says
+    /// so. The log also says so if there is no tool to be renamed.
+    pub fn rename(mut self, tool: impl Into<String>, name: impl Into<String>) -> Self {
+        self.edits.rename(tool.into(), name.into());
+        self
+    }
+
+    /// Calls every tool what a function makes of its name, unless [`rename`](Self::rename) says something else. A tool whose
+    /// new name is not one that a tool may have is left out, and the log says so.
+    ///
+    /// ```
+    /// use toolway::Mount;
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let tool = ToolEntry::from_fn("acme_corp_search", || async { "nothing" }).described("Search.");
+    /// let other = Client::connect(&Server::new("acme", "1.0.0").tool(tool).build()?).await?;
+    /// let mount = Mount::of(other).rename_with(|name| name.trim_start_matches("acme_corp_").to_owned());
+    /// let caller = connect(&Server::new("gateway", "1.0.0").mount(mount).build()?).await;
+    /// assert_eq!(caller.tools().await?[0].name, "search");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rename_with(mut self, name: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        self.edits.rename_with(Arc::new(name));
+        self
+    }
+
+    /// Says what a tool does, in place of what its own server says.
+    pub fn describe(mut self, tool: impl Into<String>, description: impl Into<String>) -> Self {
+        self.edits.describe(tool.into(), description.into());
+        self
+    }
+
+    /// Offers only the tools that a function agrees to, of those that are there now and of those that come later. Others are
+    /// neither listed nor called. With several filters, all have to agree.
+    pub fn filter(mut self, is_offered: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> Self {
+        self.edits.tools.push(Arc::new(is_offered));
+        self
+    }
+
+    /// Offers only the prompts that a function agrees to.
+    pub fn filter_prompts(mut self, is_offered: impl Fn(&Prompt) -> bool + Send + Sync + 'static) -> Self {
+        self.edits.prompts.push(Arc::new(is_offered));
+        self
+    }
+
+    /// Offers only the resources that a function agrees to. It gets the name of the server and the URI as that server knows it;
+    /// for a family of resources also its template. Others are not listed, cannot be read or subscribed to, whether or not
+    /// their server lists them or has a template for them.
+    ///
+    /// ```
+    /// use toolway::Mount;
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    /// use toolway::types::Resource;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let file = |uri: &'static str| ResourceEntry::define(Resource::new(uri, uri), move || async move { uri });
+    /// let files = [file("file:///src/main.rs"), file("file:///.env")];
+    /// let files = Server::new("files", "1.0.0").resources(files).build()?;
+    /// let mount = Mount::of(Client::connect(&files).await?).filter_resources(|_, uri| uri.starts_with("file:///src/"));
+    /// let caller = connect(&Server::new("gateway", "1.0.0").mount(mount).build()?).await;
+    /// assert_eq!(caller.resources().await?.len(), 1);
+    /// assert!(caller.read_resource("file:///.env").await.is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn filter_resources(
+        mut self,
+        is_offered: impl Fn(&str, &str) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.edits.resources.push(Arc::new(is_offered));
+        self
+    }
+}
 
 impl fmt::Debug for Mount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.0.now().into_iter().map(|upstream| upstream.name).collect();
+        let names: Vec<_> = self.upstreams.now().into_iter().map(|upstream| upstream.name).collect();
         f.debug_tuple("Mount").field(&names).finish()
     }
 }
@@ -155,7 +301,7 @@ impl IntoMount for Mount {
 /// The server behind a client, its names as they are.
 impl IntoMount for Client {
     fn into_mount(self) -> Mount {
-        Mount(Arc::new(One::unnamed(self)))
+        Mount::new(One::unnamed(self))
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `standing.rs` | What stands around the calls of a gateway, and whose names are whose? |
 //! | `talking.rs` | Does what is said while a call runs pass, and does giving it up? |
 //! | `changes.rs` | Is everybody told of what changes behind a gateway? |
+//! | `edited.rs` | Can what is mounted be renamed, described and left out? |
 //! | `asking.rs` | Is the right caller asked, and does its answer get there? |
 //! | `listening.rs` | Is a server heard that does not tell of changes as it should? |
 //! | `hub.rs` | Is a whole hub offered, under its names? |
@@ -13,6 +14,7 @@
 
 mod asking;
 mod changes;
+mod edited;
 mod hidden;
 mod hub;
 mod listening;

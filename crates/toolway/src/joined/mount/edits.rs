@@ -1,0 +1,113 @@
+//! What does the author of a gateway change about what is mounted?
+//!
+//! All of it works on what is listed, by the names of there: calls go to the original tool whatever it is called here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use toolway_protocol::types::{Prompt, Tool};
+
+use crate::panic::{Panic, attempt};
+use crate::server::wrong_name;
+
+type Name = Arc<dyn Fn(&str) -> String + Send + Sync>;
+type IsOffered<T> = Arc<dyn Fn(&T) -> bool + Send + Sync>;
+type IsOfferedThere = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
+
+/// Changes to what is mounted.
+#[derive(Default)]
+pub(super) struct Edits {
+    renamed: Vec<(String, String)>,
+    rename: Option<Name>,
+    described: Vec<(String, String)>,
+    pub(super) tools: Vec<IsOffered<Tool>>,
+    pub(super) prompts: Vec<IsOffered<Prompt>>,
+    pub(super) resources: Vec<IsOfferedThere>,
+}
+
+impl Edits {
+    pub(super) fn rename(&mut self, tool: String, name: String) {
+        self.renamed.push((tool, name));
+    }
+
+    /// One function after the other, if there are several.
+    pub(super) fn rename_with(&mut self, name: Name) {
+        self.rename = Some(match self.rename.take() {
+            None => name,
+            Some(first) => Arc::new(move |tool| name(&first(tool))),
+        });
+    }
+
+    pub(super) fn describe(&mut self, tool: String, description: String) {
+        self.described.push((tool, description));
+    }
+
+    /// Lists the mistakes, in sentences for the author.
+    pub(super) fn mistakes(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let (mut names, mut tools) = (BTreeMap::new(), BTreeSet::new());
+        for (tool, name) in &self.renamed {
+            let mut complain = |why: &str| found.push(format!("`rename({tool:?}, {name:?})`: {why}"));
+            if let Some(why) = wrong_name(name) {
+                complain(&why);
+            }
+            if !tools.insert(tool) {
+                complain("this tool is renamed twice");
+            }
+            if let Some(other) = names.insert(name, tool) {
+                complain(&format!("the tool `{other}` is given the same name"));
+            }
+        }
+        found
+    }
+
+    /// Changes the definition of a tool. Returns nothing if the tool is not offered.
+    pub(super) fn tool(&self, mut tool: Tool) -> Option<Tool> {
+        if !self.tools.iter().all(|is_offered| agrees(|| is_offered(&tool))) {
+            return None;
+        }
+        if let Some((_, description)) = self.described.iter().rev().find(|(name, _)| *name == tool.name) {
+            tool.description = Some(description.clone());
+        }
+        if let Some((_, name)) = self.renamed.iter().find(|(name, _)| *name == tool.name) {
+            tool.name.clone_from(name);
+        } else if let Some(rename) = &self.rename {
+            let name = attempt(|| rename(&tool.name)).map_err(|panic| tell(&panic)).ok()?;
+            if let Some(why) = wrong_name(&name).filter(|_| name != tool.name) {
+                tracing::warn!(
+                    "the tool `{}` of a mounted server is left out: renamed to {name:?}, {why}",
+                    tool.name
+                );
+                return None;
+            }
+            tool.name = name;
+        }
+        Some(tool)
+    }
+
+    pub(super) fn offers_prompt(&self, prompt: &Prompt) -> bool {
+        self.prompts.iter().all(|is_offered| agrees(|| is_offered(prompt)))
+    }
+
+    /// Returns true if a resource may be listed and read, by its URI on its server.
+    pub(super) fn offers_resource(&self, server: &str, uri: &str) -> bool {
+        self.resources.iter().all(|is_offered| agrees(|| is_offered(server, uri)))
+    }
+
+    /// The names of tools that are to be changed.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.renamed.iter().chain(&self.described).map(|(name, _)| name.as_str())
+    }
+}
+
+/// Asks a filter. One that panics does not agree.
+fn agrees(filter: impl FnOnce() -> bool) -> bool {
+    attempt(filter).unwrap_or_else(|panic| {
+        tell(&panic);
+        false
+    })
+}
+
+fn tell(panic: &Panic) {
+    tracing::error!(%panic, "a function of a mount panicked: what it was asked about is left out");
+}
