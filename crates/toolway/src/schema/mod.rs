@@ -9,6 +9,7 @@
 //! | `check.rs`, `walk.rs`, `compile.rs`, `node.rs`, `keyword.rs`, `pattern.rs`, `number.rs`, `format.rs` | Does a value fit a schema? |
 //! | `problem.rs`, `../closest.rs` | How is a model told what is wrong? |
 //! | `variants.rs` | Which values does an enum have? |
+//! | `text.rs` | Which text does a type expect that is read from text? |
 //! | `coerce.rs` | What did a caller mean who sent the right thing in the wrong type? |
 //! | `full.rs`, `without_full.rs` | What about keywords that few schemas use? |
 
@@ -28,6 +29,7 @@ mod number;
 mod pattern;
 mod portable;
 mod problem;
+mod text;
 mod typed;
 mod variants;
 mod walk;
@@ -42,6 +44,7 @@ pub(crate) use generate::{object_by_default, output_schema};
 pub(crate) use merge::{Examined, examine};
 pub(crate) use number::whole;
 pub(crate) use problem::{Problem, cut, not_among, output_text, shown_with_kind};
+pub(crate) use text::{expected_text, expected_texts};
 pub(crate) use variants::{listed, variants};
 pub(crate) use walk::MOST_PROBLEMS;
 #[cfg(not(feature = "full-schema"))]

@@ -7,17 +7,19 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use toolway_protocol::RawJson;
 use toolway_protocol::json::reason;
 
 use super::failure::ToolError;
+use super::handler::Handler;
 use super::parameter::Parameter;
 use super::placed::Placed;
 use super::scope::Scope;
 use crate::closest::closest;
-use crate::schema::{Checker, MOST_PROBLEMS, Problem, cut};
+use crate::schema::{Checker, MOST_PROBLEMS, Problem, cut, expected_text, expected_texts};
 
 /// One place for each parameter of a function. `#[tool]` writes it.
 pub trait Slots: Default {
@@ -36,7 +38,8 @@ pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(
     if !P::IS_ARGUMENT {
         return Ok(false);
     }
-    if slot.replace(P::read(map)?).is_some() {
+    let value = P::read(map).map_err(|error| with_format(&error, || expected_text(P::describe)))?;
+    if slot.replace(value).is_some() {
         return Err(twice());
     }
     Ok(true)
@@ -50,6 +53,18 @@ pub(super) struct Rules {
     pub(super) is_typed: bool,
     /// Whether `"5"` may stand for 5 where the schema leaves no doubt.
     pub(super) coerces: bool,
+}
+
+impl Rules {
+    /// Makes the rules of a handler's argument from its type. Returns none if there is no argument, or none that can be checked.
+    pub(super) fn of<P, H: Handler<P>>(handler: &H) -> Option<Arc<Self>> {
+        if !handler.takes_arguments() {
+            return None;
+        }
+        let input = handler.input().finish();
+        let checker = Checker::compile(&input.schema.decode().ok()?).ok()?;
+        Some(Arc::new(Self { checker, is_typed: input.is_typed, coerces: false }))
+    }
 }
 
 /// The arguments of one call, as they were sent, and the rules that they have to obey.
@@ -79,6 +94,10 @@ pub struct Arguments {
 impl Arguments {
     pub(super) fn new(text: Option<RawJson>, rules: Option<Arc<Rules>>) -> Self {
         Self { text, rules }
+    }
+
+    pub(super) fn ruled_by(self, rules: Option<Arc<Rules>>) -> Self {
+        Self { rules, ..self }
     }
 
     /// The object as it was sent; nothing was sent if there is none.
@@ -213,6 +232,17 @@ where
         .map_err(|error| placed(current.as_deref(), &error))
 }
 
+/// Reads an object of texts as a whole; an error names the argument and the format that it must have.
+pub(super) fn whole_of_texts<'de, T: DeserializeOwned + JsonSchema, D: Deserializer<'de>>(
+    object: D,
+) -> Result<T, String> {
+    let mut current = None;
+    T::deserialize(Placed { inner: object, current: &mut current }).map_err(|error| {
+        let expected = || expected_texts::<T>(current.as_deref()?);
+        placed(current.as_deref(), &with_format(&error, expected))
+    })
+}
+
 /// One type for all arguments together.
 struct Whole<T>(T);
 
@@ -265,11 +295,27 @@ fn twice<E: serde::de::Error>() -> E {
     E::custom("it comes twice")
 }
 
+/// Adds the format that a type expects: the errors of foreign types often name none.
+fn with_format<E: serde::de::Error>(error: &E, expected: impl FnOnce() -> Option<String>) -> E {
+    let text = error.to_string();
+    let text = without_place(&text);
+    match expected() {
+        Some(expected) if !text.contains(&*expected) => {
+            E::custom(format_args!("{text}; expected {expected}"))
+        }
+        _ => E::custom(text),
+    }
+}
+
+/// Removes line and column: they count inside one member and mean nothing to the sender of the whole message.
+fn without_place(text: &str) -> &str {
+    text.rfind(" at line ").map_or(text, |end| &text[..end])
+}
+
 /// What a decoder complained about, with the argument that it was at.
 fn placed(argument: Option<&str>, error: &impl fmt::Display) -> String {
     let text = error.to_string();
-    // Lines and columns count inside one member and mean nothing to whoever sent the whole message.
-    let text = text.rfind(" at line ").map_or(&*text, |end| &text[..end]);
+    let text = without_place(&text);
     match argument {
         Some(name) => format!("argument `{}`: {text}", cut(name)),
         None => text.to_owned(),

@@ -9,6 +9,7 @@ use toolway_protocol::types::{CacheHints, CacheScope, Icon, Implementation};
 
 use super::SealKeys;
 use super::admit::Admission;
+use super::arguments::Rules;
 use super::bounds::{DEADLINE, MAX_RUNNING, MAX_RUNNING_OF_ONE, QUESTION_TIMEOUT};
 use super::cache::{CachePolicy, Cacheable};
 use super::context::millis;
@@ -323,7 +324,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Adds a JSON-RPC method of your own. The handler's argument is the whole of `params`.
+    /// Adds a JSON-RPC method of your own. The handler's argument is the whole of `params`, and is checked as the arguments of a
+    /// tool are: the caller is told everything that is wrong at once, as one JSON-RPC error (-32602).
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -342,7 +344,8 @@ impl ServerBuilder {
     where
         H::Output: IntoReply,
     {
-        self.methods.push((name.into(), custom(handler)));
+        let rules = Rules::of(&handler);
+        self.methods.push((name.into(), custom(handler, rules)));
         self
     }
 
@@ -376,7 +379,8 @@ impl ServerBuilder {
         name: impl Into<String>,
         handler: H,
     ) -> Self {
-        self.notifications.push((name.into(), custom(handler)));
+        // Nothing is answered, so nothing is looked for that the type itself lets pass.
+        self.notifications.push((name.into(), custom(handler, None)));
         self
     }
 

@@ -1,12 +1,13 @@
 //! Methods and notifications outside the protocol: how does a server get its own?
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
 use toolway_protocol::{Method, RawJson, Reply, RpcError};
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, Rules};
 use super::failure::{BoxError, Face, Subject, ToolError, Trouble};
 use super::handler::{Adapted, Erased, Handler, Running};
 use super::respond::Json;
@@ -72,11 +73,12 @@ impl IntoReply for () {
 /// A method of the application's own.
 pub(super) type CustomMethod = Erased<Arguments, RawJson>;
 
-pub(super) fn custom<P: 'static, H: Handler<P>>(handler: H) -> CustomMethod
+pub(super) fn custom<P: 'static, H: Handler<P>>(handler: H, rules: Option<Arc<Rules>>) -> CustomMethod
 where
     H::Output: IntoReply,
 {
-    let adapt = |handler: &H, arguments: Arguments, scope| -> Running<Result<RawJson, BoxError>> {
+    let adapt = move |handler: &H, arguments: Arguments, scope| -> Running<Result<RawJson, BoxError>> {
+        let arguments = arguments.ruled_by(rules.clone());
         match handler.run(&arguments, scope) {
             Ok(running) => Box::pin(async move { running.await.into_reply() }),
             Err(error) => Box::pin(std::future::ready(Err(bad_params(error).into()))),

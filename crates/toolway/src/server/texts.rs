@@ -1,6 +1,7 @@
 //! How does text become the parameters of a function? Prompts get their arguments as text, resources the parts of
 //! a URI; the parameters may still be numbers, enums, lists.
 
+use schemars::JsonSchema;
 use serde::de::value::{Error, MapDeserializer, StrDeserializer};
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, VariantAccess,
@@ -9,7 +10,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use toolway_protocol::uri_template::{Value, Values};
 
-use super::arguments::{Collected, Refusal, Slots, walk, whole};
+use super::arguments::{Collected, Refusal, Slots, walk, whole_of_texts};
 use crate::schema::not_among;
 
 /// Reads named texts into the places of a function.
@@ -20,8 +21,8 @@ pub fn read_texts<'t, S: Slots>(
 }
 
 /// Reads named texts into the fields of a struct.
-pub fn read_struct<T: DeserializeOwned>(texts: &Values) -> Result<T, Refusal> {
-    whole(named(texts.iter())).map_err(Refusal::Sent)
+pub fn read_struct<T: DeserializeOwned + JsonSchema>(texts: &Values) -> Result<T, Refusal> {
+    whole_of_texts(named(texts.iter())).map_err(Refusal::Sent)
 }
 
 /// Named texts as an object.

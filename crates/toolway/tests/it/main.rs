@@ -34,6 +34,7 @@ mod pipe;
 mod progress;
 mod promises;
 mod raw_http;
+mod refused;
 mod results;
 mod robust;
 mod rows;
