@@ -163,6 +163,7 @@ impl ServerBuilder {
                 max_frame: self.max_frame,
             }),
         };
+        ToolEntry::warn_of_undescribed(&server.inner.registry.load().elements().tools);
         server.begin_sources();
         Ok(server)
     }

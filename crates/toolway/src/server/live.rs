@@ -29,7 +29,10 @@ impl Server {
             tool.strict();
         }
         let what = format!("the tool `{}` cannot be added", tool.definition().name);
-        self.change(&what, List::Tools, |elements| elements.tools.push(tool))
+        let added = tool.clone();
+        self.change(&what, List::Tools, |elements| elements.tools.push(tool))?;
+        ToolEntry::warn_of_undescribed([&added]);
+        Ok(())
     }
 
     /// Removes a tool and tells everybody who listens; whether it was there.

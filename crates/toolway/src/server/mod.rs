@@ -98,6 +98,7 @@ mod otel;
 #[path = "without_otel.rs"]
 mod otel;
 mod output;
+mod pace;
 mod parameter;
 #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
 mod passing;

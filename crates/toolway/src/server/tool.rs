@@ -1,6 +1,8 @@
 //! What is a tool to the server? A definition to list and a handler to call.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use super::failure::{Face, Subject, ToolError, Trouble};
 use super::generated::misfit;
 use super::handler::{Handler, Running};
 use super::layer::Stages;
+use super::pace::Pace;
 use super::respond::IntoToolResult;
 use super::scope::Scope;
 use super::state::States;
@@ -162,11 +165,21 @@ pub struct ToolEntry {
     deadline: Option<Duration>,
     pub(super) layers: Stages,
     pub(super) owner: Owner,
+    pace: Pace,
+    described: Described,
     /// What is wrong with how the input schema was made, and with the schemas as they are.
     mistakes: Vec<String>,
     wrong_schemas: Vec<String>,
     /// Arguments whose defaults are told in there.
     wrong_defaults: Vec<String>,
+}
+
+/// How much a model is told of a tool besides its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Described {
+    InWords,
+    /// The description is the name, or there is none.
+    NotAtAll,
 }
 
 impl ToolEntry {
@@ -256,6 +269,11 @@ impl ToolEntry {
     }
 
     fn bare(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
+        let described = match definition.description() {
+            "" => Described::NotAtAll,
+            description if description == definition.name => Described::NotAtAll,
+            _ => Described::InWords,
+        };
         Self {
             definition: Arc::new(definition),
             is_typed: handler.is_typed(),
@@ -269,6 +287,8 @@ impl ToolEntry {
             states: None,
             layers: Stages::default(),
             owner: Owner::Author,
+            pace: Pace::default(),
+            described,
             mistakes: Vec::new(),
             wrong_schemas: Vec::new(),
             wrong_defaults: Vec::new(),
@@ -356,7 +376,11 @@ impl ToolEntry {
     pub fn edit(mut self, change: impl FnOnce(&mut Tool)) -> Self {
         let tool = Arc::make_mut(&mut self.definition);
         let (input, output) = (tool.input_schema.clone(), tool.output_schema.clone());
+        let description = tool.description.clone();
         change(tool);
+        if tool.description != description {
+            self.described = Described::InWords;
+        }
         // The types know nothing of a new schema.
         self.is_typed &= tool.input_schema == input;
         if tool.input_schema != input || tool.output_schema != output {
@@ -378,6 +402,21 @@ impl ToolEntry {
     /// The arguments that travel in HTTP headers too, as `#[arg(header = "…")]` says.
     pub fn param_headers(&self) -> &ParamHeaders {
         &self.param_headers
+    }
+
+    /// Warns of tools that a model knows nothing about but their names.
+    pub(super) fn warn_of_undescribed<'t>(tools: impl IntoIterator<Item = &'t Self>) {
+        let undescribed = tools
+            .into_iter()
+            .filter(|tool| tool.owner == Owner::Author && tool.described == Described::NotAtAll);
+        let names: Vec<_> = undescribed.map(|tool| format!("`{}`", tool.definition.name)).collect();
+        if !names.is_empty() {
+            tracing::warn!(
+                "models choose tools by their descriptions, and these have none: {}; write a doc comment (`/// …`) on the \
+                 function, or call `.described(…)`",
+                names.join(", ")
+            );
+        }
     }
 
     pub(super) fn bind(&mut self, states: &Arc<States>) {
@@ -416,7 +455,11 @@ impl ToolEntry {
         if let Some(limit) = self.deadline {
             let _ = round.deadline.set(limit);
         }
-        let mut outcome = catch(|| self.handler.call(arguments, scope)).await;
+        let name = &*self.definition.name;
+        let mut outcome = {
+            let mut calling = pin!(catch(|| self.handler.call(arguments, scope)));
+            poll_fn(|cx| self.pace.poll(name, calling.as_mut(), cx)).await
+        };
         if let Ok(Err(ToolError(Face::Later(_)))) = outcome {
             // Boxed: calls that end by themselves reserve nothing for it.
             outcome = Box::pin(deferred::tool(outcome)).await;
@@ -430,7 +473,7 @@ impl ToolEntry {
             Err(panic) => Face::Hidden(Box::new(panic)),
         };
         let method = Method::CallTool;
-        let subject = Subject { method: method.name(), kind: "tool", name: &self.definition.name };
+        let subject = Subject { method: method.name(), kind: "tool", name };
         server.tool_failed(&round, subject, sent, face).await
     }
 
