@@ -18,10 +18,7 @@ async fn main() -> toolway::Result<()> {
     let server = Server::new("calculator", "1.0.0").tools(tools![add]);
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
-        [flag, address] if flag == "--http" => {
-            eprintln!("http://{address}/mcp");
-            server.serve_http(address).await
-        }
+        [flag, address] if flag == "--http" => server.serve_http(address).await,
         _ => server.serve_stdio().await,
     }
 }

@@ -97,6 +97,8 @@ mod jitter;
 #[cfg(all(feature = "server", feature = "client"))]
 mod joined;
 #[cfg(feature = "server")]
+mod operator;
+#[cfg(feature = "server")]
 mod outbound;
 #[cfg(any(feature = "server", feature = "client"))]
 mod panic;

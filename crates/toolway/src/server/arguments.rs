@@ -14,6 +14,7 @@ use toolway_protocol::RawJson;
 use toolway_protocol::json::reason;
 
 use super::failure::ToolError;
+use super::given::{lacking, needed};
 use super::handler::Handler;
 use super::parameter::Parameter;
 use super::placed::Placed;
@@ -366,12 +367,12 @@ impl<S: Slots> Collected<S> {
         let value = sent.or_else(|| self.of_schema(name)).or_else(|| P::of_default(&default?()));
         match value.map_or_else(|| P::absent(scope), Ok) {
             Ok(value) => Some(value),
-            Err(_) if let Some(text) = P::NEEDED => {
+            Err(_) if let Some(text) = needed::<P>(scope) => {
                 self.problems.push(text.to_owned());
                 None
             }
             Err(_) if !P::IS_ARGUMENT => {
-                self.lacks.push(format!("`{name}` ({})", std::any::type_name::<P>()));
+                self.lacks.push(format!("`{name}` ({})", lacking::<P>()));
                 None
             }
             Err(_) => {

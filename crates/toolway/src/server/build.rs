@@ -13,6 +13,7 @@ use super::changes::Changes;
 use super::cursor::CursorKey;
 use super::discover;
 use super::ending::HookTasks;
+use super::given::Told;
 use super::memory::Memories;
 use super::method::{CustomMethod, wrong_name};
 use super::registry::{Layout, Registry};
@@ -161,6 +162,7 @@ impl ServerBuilder {
                 sources: Sources::new(self.sources),
                 limits: Limits::default(),
                 max_frame: self.max_frame,
+                told: Told::default(),
             }),
         };
         ToolEntry::warn_of_undescribed(&server.inner.registry.load().elements().tools);

@@ -1,5 +1,6 @@
 //! What else may a handler take? The headers of its request, values that came with it, and who its caller is.
 
+use std::any::type_name;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use http::HeaderMap;
 
 use super::parameter::{Missing, Parameter};
 use super::scope::Scope;
+use super::state::States;
 
 /// The HTTP headers of the request, as a parameter of a handler. On a pipe there are none.
 ///
@@ -85,6 +87,21 @@ impl<T: fmt::Debug> fmt::Debug for Extension<T> {
 }
 
 impl<T: Send + Sync + 'static> Parameter for Extension<T> {
+    const GIVEN_BY: Option<&'static str> = Some(
+        ": `on_connect` gives it (`Admit::with`), or a layer (`Call::insert`), or the program that mounts the service or calls \
+         `handle_json` (`Extensions::with`)",
+    );
+
+    fn check(states: &States) -> Option<String> {
+        states.absent().extensions.then(|| {
+            format!(
+                "it takes `Extension<{}>`, which nothing gives to calls here: give it in `on_connect` (`Admit::with`) or in a \
+                 layer (`Call::insert`)",
+                type_name::<T>()
+            )
+        })
+    }
+
     fn absent(scope: &Scope) -> Result<Self, Missing> {
         scope.extensions().get().map(Self).ok_or(Missing)
     }
@@ -136,6 +153,18 @@ impl fmt::Debug for Principal {
 
 impl Parameter for Principal {
     const NEEDED: Option<&'static str> = Some("this is only for callers who have said who they are");
+
+    const GIVEN_BY: Option<&'static str> = Some(
+        ": `on_connect` gives it (`Admit::as_principal`), or the program that mounts the service or calls `handle_json` \
+         (`Extensions::with`)",
+    );
+
+    fn check(states: &States) -> Option<String> {
+        states.absent().principal.then(|| {
+            "it takes `Principal`, but callers have no name here: give them one in `on_connect` (`Admit::as_principal`)"
+                .to_owned()
+        })
+    }
 
     fn absent(scope: &Scope) -> Result<Self, Missing> {
         scope.principal().cloned().ok_or(Missing)

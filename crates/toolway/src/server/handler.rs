@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::arguments::Arguments;
 use super::failure::{BoxError, ToolError};
+use super::given::Absent;
 use super::layer::Stages;
 use super::parameter::Parameter;
 use super::scope::Scope;
@@ -45,6 +46,19 @@ impl<In, Out> Erased<In, Out> {
     pub(super) fn check(&self, what: &str, states: &States, mistakes: &mut Vec<String>) {
         let found = self.handler.check(self.states.as_deref().unwrap_or(states));
         mistakes.extend(found.into_iter().map(|mistake| format!("{what}: {mistake}")));
+    }
+
+    /// Checks it for a door over which calls bring no such values.
+    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
+    pub(super) fn check_given(
+        &self,
+        what: &str,
+        states: &States,
+        absent: Absent,
+        mistakes: &mut Vec<String>,
+    ) {
+        let probe = self.states.as_deref().unwrap_or(states).without(absent);
+        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(what, states, mistakes);
     }
 }
 

@@ -80,6 +80,7 @@ mod extract;
 mod failure;
 pub(crate) mod form;
 pub(crate) mod generated;
+mod given;
 mod handler;
 mod handshake;
 #[cfg(feature = "http")]
@@ -271,6 +272,7 @@ struct Inner {
     limits: Limits,
     max_frame: usize,
     sources: Sources,
+    told: given::Told,
 }
 
 impl Server {

@@ -7,6 +7,7 @@ use serde::forward_to_deserialize_any;
 
 use super::arguments::{Arguments, Lacking};
 use super::failure::ToolError;
+use super::given::{lacking, needed};
 use super::scope::Scope;
 use super::state::States;
 use crate::schema::{Arg, Generator, InputSchema, input_schema_of};
@@ -64,6 +65,10 @@ pub trait Parameter: Sized + Send {
     #[doc(hidden)]
     const NEEDED: Option<&'static str> = None;
 
+    /// Names the sources of this value, for the end of a sentence in the log.
+    #[doc(hidden)]
+    const GIVEN_BY: Option<&'static str> = None;
+
     #[doc(hidden)]
     fn describe(generator: &mut Generator) -> serde_json::Value {
         let _ = generator;
@@ -99,9 +104,9 @@ pub trait Parameter: Sized + Send {
     #[doc(hidden)]
     fn whole(arguments: &Arguments, scope: &Scope) -> Result<Self, ToolError> {
         let _ = arguments;
-        Self::absent(scope).map_err(|Missing| match Self::NEEDED {
+        Self::absent(scope).map_err(|Missing| match needed::<Self>(scope) {
             Some(text) => ToolError::new(text),
-            None => Lacking::new(std::any::type_name::<Self>()).into(),
+            None => Lacking::new(lacking::<Self>()).into(),
         })
     }
 }

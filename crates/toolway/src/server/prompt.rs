@@ -11,6 +11,7 @@ use super::arguments::Arguments;
 use super::completion::{Completer, Completers};
 use super::elements::Owner;
 use super::failure::{Face, PromptError, Subject, Trouble};
+use super::given::Absent;
 use super::handler::{Handler, Running};
 use super::layer::Stages;
 use super::parameter::{Missing, Parameter};
@@ -189,6 +190,13 @@ impl PromptEntry {
     /// The names of the arguments.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         self.definition.arguments.iter().flatten().map(|argument| argument.name.as_str())
+    }
+
+    /// Checks it for a door over which calls bring no such values.
+    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
+    pub(super) fn check_given(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
+        let probe = self.states.as_deref().unwrap_or(states).without(absent);
+        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(states, mistakes);
     }
 
     pub(super) fn check(&self, states: &States, mistakes: &mut Vec<String>) {

@@ -21,6 +21,7 @@ use super::parameter::{Missing, Parameter};
 use super::scope::{Facts, Round, Scope};
 use crate::at_once::at_once;
 use crate::error::Chain;
+use crate::operator::tell_without_log;
 use crate::panic::{Panic, attempt, catch};
 use crate::random::random;
 
@@ -223,6 +224,7 @@ impl Server {
                 (panic.to_string(), panic.into())
             }
         };
+        let remedy = remedy(self.inner.errors, kind, (*cause).is::<Panic>());
         tracing::error!(
             name: "toolway.call.exception",
             target: "toolway",
@@ -230,8 +232,10 @@ impl Server {
             name,
             reference,
             error = %told,
-            "a handler failed"
+            "a handler failed{remedy}"
         );
+        // The caller was sent to the operator: the reference must be found somewhere.
+        tell_without_log(format_args!("the {kind} `{name}` failed, reference {reference}: {told}{remedy}"));
         let text = self.inner.errors.say(subject, &told, &reference);
         match &self.inner.reporter {
             Some(reporter) => {
@@ -244,6 +248,17 @@ impl Server {
             None => drop(attempt(|| drop(cause))),
         }
         text
+    }
+}
+
+/// The way to tell a caller more than the reference, for the end of a sentence.
+fn remedy(errors: ErrorPolicy, kind: &str, is_panic: bool) -> &'static str {
+    match kind {
+        _ if is_panic || errors == ErrorPolicy::Verbose => "",
+        "tool" | "method" => "; for a text that the caller reads, return `ToolError::new(text)`",
+        "resource" | "list" => "; for a text that the caller reads, return `ResourceError::new(text)`",
+        "prompt" => "; for a text that the caller reads, return `PromptError::new(text)`",
+        _ => "",
     }
 }
 

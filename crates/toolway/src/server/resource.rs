@@ -15,6 +15,7 @@ use super::arguments::Arguments;
 use super::completion::{Completer, Completers};
 use super::elements::Owner;
 use super::failure::{BoxError, Face, ResourceError};
+use super::given::Absent;
 use super::handler::{Adapted, Erased, Handler, Running};
 use super::layer::Stages;
 use super::parameter::{Missing, Parameter};
@@ -352,6 +353,13 @@ impl ResourceEntry {
 
     pub(super) fn bind(&mut self, states: &Arc<States>) {
         self.states.get_or_insert_with(|| states.clone());
+    }
+
+    /// Checks it for a door over which calls bring no such values.
+    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
+    pub(super) fn check_given(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
+        let probe = self.states.as_deref().unwrap_or(states).without(absent);
+        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(states, mistakes);
     }
 
     pub(super) fn check(&self, states: &States, mistakes: &mut Vec<String>) {

@@ -6,6 +6,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use super::given::Absent;
 use super::parameter::{Missing, Parameter};
 use super::scope::Scope;
 
@@ -87,6 +88,8 @@ pub struct States {
     own: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     /// The values of the server that this one was merged into.
     outer: OnceLock<Arc<States>>,
+    /// Values that no call brings, set for the check of a door.
+    absent: Absent,
 }
 
 impl States {
@@ -98,6 +101,15 @@ impl States {
     pub(super) fn fall_back_to(&self, outer: &Arc<Self>) {
         // A server is merged once.
         let _ = self.outer.set(outer.clone());
+    }
+
+    /// Copies the values for the check of a door over which calls bring nothing else.
+    pub(super) fn without(&self, absent: Absent) -> Self {
+        Self { own: self.own.clone(), outer: self.outer.clone(), absent }
+    }
+
+    pub(super) fn absent(&self) -> Absent {
+        self.absent
     }
 
     /// The value of this type.

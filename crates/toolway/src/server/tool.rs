@@ -17,6 +17,7 @@ use super::context::Ctx;
 use super::elements::Owner;
 use super::failure::{Face, Subject, ToolError, Trouble};
 use super::generated::misfit;
+use super::given::Absent;
 use super::handler::{Handler, Running};
 use super::layer::Stages;
 use super::pace::Pace;
@@ -426,6 +427,13 @@ impl ToolEntry {
     pub(super) fn strict(&mut self) {
         self.coerces = false;
         self.compile();
+    }
+
+    /// Checks it for a door over which calls bring no such values.
+    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
+    pub(super) fn check_given(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
+        let probe = self.states.as_deref().unwrap_or(states).without(absent);
+        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(states, mistakes);
     }
 
     pub(super) fn check(&self, states: &States, mistakes: &mut Vec<String>) {

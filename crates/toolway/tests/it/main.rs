@@ -30,6 +30,7 @@ mod many_questions;
 mod memory;
 mod mistakes;
 mod mount;
+mod operator;
 mod pipe;
 mod progress;
 mod promises;

@@ -108,7 +108,7 @@ const NO_ERRORS_IN: [(&str, &str); 10] = [
 ];
 
 /// Sentences that are no errors, and what they are; `…` at the end stands for any end.
-const NO_ERRORS: [(&str, &str); 82] = [
+const NO_ERRORS: [(&str, &str); 86] = [
     ("[OPTIONS]…", "how commands are written"),
     ("described wrongly", "where a server is that is switched off"),
     ("…Use it? (y/N)", "what a person is shown and asked"),
@@ -191,4 +191,8 @@ const NO_ERRORS: [(&str, &str); 82] = [
     ("… (…), and … (…)", "what `doctor` says of what is well"),
     ("… ms", "what `doctor` says of what is well"),
     ("progress: …", "what a command says that worked"),
+    ("serving … at …", "what a server says that is served"),
+    ("1 tool", "what a server says that is served"),
+    ("… tools", "what a server says that is served"),
+    ("and those of mounted servers", "what a server says that is served"),
 ];

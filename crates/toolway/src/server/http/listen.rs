@@ -1,5 +1,6 @@
 //! How is the service put behind a socket, and how does it stop?
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,13 +8,14 @@ use std::time::Duration;
 use ::http::header::{CONTENT_TYPE, HeaderValue};
 use ::http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use toolway_protocol::RpcError;
 
 use super::{HttpBody, HttpService, Remote, protocol, refused, signal, socket};
 use crate::error::{Error, ErrorKind, Result};
+use crate::operator::tell_without_log;
 use crate::server::{Server, ServerBuilder};
 
 /// Where the server answers, when it has a socket of its own.
@@ -23,7 +25,7 @@ const HEALTH: &str = "/health";
 
 impl ServerBuilder {
     /// Builds the server and serves it over HTTP: see [`Server::serve_http`].
-    pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<()> {
+    pub async fn serve_http(self, address: impl ToSocketAddrs + fmt::Debug) -> Result<()> {
         self.build()?.serve_http(address).await
     }
 }
@@ -32,17 +34,74 @@ impl Server {
     /// Serves over HTTP at `http://ADDRESS/mcp`, until the process is told to stop (Ctrl-C, or SIGTERM). Requests that run
     /// then may finish, for ten seconds; a second signal ends it at once. `http://ADDRESS/health` says whether it is there.
     ///
+    /// One line in the log says where that is and how many tools the server has; without a `tracing` subscriber it is on stderr.
+    ///
     /// For another door (other names, limits, an existing socket, another way to stop) see [`http`](Self::http).
-    pub async fn serve_http(&self, address: impl ToSocketAddrs) -> Result<()> {
-        let listener = TcpListener::bind(address).await.map_err(|error| {
-            Error::new(ErrorKind::Transport, "the address cannot be listened on").caused_by(error)
-        })?;
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be served: the error names it, the reason and the remedy. And when a handler takes a
+    /// [`Principal`](crate::Principal) or an [`Extension`](crate::Extension) that nothing gives to calls over this door.
+    pub async fn serve_http(&self, address: impl ToSocketAddrs + fmt::Debug) -> Result<()> {
+        self.check_door("over HTTP")?;
+        let listener = bind(address).await?;
+        if let Ok(address) = listener.local_addr() {
+            tell_without_log(format_args!("{}", self.greeting(address)));
+        }
         let serving = self.http().serve_until(listener, signal::told_to_stop());
         tokio::select! {
             outcome = serving => outcome,
             () = signal::told_twice() => Ok(()),
         }
     }
+
+    /// Says where the server is and what it has.
+    fn greeting(&self, address: SocketAddr) -> String {
+        let name = &self.info().name;
+        let tools = match self.inner.registry.load().elements().tools.len() {
+            1 => "1 tool".to_owned(),
+            number => format!("{number} tools"),
+        };
+        // What mounted servers have is known later, and changes.
+        let more = if self.has_sources() { " and those of mounted servers" } else { "" };
+        format!("serving {name} at http://{address}{PATH} with {tools}{more}")
+    }
+}
+
+/// Listens at the first of the addresses that a name stands for that can be listened on, or says why there is none.
+async fn bind(named: impl ToSocketAddrs + fmt::Debug) -> Result<TcpListener> {
+    let name = format!("{named:?}");
+    let found: Vec<_> = match lookup_host(named).await {
+        Ok(found) => found.collect(),
+        Err(error) => return Err(not_an_address(&name, &error.to_string())),
+    };
+    let mut failure = not_an_address(&name, "the name has no address");
+    // The reason of the last is told, as tokio does it.
+    for address in found {
+        match TcpListener::bind(address).await {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failure = not_listened_on(address, error),
+        }
+    }
+    Err(failure)
+}
+
+fn not_an_address(name: &str, why: &str) -> Error {
+    let text = format!("cannot serve at {name}: {why}; write HOST:PORT, such as 127.0.0.1:8000");
+    Error::new(ErrorKind::Transport, text)
+}
+
+fn not_listened_on(address: SocketAddr, error: std::io::Error) -> Error {
+    let why = match error.kind() {
+        std::io::ErrorKind::AddrInUse => "another program listens there: stop it, or choose another port",
+        std::io::ErrorKind::AddrNotAvailable => {
+            "this machine does not have that address: choose 127.0.0.1, or 0.0.0.0 for all that it has"
+        }
+        std::io::ErrorKind::PermissionDenied => "the system does not allow it: choose a port from 1024 on",
+        _ => "the system refuses",
+    };
+    let text = format!("cannot serve at {address}: {why}");
+    Error::new(ErrorKind::Transport, text).caused_by(error)
 }
 
 impl HttpService {
@@ -74,7 +133,7 @@ impl HttpService {
     /// ```
     pub async fn serve_until(self, listener: TcpListener, told: impl Future<Output = ()>) -> Result<()> {
         if let Ok(address) = listener.local_addr() {
-            tracing::info!("serving at http://{address}{PATH}");
+            tracing::info!("{}", self.settings.server.greeting(address));
         }
         let mut connections = JoinSet::new();
         let places = Arc::new(Semaphore::new(self.settings.limits.connections));

@@ -30,9 +30,11 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When stdin or stdout cannot be used, or when this was called before: there is only one pair.
+    /// When stdin or stdout cannot be used, or when this was called before: there is only one pair. And when a handler takes a
+    /// [`Principal`](crate::Principal) or an [`Extension`](crate::Extension) that nothing gives to calls over this door.
     pub async fn serve_stdio(&self) -> Result<()> {
         static TAKEN: AtomicBool = AtomicBool::new(false);
+        self.check_door("on stdin and stdout")?;
         if TAKEN.swap(true, Ordering::SeqCst) {
             return Err(Error::new(
                 ErrorKind::Misuse,

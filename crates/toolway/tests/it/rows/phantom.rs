@@ -38,7 +38,10 @@ async fn row_150_one_line_serves_a_process_or_a_task() {
         assert_eq!(client.protocol_version(), version);
         assert_eq!(client.server_info().unwrap().name, "fixture");
         let tools = client.tools().await.unwrap();
-        assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["noisy", "flood"]);
+        assert_eq!(
+            tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
+            ["noisy", "flood", "breaks"]
+        );
         let result = client.call("noisy", json!({})).await.unwrap();
         assert_eq!(result.first_text(), Some("child read 0 bytes"));
         drop(client);
