@@ -106,6 +106,13 @@ impl Skimmer {
             if self.place == Place::Broken {
                 return;
             }
+            if !matches!(self.place, Place::Key | Place::Value) {
+                let blank = bytes.iter().position(|byte| !is_space(*byte)).unwrap_or(bytes.len());
+                if blank > 0 {
+                    bytes = &bytes[blank..];
+                    continue;
+                }
+            }
             if self.text == Text::Inside && !self.keeps() {
                 // Most of a long message is one long string.
                 let plain = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(bytes.len());
@@ -136,9 +143,6 @@ impl Skimmer {
     fn take(&mut self, byte: u8) {
         if matches!(self.place, Place::Key | Place::Value) {
             return self.inside(byte);
-        }
-        if matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
-            return;
         }
         self.place = match (self.place, byte) {
             (Place::Start, b'{') => Place::First,
@@ -200,7 +204,7 @@ impl Skimmer {
                 self.place = Place::Broken;
                 return;
             }
-            b' ' | b'\t' | b'\r' | b'\n' if self.nested == 0 => return self.end_of_value(Place::After),
+            _ if is_space(byte) && self.nested == 0 => return self.end_of_value(Place::After),
             _ => {}
         }
         self.keep(byte);
@@ -232,6 +236,10 @@ impl Skimmer {
             };
         }
     }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
 #[cfg(test)]
