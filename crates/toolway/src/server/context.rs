@@ -115,12 +115,13 @@ impl Ctx {
     }
 
     /// Tells the caller how far the call is. Goes out only if the caller asked for it, and only if there is
-    /// more done than was told before, as the protocol demands. `total` may be `None`, `message` may be empty.
+    /// more done than was told before, as the protocol demands. Without a total it is `()` or `None`, and an empty message is
+    /// left out; [`progress_of`](Self::progress_of) and [`progress_at`](Self::progress_at) are shorter then.
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) {
     /// ctx.progress(1, 3, "first of three").await;
-    /// ctx.progress(1.5, None::<u32>, "").await;
+    /// ctx.progress(1.5, (), "half of an unknown number").await;
     /// # }
     /// ```
     pub async fn progress(&self, done: impl Amount, total: impl Amount, message: impl Into<String>) {
@@ -138,6 +139,28 @@ impl Ctx {
         progress.total = total.amount();
         progress.message = Some(message.into()).filter(|message| !message.is_empty());
         arrival.outbound.tell(facts.peer.version, &Notification::Progress(progress)).await;
+    }
+
+    /// Tells the caller how far the call is, without a message: see [`progress`](Self::progress).
+    ///
+    /// ```
+    /// # async fn doc(ctx: toolway::Ctx) {
+    /// ctx.progress_of(1, 3).await;
+    /// # }
+    /// ```
+    pub async fn progress_of(&self, done: impl Amount, total: impl Amount) {
+        self.progress(done, total, "").await;
+    }
+
+    /// Tells the caller how much is done, where the total is not known: see [`progress`](Self::progress).
+    ///
+    /// ```
+    /// # async fn doc(ctx: toolway::Ctx) {
+    /// ctx.progress_at(128).await;
+    /// # }
+    /// ```
+    pub async fn progress_at(&self, done: impl Amount) {
+        self.progress(done, (), "").await;
     }
 
     /// Log messages for the client, which hears only what it has asked for.
@@ -284,7 +307,7 @@ impl fmt::Debug for Ctx {
     }
 }
 
-/// How much: any number, or an `Option` of one.
+/// How much: any number, an `Option` of one, or `()` for an amount that is not known.
 ///
 /// ```
 /// use toolway::server::Amount;
@@ -292,6 +315,7 @@ impl fmt::Debug for Ctx {
 /// assert_eq!(3_u8.amount().unwrap().to_string(), "3");
 /// assert_eq!(Some(0.5).amount().unwrap().to_string(), "0.5");
 /// assert_eq!(f64::NAN.amount(), None);
+/// assert_eq!(().amount(), None);
 /// ```
 pub trait Amount {
     /// The amount as JSON has it; nothing for `None`, and for what JSON cannot say.
@@ -318,6 +342,12 @@ impl Amount for f64 {
 impl Amount for f32 {
     fn amount(self) -> Option<serde_json::Number> {
         f64::from(self).amount()
+    }
+}
+
+impl Amount for () {
+    fn amount(self) -> Option<serde_json::Number> {
+        None
     }
 }
 

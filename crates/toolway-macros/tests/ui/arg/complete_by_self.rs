@@ -2,6 +2,7 @@ use toolway::prelude::*;
 
 #[prompt]
 fn review(#[arg(complete = Self::titles)] title: String) -> String {
+//~ there is no `Self` here: name a function, or a value that implements `Complete`
     title
 }
 
@@ -13,12 +14,14 @@ impl Notes {
     fn review(
         &self,
         #[arg(complete = Self::titles)] title: String,
+        //~ no such method in this `impl` block: only what stands beside it can complete as `Self::…`
         #[arg(complete = Self::taken)] style: String,
     ) -> String {
         title + &style
     }
 
     fn taken(self) -> Vec<String> {
+    //~ a service is shared by all calls; take `&self`
         Vec::new()
     }
 }

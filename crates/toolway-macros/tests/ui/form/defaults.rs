@@ -8,26 +8,37 @@ enum Colour {
 #[derive(Form)]
 struct Defaults {
     #[form(default = "yes")]
+    //~ the default is `true` or `false`, not a text
     flag: bool,
     #[form(default = 1)]
+    //~ the default is a text, not a number
     text: Option<String>,
     #[form(default = 256)]
+    //~ the default is a whole number that fits `u8`: from 0 to 255
     small: u8,
     #[form(default = 0.5)]
+    //~ the default is a whole number that fits `i64`: from -9223372036854775808 to 9223372036854775807
     whole: i64,
     #[form(default = true)]
+    //~ the default is a number, not `true` or `false`
     number: f64,
     #[form(default = 11, max = 10)]
+    //~ the default breaks `max`
     bounded: u8,
     #[form(default = "", min_length = 1)]
+    //~ the default breaks `min_length`
     named: String,
     #[form(default = "c", choices = ["a", "b"])]
+    //~ the default `c` is none of the choices
     chosen: String,
     #[form(default = "a", choices = ["a", "b"])]
+    //~ the default is a list, not a text
     list: Vec<String>,
     #[form(default = ["c"], choices = ["a", "b"])]
+    //~ the default `c` is none of the choices
     other: Vec<String>,
     #[form(default = [7])]
+    //~ the default is a list of choices, and this is a number
     colours: Vec<Colour>,
 }
 

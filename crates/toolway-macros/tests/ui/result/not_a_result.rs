@@ -4,6 +4,7 @@ struct Opaque;
 
 #[tool]
 fn give() -> Opaque {
+//~ `Opaque` cannot be returned by a tool
     Opaque
 }
 

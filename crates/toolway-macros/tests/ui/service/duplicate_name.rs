@@ -8,6 +8,7 @@ impl Notes {
     fn save(&self) {}
 
     #[tool(name = "save")]
+    //~ there is another tool `save` in this block
     fn keep(&self) {}
 
     #[prompt(name = "save")]
@@ -21,6 +22,7 @@ impl Notes {
     }
 
     #[resource(uri = "notes://index")]
+    //~ there is another resource `notes://index` in this block
     fn list(&self) -> String {
         String::new()
     }

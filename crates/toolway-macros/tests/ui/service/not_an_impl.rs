@@ -2,9 +2,11 @@ use toolway::prelude::*;
 
 #[service]
 struct Notes;
+//~ `#[service]` stands on an `impl` block: expected `impl`
 
 #[service]
 impl Default for Notes {
+//~ `#[service]` stands on an `impl` block of a type, not of a trait
     fn default() -> Self {
         Notes
     }
@@ -13,6 +15,7 @@ impl Default for Notes {
 struct Empty;
 
 #[service(name = "x")]
+//~ `#[service]` has no options
 impl Empty {
     fn nothing(&self) {}
 }
@@ -23,6 +26,7 @@ struct Twice;
 impl Twice {
     #[tool]
     #[prompt]
+    //~ one method is one thing: it is marked already
     fn both(&self) {}
 }
 

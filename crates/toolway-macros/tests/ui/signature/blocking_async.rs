@@ -1,9 +1,11 @@
 use toolway::prelude::*;
 
 #[tool(blocking)]
+//~ an `async` function must not block; remove `async`, or `blocking` if it only awaits
 async fn wait() {}
 
 #[prompt(blocking = true)]
+//~ an `async` function must not block; remove `async`, or `blocking` if it only awaits
 async fn ask() -> String {
     String::new()
 }

@@ -1,7 +1,15 @@
 use toolway::prelude::*;
 
 #[tool(nam = "x", title = 7)]
+//~ unknown option `nam`, did you mean `name`? `#[tool]` has: name, title, description, read_only, destructive, idempotent, open_world, blocking, single_use, deadline, icon, icons, meta, schema, input_schema, output_schema
+//~ write `title = "…"`
 unsafe fn all((a, b): (f64, f64), c: impl Into<String>, #[arg(minimun = 1)] d: &mut String) -> impl Sized {
+//~ a parameter of a tool needs a name: write `name: Type` and take it apart inside
+//~ unknown key `minimun`, did you mean `minimum`? `#[arg]` has: title, description, default, format, minimum, maximum, exclusive_minimum, exclusive_maximum, multiple_of, min_length, max_length, pattern, min_items, max_items, unique_items, enum, example, header
+//~ a tool is called by strangers; it cannot be `unsafe`
+//~ a tool cannot be generic: write the type instead of `impl …`
+//~ arguments are made for this call; take the value itself instead of `&mut`
+//~ what a tool returns has a name: write the type instead of `impl …`
     let _ = (a, b, c.into(), d);
 }
 

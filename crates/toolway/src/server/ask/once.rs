@@ -1,5 +1,7 @@
 //! What is not done again when a function runs again?
 
+use std::convert::Infallible;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toolway_protocol::RawJson;
@@ -61,6 +63,47 @@ impl Ctx {
             self.round.attempt(&key, effect()).await.map_err(|error| OnceError::effect(error.into()))?;
         self.did(key, &result)?;
         Ok(result)
+    }
+
+    /// Does something that cannot fail and remembers what it gives, as [`once`](Self::once) does with the value of a result.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// #[derive(Form)]
+    /// struct Confirm {
+    ///     go_on: bool,
+    /// }
+    ///
+    /// # async fn start() -> u32 { 7 }
+    /// /// Start a job, and stop it again if it is not wanted.
+    /// #[tool]
+    /// async fn run(ctx: Ctx) -> Result<String, ToolError> {
+    ///     let pid = ctx.once_value("pid", async || start().await).await?;
+    ///     let Confirm { go_on } = ctx.ask(format!("Job {pid} is running. Let it go on?")).await?;
+    ///     Ok(format!("{pid} {}", if go_on { "runs" } else { "was stopped" }))
+    /// }
+    /// ```
+    ///
+    /// Where nothing is awaited, [`remember`](Self::remember) is shorter.
+    ///
+    /// # Errors
+    ///
+    /// When the value is too large to remember, or of another type than the one that was remembered.
+    ///
+    /// # Cancellation
+    ///
+    /// An effect that is dropped before it ends is not remembered.
+    pub async fn once_value<T, F>(
+        &self,
+        key: impl Into<String>,
+        effect: impl FnOnce() -> F,
+    ) -> Result<T, OnceError>
+    where
+        T: Serialize + DeserializeOwned,
+        F: Future<Output = T>,
+    {
+        self.once(key, || async { Ok::<T, Infallible>(effect().await) }).await
     }
 
     /// Makes a value and remembers it for when the function runs again: a random number, the time, a key by which others
