@@ -99,6 +99,7 @@ impl<T: Send + Sync + 'static> Parameter for State<T> {
 }
 
 /// A value, and the name of its type.
+#[derive(Clone)]
 struct Given(Arc<dyn Any + Send + Sync>, &'static str);
 
 /// The values that a server was given, by their type.

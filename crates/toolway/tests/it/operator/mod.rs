@@ -9,7 +9,7 @@
 mod process;
 
 use std::fmt::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
@@ -28,6 +28,10 @@ struct Log(Arc<Mutex<Vec<String>>>);
 impl Log {
     /// Listens on this thread, on which the whole test runs.
     fn install(&self) -> tracing::subscriber::DefaultGuard {
+        // As long as there is one subscriber in the process, whether an event is wanted is decided for all threads by the one that
+        // meets it first, which may be that of a test without a log. With two, both are asked.
+        static SECOND: LazyLock<tracing::Dispatch> = LazyLock::new(|| tracing_subscriber::registry().into());
+        LazyLock::force(&SECOND);
         tracing::subscriber::set_default(tracing_subscriber::registry().with(self.clone()))
     }
 
