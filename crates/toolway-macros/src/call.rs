@@ -5,6 +5,7 @@ use quote::{format_ident, quote, quote_spanned};
 
 use crate::host::Host;
 use crate::input::{Element, Function, Receiver};
+use crate::suspect::{as_parameter, known};
 
 /// In which form the arguments come.
 pub(crate) enum Sent {
@@ -64,7 +65,7 @@ pub(crate) fn of_function(element: &Element, host: &Host, sent: &Sent, respond: 
     let function = &element.function;
     let slots = function.slots();
     let collect = collect(function, &slots, sent);
-    let known = known(function);
+    let known = known(&function.parameters);
     let is_method = matches!(function.receiver, Receiver::Shared(_));
     let service = is_method.then(|| quote! { let __service = ::std::sync::Arc::clone(&self.service); });
     let value = invoke(function, host, &slots);
@@ -93,16 +94,6 @@ pub(crate) fn of_function(element: &Element, host: &Host, sent: &Sent, respond: 
             #respond
         })
     }
-}
-
-/// Asks for nothing but that every type is a parameter, in the same words at the start of every function that is written
-/// here: then rustc tells an author once what is missing, where the type stands.
-pub(crate) fn known(function: &Function) -> TokenStream {
-    let asked = function.parameters.iter().map(|parameter| {
-        let ty = &parameter.kept;
-        quote_spanned! { parameter.type_span()=> <#ty as ::toolway::__private::Parameter>::IS_ARGUMENT }
-    });
-    quote! { #(let _: bool = #asked;)* }
 }
 
 /// The future of a call of a struct that runs.
@@ -241,11 +232,11 @@ pub(crate) fn invoke(function: &Function, host: &Host, slots: &[Ident]) -> Token
 /// What a server lacks for the parameters, and defaults that are none; pushed to `__mistakes`.
 pub(crate) fn checks(function: &Function) -> TokenStream {
     let checks = function.parameters.iter().map(|parameter| {
-        let (name, ty) = (&parameter.name, &parameter.kept);
+        let (name, ty) = (&parameter.name, as_parameter(parameter));
         let span = parameter.type_span();
-        let lacks = quote_spanned! { span=> <#ty as ::toolway::__private::Parameter>::check };
+        let lacks = quote_spanned! { span=> #ty::check };
         let default = parameter.default().map(|default| {
-            let read = quote_spanned! { span=> <#ty as ::toolway::__private::Parameter>::of_default };
+            let read = quote_spanned! { span=> #ty::of_default };
             quote! {
                 if #read(&#default).is_none() {
                     __mistakes.push(::toolway::__private::misfit(#name));

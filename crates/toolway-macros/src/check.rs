@@ -6,7 +6,8 @@ use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
 use syn::{Generics, Safety, Signature, Type, TypeImplTrait};
 
-use crate::input::{Element, Kind, Parameter, Receiver};
+use crate::input::{Element, Kind, Parameter, Receiver, borrowed};
+use crate::suspect::as_parameter;
 
 /// Where a function stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,9 @@ pub(crate) fn signature(
         {
             let message = "arguments are made for this call; take the value itself instead of `&mut`";
             tell(parameter.type_span(), message.to_owned());
+        }
+        if let Some(instead) = borrowed(&parameter.written) {
+            tell(parameter.type_span(), format!("an argument owns its data: {instead}"));
         }
     }
     if let syn::ReturnType::Type(_, ty) = &signature.output
@@ -119,9 +123,8 @@ impl Assertions {
 
     /// Whether a parameter is an argument.
     pub(crate) fn argument(&mut self, span: Span, parameter: &Parameter, expected: bool, message: &str) {
-        let ty = &parameter.kept;
-        let is_argument =
-            quote_spanned! { parameter.type_span()=> <#ty as ::toolway::__private::Parameter>::IS_ARGUMENT };
+        let ty = as_parameter(parameter);
+        let is_argument = quote_spanned! { parameter.type_span()=> #ty::IS_ARGUMENT };
         self.add(span, &quote! { #is_argument == #expected }, message);
     }
 

@@ -17,7 +17,7 @@ fn begins_alike(left: &str, right: &str) -> bool {
 }
 
 /// How many letters must be added, removed, changed or swapped.
-fn distance(left: &str, right: &str) -> usize {
+pub(crate) fn distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.chars().collect();
     let right: Vec<char> = right.chars().collect();
     let mut rows: Vec<Vec<usize>> = vec![(0..=right.len()).collect()];

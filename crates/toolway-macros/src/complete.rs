@@ -9,6 +9,7 @@ use crate::call;
 use crate::host::Host;
 use crate::input::{Function, Parameter, Receiver, without_groups};
 use crate::outside::Outside;
+use crate::suspect::known;
 
 /// The methods of a service that may complete, and how they are written outside of it.
 #[derive(Default)]
@@ -39,7 +40,7 @@ pub(crate) fn completers(
             Err(mistake) => mistakes.push(mistake),
         }
     }
-    let known = call::known(function);
+    let known = known(&function.parameters);
     quote! {
         fn completers(&self) -> ::toolway::__private::Completers {
             #known

@@ -10,14 +10,21 @@ use syn::{Item, ItemFn, ItemStruct};
 use crate::check::{self, Place};
 use crate::complete::Methods;
 use crate::host::Host;
-use crate::input::{self, Element, Kind, Options, Receiver};
+use crate::input::{self, Element, Kind, Options, Receiver, conditional};
 use crate::outside::Outside;
 use crate::package::package;
 use crate::{prompt, resource, tool};
 
 pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
     match syn::parse2::<Item>(item.clone()) {
-        Ok(Item::Fn(function)) => function_item(kind, options, function),
+        Ok(Item::Fn(function)) => match conditional::split(&function.sig) {
+            Some(parts) => conditional::each(parts, |signature| {
+                let mark = format_ident!("{}", kind.name());
+                let function = ItemFn { sig: signature.clone(), ..function.clone() };
+                quote! { #[::toolway::#mark(#options)] #function }
+            }),
+            None => function_item(kind, options, function),
+        },
         Ok(Item::Struct(item)) => struct_item(kind, options, &item),
         Ok(other) => {
             let name = kind.name();
@@ -42,6 +49,7 @@ fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> Toke
     let outside = Outside::default();
     let element = Element::read(kind, options, &function.attrs, &mut function.sig, &outside, &mut mistakes);
     check::signature(&element, &function.sig, Place::Module, &mut mistakes);
+    function.block.stmts.splice(0..0, element.function.unpacked.iter().cloned());
     let ident = &function.sig.ident;
     let visibility = &function.vis;
     let host = Host::plain(ident);

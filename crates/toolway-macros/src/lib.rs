@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `input/` | What did the author write? |
 //! | `check.rs` | What is wrong with a signature? All mistakes at once, each where it stands. |
+//! | `suspect.rs` | What is probably wrong with a type that is not a parameter? |
 //! | `uri.rs`, `bind.rs` | Is this a URI, and do its variables and the parameters belong together? |
 //! | `closest.rs` | Which known word was probably meant? |
 //! | `meta.rs`, `listed.rs` | How do JSON, icons and annotations become what lists say? |
@@ -12,6 +13,7 @@
 //! | `tool.rs`, `resource.rs`, `prompt.rs` | Which code is written for each kind? |
 //! | `item.rs`, `package.rs` | What is written for a function or a struct that is marked by itself? |
 //! | `service.rs` | What is written for an `impl` block? |
+//! | `named.rs` | Which entry is behind a name in a list? |
 //! | `form/` | What is written for a form? |
 //!
 //! Everything that is written refers to `::toolway::__private`, and names of its own begin with two underscores.
@@ -27,11 +29,13 @@ mod input;
 mod item;
 mod listed;
 mod meta;
+mod named;
 mod outside;
 mod package;
 mod prompt;
 mod resource;
 mod service;
+mod suspect;
 mod tool;
 mod uri;
 
@@ -41,10 +45,12 @@ use input::Kind;
 
 /// Makes a function a tool.
 ///
-/// The function stays as it is. Beside it stands a type of the same name, which `tools![…]` takes, and
-/// `Server::discover` finds it. The tool's name is the function's name, its description the doc comment; a doc comment on a
+/// The function stays as it is. Beside it stands a type of the same name, which `tools![…]` takes; `add::entry()` is its
+/// entry alone, and `Server::discover` finds it. The tool's name is the function's name, its description the doc comment; a doc comment on a
 /// parameter describes the argument. The type of a parameter decides whether it is an argument that the caller sends or
-/// something the server provides: see `toolway::server::Parameter`. Parameters may be references: `&str`, `&Ctx`.
+/// something the server provides: see `toolway::server::Parameter`. Parameters may be references: `&str`, `&Ctx`. They may be
+/// taken apart if the server provides them, as `State(db): State<Db>`, which makes `db` an `Arc<Db>`. With `#[cfg(…)]` on a
+/// parameter, the tool has it where the condition holds.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -269,6 +275,13 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn service(options: TokenStream, item: TokenStream) -> TokenStream {
     service::expand(&options.into(), item.into()).into()
+}
+
+/// The entry behind one name of a list; `tools![…]` and its kin use it.
+#[doc(hidden)]
+#[proc_macro]
+pub fn named(input: TokenStream) -> TokenStream {
+    named::expand(input.into()).into()
 }
 
 /// Makes a struct a form that a user can be asked to fill in, or an enum something to choose from.

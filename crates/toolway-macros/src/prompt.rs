@@ -9,6 +9,7 @@ use crate::complete::{Methods, completers};
 use crate::host::Host;
 use crate::input::{Element, Options, Parameter};
 use crate::listed::listed;
+use crate::suspect::known;
 
 /// Makes a function a prompt.
 pub(crate) fn of_function(
@@ -22,7 +23,7 @@ pub(crate) fn of_function(
     check::parameters(element, &mut assertions);
     let assertions = assertions.tokens;
     let arguments = function.parameters.iter().map(argument);
-    let known = call::known(function);
+    let known = known(&function.parameters);
     let arguments = quote! {
         #known
         #assertions

@@ -11,6 +11,7 @@ use crate::complete::{Methods, completers};
 use crate::host::Host;
 use crate::input::{Element, Options};
 use crate::listed::listed;
+use crate::suspect::known;
 use crate::uri::{Place, Uri};
 
 /// Reads the URI of the options.
@@ -55,7 +56,8 @@ pub(crate) fn of_function(
     let check = call::check(&call::checks(function));
     let rest = quote! { #check #completers };
     let definition = definition(&element.options, &element.name(), &element.description, uri);
-    implement(host, &quote! { #assertions #definition }, &call, &rest)
+    let known = known(&function.parameters);
+    implement(host, &quote! { #known #assertions #definition }, &call, &rest)
 }
 
 /// Makes a struct a family of resources.

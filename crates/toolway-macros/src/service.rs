@@ -12,7 +12,7 @@ use syn::{Attribute, Generics, ImplItem, ImplItemFn, ItemImpl, Meta};
 use crate::check::{self, Place};
 use crate::complete::Methods;
 use crate::host::Host;
-use crate::input::{self, Element, Function, Kind};
+use crate::input::{self, Element, Function, Kind, conditional};
 use crate::outside::Outside;
 use crate::{prompt, resource, tool};
 
@@ -29,6 +29,7 @@ pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
     if !options.is_empty() {
         mistakes.push(syn::Error::new(options.span(), "`#[service]` has no options"));
     }
+    block.items = std::mem::take(&mut block.items).into_iter().flat_map(without_conditions).collect();
     let methods = methods(&block);
     let mut service = Service::new(&block);
     for item in &mut block.items {
@@ -58,6 +59,22 @@ pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
             };
         },
     }
+}
+
+/// A marked method whose parameters are there under conditions, as methods that are there under conditions.
+fn without_conditions(item: ImplItem) -> Vec<ImplItem> {
+    if let ImplItem::Fn(method) = &item
+        && method.attrs.iter().any(|attribute| mark(attribute).is_some())
+        && let Some(parts) = conditional::split(&method.sig)
+    {
+        let part = |(condition, sig)| {
+            let mut method = ImplItemFn { sig, ..method.clone() };
+            method.attrs.push(condition);
+            ImplItem::Fn(method)
+        };
+        return parts.into_iter().map(part).flat_map(without_conditions).collect();
+    }
+    vec![item]
 }
 
 /// The methods that may complete arguments: any that has no mark.
@@ -123,6 +140,7 @@ impl Service {
         let outside = &methods.outside;
         let element = Element::read(kind, options, &method.attrs, &mut method.sig, outside, mistakes);
         check::signature(&element, &method.sig, Place::Service, mistakes);
+        method.block.stmts.splice(0..0, element.function.unpacked.iter().cloned());
         let host = Host {
             ident: format_ident!("__Element{}", self.count),
             generics: self.generics.clone(),

@@ -6,8 +6,9 @@ use quote::{quote, quote_spanned};
 use crate::call::{self, Sent};
 use crate::check;
 use crate::host::Host;
-use crate::input::{Element, Options, Parameter};
+use crate::input::{Element, Options, Parameter, Said};
 use crate::listed::listed;
+use crate::suspect::known;
 
 /// Makes a function a tool.
 pub(crate) fn of_function(element: &Element, host: &Host) -> TokenStream {
@@ -15,7 +16,7 @@ pub(crate) fn of_function(element: &Element, host: &Host) -> TokenStream {
     check::parameters(element, &mut assertions);
     let assertions = assertions.tokens;
     let described = element.function.parameters.iter().map(parameter);
-    let known = call::known(&element.function);
+    let known = known(&element.function.parameters);
     let schema = quote! { #known #assertions ::toolway::__private::InputSchema::default() #(#described)* };
     let output = Output { ty: &element.function.output, span: element.function.output_span };
     let call = call::of_function(element, host, &Sent::Json, &output.respond());
@@ -45,10 +46,10 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Five references for the ranks that a type can have as a result: see `anything.rs` of the server.
+    /// Nine references for the ranks that a type can have as a result: see `anything.rs` of the server.
     fn probe(&self) -> TokenStream {
         let ty = self.ty;
-        quote_spanned! { self.span=> (&&&&&::toolway::__private::Probe::<#ty>::new()) }
+        quote_spanned! { self.span=> (&&&&&&&&&::toolway::__private::Probe::<#ty>::new()) }
     }
 
     fn respond(&self) -> TokenStream {
@@ -77,7 +78,8 @@ fn ranks() -> TokenStream {
     quote! {
         #[allow(unused_imports)]
         use ::toolway::__private::anything::{
-            Checked as _, Fallible as _, Optional as _, Own as _, Plain as _, Unfit as _,
+            Checked as _, DescribedOrOther as _, Fallible as _, Optional as _, Own as _, OwnOrOther as _, Plain as _,
+            Undescribed as _, UndescribedOrOther as _, Unfit as _,
         };
     }
 }
@@ -90,7 +92,8 @@ fn parameter(parameter: &Parameter) -> TokenStream {
         Some(default) => quote! { ::core::option::Option::Some(#default) },
         None => quote! { ::core::option::Option::None },
     };
-    let rules = arg.iter().flat_map(|arg| &arg.rules).map(|(keyword, value)| quote! { #keyword: #value });
+    let rules =
+        arg.iter().flat_map(|arg| &arg.rules).map(|Said { keyword, value, .. }| quote! { #keyword: #value });
     let rules: Vec<_> = rules.collect();
     let rules = if rules.is_empty() {
         quote! { ::core::option::Option::None }

@@ -182,3 +182,43 @@ async fn a_service_may_be_generic() {
         json!({"ref": {"type": "ref/prompt", "name": "ask"}, "argument": {"name": "key", "value": "t"}});
     assert_eq!(ask(&server, "completion/complete", params).await["completion"]["values"], json!(["two"]));
 }
+
+struct Scales {
+    place: &'static str,
+}
+
+#[service]
+impl Scales {
+    /// Weighs.
+    #[tool]
+    fn weigh(
+        &self,
+        #[cfg(test)] grams: u32,
+        #[cfg(any())] ounces: NoSuchType,
+        State(unit): State<&'static str>,
+    ) -> String {
+        format!("{grams} {unit} in the {}", self.place)
+    }
+
+    #[prompt]
+    fn ask(&self, #[cfg(any())] what: NoSuchType, State(unit): State<&'static str>) -> String {
+        format!("weigh it in the {} in {unit}", self.place)
+    }
+
+    #[resource("scales://{id}")]
+    fn scale(&self, id: u8, #[cfg(any())] what: NoSuchType, State(unit): State<&'static str>) -> String {
+        format!("{id} {unit} {}", self.place)
+    }
+}
+
+#[tokio::test]
+async fn methods_have_conditions_and_take_states_apart() {
+    let server =
+        Server::new("t", "1").state("g").service(Scales { place: "shop" }).build().expect("a server");
+    assert_eq!(call(&server, "weigh", json!({"grams": 3})).await, "3 g in the shop");
+    let prompt = ask(&server, "prompts/get", json!({"name": "ask"})).await;
+    assert_eq!(prompt["messages"][0]["content"]["text"], "weigh it in the shop in g");
+    let read = ask(&server, "resources/read", json!({"uri": "scales://7"})).await;
+    assert_eq!(read["contents"][0]["text"], "7 g shop");
+    assert_eq!(Scales::scale_uri(7), "scales://7");
+}

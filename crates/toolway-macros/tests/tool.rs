@@ -38,7 +38,7 @@ async fn save(
     /// Not this.
     folder: String,
     #[arg(minimum = -1, maximum = 2.5, example = 2)] level: Option<f64>,
-    #[arg(enum = ["red", "blue"], unique_items = false)] colour: Option<String>,
+    #[arg(enum = ["red", "blue"])] colour: Option<String>,
     _: Ctx,
     state: &State<u8>,
 ) -> Result<Saved, ToolError> {
@@ -80,7 +80,7 @@ async fn a_function_becomes_a_tool_with_all_that_was_said_about_it() {
                         "maximum": 2.5,
                         "examples": [2],
                     },
-                    "colour": {"type": "string", "enum": ["red", "blue"], "uniqueItems": false},
+                    "colour": {"type": "string", "enum": ["red", "blue"]},
                 },
                 "required": ["body"],
                 "additionalProperties": false,
@@ -265,4 +265,92 @@ async fn a_macro_may_write_tools() {
         (&json!("Seven"), &json!("Gives Seven\nSeven"))
     );
     assert_eq!(call(&server, "seven", json!({})).await, "7");
+}
+
+struct Unit(&'static str);
+
+/// What the server provides is taken apart where it stands.
+#[tool]
+async fn measure(metres: f64, State(unit): State<Unit>, Extension(user): Extension<String>) -> String {
+    // What is inside is shared, and outlives the call.
+    let unit: std::sync::Arc<Unit> = unit;
+    let told = std::thread::spawn(move || unit.0).join().expect("nothing panics");
+    format!("{metres} {told} for {user}")
+}
+
+#[tokio::test]
+async fn state_and_extensions_can_be_taken_apart() {
+    assert_eq!(measure(1.5, State::new(Unit("m")), Extension::new("ann".to_owned())).await, "1.5 m for ann");
+    let server = Server::new("t", "1").state(Unit("yd")).tool(measure::entry()).build().expect("a server");
+    let listed = listed(&server).await;
+    assert_eq!(listed[0]["inputSchema"]["required"], json!(["metres"]));
+    assert_eq!(listed[0]["inputSchema"]["properties"].as_object().map(serde_json::Map::len), Some(1));
+    let message = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "measure", "arguments": {"metres": 2}},
+    });
+    let mut extensions = Extensions::new();
+    extensions.insert("bob".to_owned());
+    let answer = server.handle_json(message.to_string(), extensions).await.expect("an answer");
+    assert!(answer.contains("2 yd for bob"), "{answer}");
+}
+
+/// Says which parameters are there.
+#[tool]
+fn conditional(
+    #[cfg(any())] absent: NoSuchType,
+    /// The one that is there.
+    #[cfg(test)]
+    #[arg(minimum = 1)]
+    present: u8,
+    #[cfg(any())]
+    #[arg(default = nothing_of_the_kind)]
+    gone: u8,
+    #[cfg(test)] also: Option<u8>,
+) -> String {
+    format!("{present} {also:?}")
+}
+
+#[tokio::test]
+async fn parameters_may_have_conditions() {
+    assert_eq!(conditional(1, None), "1 None");
+    let server = Server::new("t", "1").tools(tools![conditional]).build().expect("a server");
+    let schema = &listed(&server).await[0]["inputSchema"];
+    let names: Vec<_> =
+        schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name).collect();
+    assert_eq!(names, ["also", "present"]);
+    assert_eq!(schema["properties"]["present"]["description"], "The one that is there.");
+    assert_eq!(schema["properties"]["present"]["minimum"], 1);
+    assert_eq!(call(&server, "conditional", json!({"present": 2, "also": 3})).await, "2 Some(3)");
+}
+
+/// Lists name what stands in modules, in functions and behind other names.
+#[tokio::test]
+async fn names_of_lists_are_found_wherever_they_stand() {
+    mod inner {
+        use toolway::prelude::*;
+
+        #[tool]
+        pub(super) fn one() -> u8 {
+            1
+        }
+        pub(super) use one as two;
+    }
+    #[tool]
+    fn local() -> u8 {
+        3
+    }
+    type Alias = local;
+    use inner::one;
+
+    let tools = tools![one, inner::two as "two", self::save as "four", Alias as "five", local, SaveNote];
+    let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.as_str()).collect();
+    assert_eq!(names, ["one", "two", "four", "five", "local", "save_note"]);
+    // What is not a plain path is a type.
+    assert_eq!(tools![<Vec<SaveNote> as IntoIterator>::Item][0].definition().name, "save_note");
+    let none: Vec<ToolEntry> = tools![];
+    assert!(none.is_empty());
+    // One is an entry without a list.
+    assert_eq!(SaveNote::entry().definition().name, "save_note");
+    assert_eq!(inner::two::entry().definition().name, "one");
 }

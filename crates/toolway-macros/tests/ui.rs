@@ -57,10 +57,12 @@ impl Package {
              serde_json = \"1\"\n\
              toolway = {{ path = {:?} }}\n\
              tower = {{ version = \"0.5\", default-features = false, features = [\"limit\"] }}\n",
-            workspace.join("crates/toolway")
+            workspace.join("crates/toolway").to_string_lossy()
         );
         for (name, path) in &programs {
-            write!(manifest, "\n[[bin]]\nname = {name:?}\npath = {path:?}\n").expect("a text takes everything");
+            let path = path.to_string_lossy();
+            write!(manifest, "\n[[bin]]\nname = {name:?}\npath = {path:?}\n")
+                .expect("a text takes everything");
         }
         // The versions that everything else is tested with, and nothing that is not here.
         std::fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");

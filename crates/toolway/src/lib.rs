@@ -113,6 +113,8 @@ pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod transport;
+#[cfg(not(feature = "client"))]
+mod without_client;
 
 #[cfg(feature = "client")]
 pub use client::Client;
@@ -136,9 +138,14 @@ pub use server::{
 pub use toolway_macros::{Form, prompt, resource, service, tool};
 pub use toolway_protocol::jsonrpc::Code;
 pub use toolway_protocol::{Era, Notification, ProtocolVersion, RawJson, RpcError, capability, types};
+#[cfg(not(feature = "client"))]
+#[doc(hidden)]
+pub use without_client::{Client, Hub};
 
 /// What most programs need: `use toolway::prelude::*`.
 pub mod prelude {
+    #[cfg(feature = "server")]
+    pub use crate::server::Offer as _;
     #[cfg(feature = "server")]
     pub use crate::types::Completion;
     #[cfg(feature = "server")]
@@ -148,7 +155,6 @@ pub mod prelude {
         Prompt, PromptEntry, PromptError, Reading, Refuse, ResourceEntry, ResourceError, ResourcePage, Run,
         Server, State, Text, ToolEntry, ToolError, assistant, prompts, resources, tools, user,
     };
-    #[cfg(feature = "client")]
     pub use crate::{Client, Hub};
     pub use crate::{Error, ProtocolVersion};
     #[cfg(feature = "macros")]
@@ -165,7 +171,9 @@ pub mod __private {
     pub use crate::server::generated::{
         bad_arguments, blocking, completers_of, expand, misfit, prompt_argument, prompt_arguments_of,
     };
+    pub use crate::server::named::{NamedPrompt, NamedResource, NamedTool, unmarked};
     pub use crate::server::respond::anything::{self, Probe};
+    pub use crate::server::suspect;
     pub use crate::server::texts::{read_struct, read_texts};
     pub use crate::server::{
         About, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Element, Elements, Form,
@@ -181,8 +189,13 @@ pub mod __private {
     pub use inventory;
     pub use serde;
     pub use serde_json::{self, json};
+    #[cfg(feature = "macros")]
+    pub use toolway_macros::named;
     pub use toolway_protocol::RawJson;
     pub use toolway_protocol::uri_template as values;
+
+    #[cfg(not(feature = "macros"))]
+    pub use crate::__named as named;
 }
 
 /// The programs of the README compile.

@@ -3,9 +3,10 @@
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, Lit, LitStr, Meta};
+use syn::{Attribute, Expr, Lit, LitStr, Meta, Type};
 
-use super::{Keys, Kind, Setting, settings, without_groups};
+use super::fit::Shape;
+use super::{Given, Keys, Kind, Setting, inside, settings, without_groups};
 use crate::meta;
 use crate::outside::Outside;
 
@@ -17,9 +18,29 @@ pub(crate) struct Arg {
     pub(crate) description: Option<TokenStream>,
     /// An expression that makes JSON.
     pub(crate) default: Option<TokenStream>,
-    /// Keywords of JSON Schema, and expressions that make JSON.
-    pub(crate) rules: Vec<(&'static str, TokenStream)>,
+    pub(crate) rules: Vec<Said>,
     pub(crate) complete: Option<Expr>,
+}
+
+/// A keyword of JSON Schema that was said.
+pub(crate) struct Said {
+    pub(crate) key: &'static str,
+    pub(crate) keyword: &'static str,
+    pub(crate) group: Group,
+    /// An expression that makes JSON, and the text if it is one.
+    pub(crate) value: TokenStream,
+    pub(crate) text: Option<String>,
+    pub(crate) span: Span,
+}
+
+/// What a keyword says something about.
+#[derive(Clone, Copy)]
+pub(crate) enum Group {
+    Numbers,
+    Texts,
+    Lists,
+    Format,
+    Anything,
 }
 
 impl Arg {
@@ -27,6 +48,7 @@ impl Arg {
     pub(super) fn take(
         kind: Kind,
         attributes: &mut Vec<Attribute>,
+        ty: &Type,
         outside: &Outside,
         mistakes: &mut Vec<syn::Error>,
     ) -> Option<Self> {
@@ -52,30 +74,62 @@ impl Arg {
         };
         let keys = if kind == Kind::Tool { &TOOL } else { &TEXT };
         for setting in settings(without_last_comma_twice(all), keys, mistakes) {
-            if let Err(mistake) = arg.set(&setting, outside) {
+            if let Err(mistake) = arg.set(&setting, ty, outside) {
                 mistakes.push(mistake);
             }
         }
         Some(arg)
     }
 
-    fn set(&mut self, setting: &Setting, outside: &Outside) -> syn::Result<()> {
+    fn set(&mut self, setting: &Setting, ty: &Type, outside: &Outside) -> syn::Result<()> {
         let key = setting.key.to_string();
         match key.as_str() {
             "title" => self.title = Some(setting.text()?),
             "description" => self.description = Some(outside.write(setting.value()?)),
-            "default" => self.default = Some(outside.write(meta::json(setting)?)),
+            "default" => {
+                check_default(setting, ty)?;
+                self.default = Some(outside.write(meta::json(setting)?));
+            }
             "complete" => self.complete = Some(setting.value()?.clone()),
             key => {
                 let Some(rule) = RULES.iter().find(|rule| rule.key == key) else {
                     unreachable!("the keys were checked before")
                 };
                 let value = outside.write(rule.value(setting)?);
-                self.rules.push((rule.keyword, value));
+                let text = match setting.literal() {
+                    Some(Lit::Str(text)) => Some(text.value()),
+                    _ => None,
+                };
+                self.rules.push(Said {
+                    key: rule.key,
+                    keyword: rule.keyword,
+                    group: rule.group,
+                    value,
+                    text,
+                    span: setting.key.span(),
+                });
             }
         }
         Ok(())
     }
+}
+
+/// A default is a value, and none is no default.
+fn check_default(setting: &Setting, ty: &Type) -> syn::Result<()> {
+    let is_option = inside(ty, &["Option"]).is_some();
+    match &setting.given {
+        Given::Value(value) if is_none(value) => {}
+        Given::Nothing if is_option => {}
+        Given::Nothing => {
+            return Err(setting.error(format!("say which: `default = {}`", Shape::of(ty).example())));
+        }
+        _ => return Ok(()),
+    }
+    Err(setting.error("an `Option` needs no default: it is `None` when nothing is sent"))
+}
+
+fn is_none(value: &Expr) -> bool {
+    matches!(without_groups(value), Expr::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "None"))
 }
 
 /// Several attributes are one list, and each may end in a comma of its own.
@@ -90,12 +144,13 @@ fn without_last_comma_twice(tokens: TokenStream) -> TokenStream {
 struct Rule {
     key: &'static str,
     keyword: &'static str,
-    shape: Shape,
+    form: Form,
+    group: Group,
 }
 
 /// What its value is, as far as can be told without knowing types.
 #[derive(Clone, Copy)]
-enum Shape {
+enum Form {
     Text,
     Count,
     Number,
@@ -105,29 +160,29 @@ enum Shape {
 }
 
 impl Rule {
-    const fn new(key: &'static str, keyword: &'static str, shape: Shape) -> Self {
-        Self { key, keyword, shape }
+    const fn new(key: &'static str, keyword: &'static str, form: Form, group: Group) -> Self {
+        Self { key, keyword, form, group }
     }
 
     fn value(&self, setting: &Setting) -> syn::Result<TokenStream> {
         let json = |value: &dyn ToTokens| quote! { ::toolway::__private::json!(#value) };
-        if let Shape::Flag = self.shape {
+        if let Form::Flag = self.form {
             return Ok(json(&setting.flag()?));
         }
-        if let Shape::Anything = self.shape {
+        if let Form::Anything = self.form {
             let value = meta::json(setting)?;
             return Ok(json(&quote! { [#value] }));
         }
         let value = setting.value()?;
-        let expected = match (self.shape, setting.literal(), without_groups(value)) {
-            (Shape::Text, Some(Lit::Str(_)), _)
-            | (Shape::Count, Some(Lit::Int(_)), _)
-            | (Shape::Number, Some(Lit::Int(_) | Lit::Float(_)), _)
-            | (Shape::List, _, Expr::Array(_)) => return Ok(json(value)),
-            (Shape::Text, Some(_), _) => "a text",
-            (Shape::Count, _, Expr::Unary(_)) | (Shape::Count, Some(_), _) => "a number that is not negative",
-            (Shape::Number, Some(_), _) => "a number",
-            (Shape::List, ..) => "a list: `[…]`",
+        let expected = match (self.form, setting.literal(), without_groups(value)) {
+            (Form::Text, Some(Lit::Str(_)), _)
+            | (Form::Count, Some(Lit::Int(_)), _)
+            | (Form::Number, Some(Lit::Int(_) | Lit::Float(_)), _)
+            | (Form::List, _, Expr::Array(_)) => return Ok(json(value)),
+            (Form::Text, Some(_), _) => "a text",
+            (Form::Count, _, Expr::Unary(_)) | (Form::Count, Some(_), _) => "a number that is not negative",
+            (Form::Number, Some(_), _) => "a number",
+            (Form::List, ..) => "a list: `[…]`",
             // The name of a constant, say.
             _ => return Ok(json(value)),
         };
@@ -136,21 +191,21 @@ impl Rule {
 }
 
 const RULES: [Rule; 15] = [
-    Rule::new("format", "format", Shape::Text),
-    Rule::new("minimum", "minimum", Shape::Number),
-    Rule::new("maximum", "maximum", Shape::Number),
-    Rule::new("exclusive_minimum", "exclusiveMinimum", Shape::Number),
-    Rule::new("exclusive_maximum", "exclusiveMaximum", Shape::Number),
-    Rule::new("multiple_of", "multipleOf", Shape::Number),
-    Rule::new("min_length", "minLength", Shape::Count),
-    Rule::new("max_length", "maxLength", Shape::Count),
-    Rule::new("pattern", "pattern", Shape::Text),
-    Rule::new("min_items", "minItems", Shape::Count),
-    Rule::new("max_items", "maxItems", Shape::Count),
-    Rule::new("unique_items", "uniqueItems", Shape::Flag),
-    Rule::new("enum", "enum", Shape::List),
-    Rule::new("example", "examples", Shape::Anything),
-    Rule::new("header", "x-mcp-header", Shape::Text),
+    Rule::new("format", "format", Form::Text, Group::Format),
+    Rule::new("minimum", "minimum", Form::Number, Group::Numbers),
+    Rule::new("maximum", "maximum", Form::Number, Group::Numbers),
+    Rule::new("exclusive_minimum", "exclusiveMinimum", Form::Number, Group::Numbers),
+    Rule::new("exclusive_maximum", "exclusiveMaximum", Form::Number, Group::Numbers),
+    Rule::new("multiple_of", "multipleOf", Form::Number, Group::Numbers),
+    Rule::new("min_length", "minLength", Form::Count, Group::Texts),
+    Rule::new("max_length", "maxLength", Form::Count, Group::Texts),
+    Rule::new("pattern", "pattern", Form::Text, Group::Texts),
+    Rule::new("min_items", "minItems", Form::Count, Group::Lists),
+    Rule::new("max_items", "maxItems", Form::Count, Group::Lists),
+    Rule::new("unique_items", "uniqueItems", Form::Flag, Group::Lists),
+    Rule::new("enum", "enum", Form::List, Group::Anything),
+    Rule::new("example", "examples", Form::Anything, Group::Anything),
+    Rule::new("header", "x-mcp-header", Form::Text, Group::Anything),
 ];
 
 const TOOL: Keys = Keys {

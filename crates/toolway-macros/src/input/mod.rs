@@ -4,13 +4,18 @@
 //! |---|---|
 //! | `settings.rs` | What stands in the parentheses of an attribute? |
 //! | `options.rs` | What does `#[tool(…)]`, `#[resource(…)]` or `#[prompt(…)]` say? |
-//! | `arg.rs` | What does `#[arg(…)]` say? |
+//! | `arg.rs`, `fit.rs` | What does `#[arg(…)]` say, and does it fit the type? |
+//! | `owned.rs` | Which type is the same without anything borrowed? |
+//! | `conditional.rs` | Which functions are there when parameters are there only sometimes? |
 //! | `doc.rs` | What does a doc comment say? |
 //! | `signature.rs` | Which parameters are there, and what comes back? |
 
 mod arg;
+pub(crate) mod conditional;
 mod doc;
+mod fit;
 mod options;
+mod owned;
 mod settings;
 mod signature;
 
@@ -19,11 +24,12 @@ use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Attribute, Signature};
 
-pub(crate) use arg::Arg;
+pub(crate) use arg::{Arg, Said};
 pub(crate) use doc::text as doc_text;
 pub(crate) use options::Options;
+pub(crate) use owned::borrowed;
 pub(crate) use settings::{Given, Keys, Setting, literal, settings, without_groups};
-pub(crate) use signature::{Function, Parameter, Receiver};
+pub(crate) use signature::{Function, Parameter, Receiver, inside};
 
 use crate::outside::Outside;
 

@@ -4,9 +4,12 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{FnArg, Pat, PatType, ReceiverKind, ReturnType, Signature, Type, TypeReference};
+use syn::{
+    FnArg, GenericArgument, Pat, PatType, PathArguments, ReceiverKind, ReturnType, Signature, Stmt, Type,
+    TypeReference,
+};
 
-use super::{Arg, Kind, doc};
+use super::{Arg, Kind, doc, fit};
 use crate::outside::Outside;
 
 /// A function or a method, as far as whoever calls it must know it.
@@ -15,6 +18,8 @@ pub(crate) struct Function {
     pub(crate) receiver: Receiver,
     pub(crate) is_async: bool,
     pub(crate) parameters: Vec<Parameter>,
+    /// Statements at its beginning that take apart what its signature cannot: `State(db): State<Db>`.
+    pub(crate) unpacked: Vec<Stmt>,
     /// What comes back, and where it says so.
     pub(crate) output: TokenStream,
     pub(crate) output_span: Span,
@@ -41,6 +46,8 @@ pub(crate) struct Parameter {
     /// Its doc comment, as an expression.
     pub(crate) description: Option<TokenStream>,
     pub(crate) arg: Option<Arg>,
+    /// How what stands in the signature is written outside of it.
+    pub(crate) outside: Outside,
     /// The whole of it.
     pub(crate) span: Span,
 }
@@ -92,6 +99,7 @@ impl Function {
         let outside = &outside.inside(signature);
         let mut receiver = Receiver::Nobody;
         let mut parameters = Vec::new();
+        let mut unpacked = Vec::new();
         for input in &mut signature.inputs {
             let input = match input {
                 FnArg::Receiver(found) => {
@@ -102,17 +110,25 @@ impl Function {
             };
             let description = doc::text(&input.attrs);
             input.attrs.retain(|attribute| !attribute.path().is_ident("doc"));
-            let arg = Arg::take(kind, &mut input.attrs, outside, mistakes);
-            let written = ungrouped(&input.ty);
+            let written = ungrouped(&input.ty).clone();
+            let arg = Arg::take(kind, &mut input.attrs, &written, outside, mistakes);
+            let span = input.span();
+            unpacked.extend(unpack(input, parameters.len()));
             match named(kind, input) {
-                Ok(name) => parameters.push(Parameter {
-                    name,
-                    kept: outside.write(kept(written)),
-                    written: written.clone(),
-                    description,
-                    arg,
-                    span: input.span(),
-                }),
+                Ok(name) => {
+                    if let Some(arg) = &arg {
+                        fit::check(arg, &name, &written, mistakes);
+                    }
+                    parameters.push(Parameter {
+                        name,
+                        kept: outside.write(kept(&written)),
+                        written,
+                        description,
+                        arg,
+                        outside: outside.clone(),
+                        span,
+                    });
+                }
                 Err(mistake) => mistakes.push(mistake),
             }
         }
@@ -121,7 +137,7 @@ impl Function {
             ReturnType::Type(_, ty) => (outside.write(ty), ty.span()),
         };
         let is_async = signature.asyncness.is_some();
-        Self { ident: signature.ident.clone(), receiver, is_async, parameters, output, output_span }
+        Self { ident: signature.ident.clone(), receiver, is_async, parameters, unpacked, output, output_span }
     }
 
     /// Names for the values of the parameters.
@@ -147,10 +163,24 @@ impl Receiver {
     }
 }
 
+/// Makes a parameter `State(db): State<Db>` a plain one, and gives the statement that takes it apart. What is inside belongs to
+/// the crate, so that `state.0` is a field of the value.
+fn unpack(input: &mut PatType, index: usize) -> Option<Stmt> {
+    let Pat::TupleStruct(pattern) = &*input.pat else { return None };
+    let last = pattern.path.segments.last()?;
+    if pattern.elems.len() != 1 || (last.ident != "State" && last.ident != "Extension") {
+        return None;
+    }
+    let (inner, packed) = (pattern.elems.first()?.clone(), format_ident!("__packed_{index}"));
+    *input.pat = syn::parse_quote! { #packed };
+    Some(syn::parse_quote! { let #inner = #packed.into_inner(); })
+}
+
 fn named(kind: Kind, input: &PatType) -> syn::Result<String> {
     match &*input.pat {
         Pat::Ident(pattern) if pattern.subpat.is_none() => Ok(pattern.ident.unraw().to_string()),
-        Pat::Wild(_) => Ok("_".to_owned()),
+        // What is taken apart may be something that the server provides; whether it is, rustc knows.
+        Pat::Wild(_) | Pat::TupleStruct(_) => Ok("_".to_owned()),
         pattern => {
             let message = format!(
                 "a parameter of a {} needs a name: write `name: Type` and take it apart inside",
@@ -162,7 +192,7 @@ fn named(kind: Kind, input: &PatType) -> syn::Result<String> {
 }
 
 /// `macro_rules!` puts invisible parentheses around a type that it was given.
-fn ungrouped(mut ty: &Type) -> &Type {
+pub(crate) fn ungrouped(mut ty: &Type) -> &Type {
     while let Type::Group(group) = ty {
         ty = &group.elem;
     }
@@ -173,5 +203,16 @@ fn kept(ty: &Type) -> TokenStream {
     match ty {
         Type::Reference(TypeReference { elem, .. }) => quote! { <#elem as ::std::borrow::ToOwned>::Owned },
         _ => quote! { #ty },
+    }
+}
+
+/// The only argument of a type that goes by one of these names: `T` of `State<T>`.
+pub(crate) fn inside<'t>(ty: &'t Type, names: &[&str]) -> Option<&'t Type> {
+    let Type::Path(path) = ungrouped(ty) else { return None };
+    let last = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match arguments.args.iter().collect::<Vec<_>>()[..] {
+        [GenericArgument::Type(value)] if names.iter().any(|name| last.ident == name) => Some(value),
+        _ => None,
     }
 }

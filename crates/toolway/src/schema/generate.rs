@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use toolway_protocol::RawJson;
 
 use super::fields::declared_fields;
+use super::format::Format;
 use super::keyword::adds_remarks_only;
 use super::merge::merge;
 use super::names::Names;
@@ -237,6 +238,7 @@ impl InputSchema {
         }
         for (name, arg) in self.args {
             is_typed &= arg.rules.as_ref().is_none_or(adds_remarks_only);
+            found.extend(without_effect(name, arg.rules.as_ref(), &schema));
             found.extend(arg.lay_over(name, &mut schema));
         }
         forget_required_with_default(&mut schema);
@@ -272,6 +274,49 @@ impl Arg {
             property["default"] = default;
         }
         mistake
+    }
+}
+
+/// The rules of an argument that say nothing about any value of its type, in sentences for the author.
+fn without_effect(name: &str, rules: Option<&Value>, schema: &Value) -> Vec<String> {
+    let Some(types) = types_of(&schema["properties"][name], &schema["$defs"]) else { return Vec::new() };
+    let rules = rules.and_then(Value::as_object).into_iter().flatten();
+    let groups = rules.filter_map(|(keyword, value)| rule_for(keyword, value).map(|group| (keyword, group)));
+    let idle = groups.filter(|(_, (_, names))| !types.iter().any(|known| names.contains(&known.as_str())));
+    let tell = |(keyword, (owners, _)): (&String, (&str, &[&str]))| {
+        format!("the rule `{keyword}` of `{name}` is for {owners}, and its type is {}", types.join(" or "))
+    };
+    idle.map(tell).collect()
+}
+
+/// What a keyword is for, and the types that it says something about.
+fn rule_for(keyword: &str, value: &Value) -> Option<(&'static str, &'static [&'static str])> {
+    match keyword {
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
+            Some(("numbers", &["number", "integer"]))
+        }
+        "minLength" | "maxLength" | "pattern" => Some(("texts", &["string"])),
+        "format" if value.as_str().is_some_and(|name| Format::named(name).is_some()) => {
+            Some(("texts", &["string"]))
+        }
+        "minItems" | "maxItems" | "uniqueItems" => Some(("lists", &["array"])),
+        _ => None,
+    }
+}
+
+/// The types of all values that fit a schema; nothing, if it does not say.
+fn types_of(schema: &Value, definitions: &Value) -> Option<Vec<String>> {
+    if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/")) {
+        return types_of(&definitions[name], definitions);
+    }
+    if let Some(choices) = ["anyOf", "oneOf"].iter().find_map(|keyword| schema[keyword].as_array()) {
+        let types: Option<Vec<_>> = choices.iter().map(|choice| types_of(choice, definitions)).collect();
+        return types.map(|types| types.concat());
+    }
+    match &schema["type"] {
+        Value::String(name) => Some(vec![name.clone()]),
+        Value::Array(names) => Some(names.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+        _ => None,
     }
 }
 

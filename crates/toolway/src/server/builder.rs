@@ -31,7 +31,7 @@ use super::served::ProtocolPin;
 use super::source::Added;
 use super::state::States;
 use super::stats::Counter;
-use super::tool::ToolEntry;
+use super::tool::IntoTool;
 use crate::store::{Careful, Store};
 use crate::transport::frame::MAX_LINE;
 
@@ -172,13 +172,13 @@ impl ServerBuilder {
     }
 
     /// Adds tools, usually `tools![add, subtract]`, or a [`ToolSet`](crate::agent::ToolSet). They are listed in this order.
-    pub fn tools(mut self, tools: impl IntoIterator<Item = impl Into<ToolEntry>>) -> Self {
-        self.elements.tools.extend(tools.into_iter().map(Into::into));
+    pub fn tools(mut self, tools: impl IntoIterator<Item = impl IntoTool>) -> Self {
+        self.elements.tools.extend(tools.into_iter().map(IntoTool::into_tool));
         self
     }
 
     /// Adds a tool.
-    pub fn tool(self, tool: impl Into<ToolEntry>) -> Self {
+    pub fn tool(self, tool: impl IntoTool) -> Self {
         self.tools([tool])
     }
 

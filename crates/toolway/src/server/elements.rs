@@ -132,6 +132,11 @@ impl Elements {
 /// A value with methods that are tools, resources and prompts. `#[service]` writes it.
 ///
 /// For one that is written by hand see [`Elements`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a service",
+    label = "mark its `impl` block `#[service]`",
+    note = "without macros, implement `toolway::server::Provide`"
+)]
 pub trait Provide: Send + Sync + 'static {
     /// All of them.
     fn elements(self: Arc<Self>) -> Elements;

@@ -62,7 +62,21 @@ impl Parameter for Headers {
 ///     user.0.clone()
 /// }
 /// ```
+///
+/// As a pattern it is what it holds: with `Extension(user): Extension<User>`, `user` is an `Arc<User>`.
 pub struct Extension<T>(Arc<T>);
+
+impl<T> Extension<T> {
+    /// A value without a request, to call a handler as the function that it is.
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+
+    /// The value itself, to be kept for longer than the call.
+    pub fn into_inner(self) -> Arc<T> {
+        self.0
+    }
+}
 
 impl<T> Deref for Extension<T> {
     type Target = T;
@@ -94,7 +108,7 @@ impl<T: Send + Sync + 'static> Parameter for Extension<T> {
 /// [admitted](super::Admit::as_principal). It is nothing that a caller can send.
 ///
 /// A call of nobody in particular fails; where that may happen, ask [`Ctx::principal`](super::Ctx::principal) instead. An
-/// `Option<Principal>` is no parameter: Rust cannot rule out that such a type is read from JSON one day, as arguments are.
+/// `Option<Principal>` is not a parameter: Rust cannot rule out that such a type is read from JSON one day, as arguments are.
 ///
 /// ```
 /// use toolway::prelude::*;

@@ -15,6 +15,25 @@ use super::deferred::Later;
 /// Any error, boxed.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
+/// An error that a handler may return: whatever converts into a [`BoxError`]. `Own` is the error that handlers of this kind
+/// have for what the peer is to read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an error that a handler can return",
+    label = "return `{Own}`, or implement `std::error::Error` for `{Self}`",
+    note = "`{Own}::new(…)` is read by the caller; any other error is kept from it, and goes to the log"
+)]
+pub trait Failure<Own> {
+    /// Boxes the error.
+    fn into_box(self) -> BoxError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<BoxError>, Own> Failure<Own> for E {
+    fn into_box(self) -> BoxError {
+        self.into()
+    }
+}
+
 /// What a peer is told of an error that was not meant for it.
 ///
 /// ```

@@ -31,7 +31,7 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `builder.rs`, `bounds.rs`, `merge.rs`, `elements.rs`, `discover.rs`, `build.rs` | What does the author give to the server? |
+//! | `builder.rs`, `bounds.rs`, `merge.rs`, `elements.rs`, `named.rs`, `discover.rs`, `build.rs` | What does the author give to the server? |
 //! | `registry.rs`, `cursor.rs`, `listing.rs` | What is there, and how is it listed? |
 //! | `live.rs`, `changes.rs`, `bridge.rs`, `interest.rs` | What may change while it runs, and who hears of it? |
 //! | `source.rs`, `passing.rs` | What gives it elements while it runs, and how are their calls passed on? |
@@ -44,13 +44,14 @@
 //! | `watch.rs`, `trace.rs`, `stats.rs`, `otel.rs`, `without_otel.rs` | What is seen of a call from outside? |
 //! | `router.rs` | Which part of the server answers a request? |
 //! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
-//! | `handler.rs`, `parameter.rs`, `arguments.rs`, `placed.rs`, `texts.rs` | How does what was sent become the parameters of a function? |
+//! | `handler.rs`, `parameter.rs`, `suspect.rs`, `arguments.rs`, `placed.rs`, `texts.rs` | How does what was sent become the parameters of a function? |
 //! | `respond/`, `deferred.rs`, `failure.rs` | How does what it returns become a result, now or later? |
 //! | `report.rs` | Who hears of an error that nobody expected? |
 //! | `scope.rs`, `context.rs`, `log.rs`, `memory.rs`, `extract.rs`, `state.rs`, `cache.rs` | What may it ask for and say meanwhile? |
 //! | `ask/`, `form/` | What can the client and its user be asked? |
 //! | `handshake/`, `stateless/` | What does each era add? |
 //! | `duplex.rs`, `conversation.rs`, `output.rs`, `batch.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
+//! | `without_http.rs`, `without_stdio.rs` | What does a program read that uses a door which is not built in? |
 
 mod admit;
 mod agent;
@@ -84,6 +85,9 @@ mod handler;
 mod handshake;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(not(feature = "http"))]
+#[path = "without_http.rs"]
+mod http;
 mod interest;
 mod layer;
 mod listing;
@@ -92,6 +96,7 @@ mod log;
 mod memory;
 mod merge;
 mod method;
+pub(crate) mod named;
 #[cfg(feature = "otel")]
 mod otel;
 #[cfg(not(feature = "otel"))]
@@ -118,6 +123,11 @@ mod stateless;
 mod stats;
 #[cfg(feature = "stdio")]
 mod stdio;
+#[cfg(not(feature = "stdio"))]
+#[path = "without_stdio.rs"]
+mod stdio;
+#[doc(hidden)]
+pub mod suspect;
 pub(crate) mod texts;
 mod tool;
 mod trace;
@@ -150,11 +160,12 @@ pub use discover::{Element, Marked};
 pub use elements::{Elements, Provide};
 pub use ending::{Disconnected, Terminated, Termination};
 pub use extract::{Extension, Headers, Principal};
-pub use failure::{BoxError, ErrorPolicy, PromptError, ResourceError, ToolError};
+pub use failure::{BoxError, ErrorPolicy, Failure, PromptError, ResourceError, ToolError};
 pub use form::{Form, FormChoice, FormField};
 pub use handler::{Handler, Running};
 pub use layer::{
-    Answer, CallError, FnLayer, FnService, Kind, Next, Service, Tower, TowerService, layer_fn, tower,
+    Answer, CallError, FnLayer, FnService, ForEachCall, Kind, Next, Service, Tower, TowerService, layer_fn,
+    tower,
 };
 pub use listing::{Cursor, IntoResourcePage, ResourcePage};
 pub use log::Log;
@@ -172,7 +183,7 @@ pub use scope::Scope;
 pub use served::ProtocolPin;
 pub use state::{State, States};
 pub use stats::RequestStats;
-pub use tool::{CallFuture, Offer, Run, ToolEntry, ToolHandler};
+pub use tool::{CallFuture, IntoTool, Offer, Run, ToolEntry, ToolHandler};
 pub use toolway_protocol::uri_template::Values;
 #[cfg(feature = "client")]
 pub(crate) use {
@@ -340,6 +351,9 @@ impl std::fmt::Debug for Server {
 /// ```
 #[macro_export]
 macro_rules! tools {
+    ($($($tool:ident)::+ $(as $name:literal)?),* $(,)?) => {
+        ::std::vec![$($crate::__private::named!(NamedTool ToolEntry $($tool)::+) $(.named($name))?),*]
+    };
     ($($tool:ty $(as $name:literal)?),* $(,)?) => {
         ::std::vec![$($crate::server::ToolEntry::of::<$tool>() $(.named($name))?),*]
     };
@@ -360,6 +374,9 @@ macro_rules! tools {
 /// ```
 #[macro_export]
 macro_rules! resources {
+    ($($($resource:ident)::+ $(as $name:literal)?),* $(,)?) => {
+        ::std::vec![$($crate::__private::named!(NamedResource ResourceEntry $($resource)::+) $(.named($name))?),*]
+    };
     ($($resource:ty $(as $name:literal)?),* $(,)?) => {
         ::std::vec![$($crate::server::ResourceEntry::of::<$resource>() $(.named($name))?),*]
     };
@@ -380,6 +397,9 @@ macro_rules! resources {
 /// ```
 #[macro_export]
 macro_rules! prompts {
+    ($($($prompt:ident)::+ $(as $name:literal)?),* $(,)?) => {
+        ::std::vec![$($crate::__private::named!(NamedPrompt PromptEntry $($prompt)::+) $(.named($name))?),*]
+    };
     ($($prompt:ty $(as $name:literal)?),* $(,)?) => {
         ::std::vec![$($crate::server::PromptEntry::of::<$prompt>() $(.named($name))?),*]
     };

@@ -47,7 +47,7 @@ use crate::schema::{Arg, Generator, InputSchema, input_schema_of};
     note = "an argument needs `#[derive(serde::Deserialize, schemars::JsonSchema)]`",
     note = "anything else implements `toolway::server::Parameter`, as `Ctx` and `State<T>` do"
 )]
-pub trait Parameter: Sized + Send {
+pub trait Parameter: Sized {
     /// The value when the caller sent none under this name. Types that are no arguments come from here always.
     fn absent(scope: &Scope) -> Result<Self, Missing>;
 

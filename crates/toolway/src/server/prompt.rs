@@ -124,7 +124,8 @@ impl PromptEntry {
         Self { owner: Owner::Other, ..Self::new(handler) }
     }
 
-    /// The prompt behind the name of a function that is marked `#[prompt]`: `PromptEntry::of::<review>()`.
+    /// The prompt behind the name of a function that is marked `#[prompt]`: `PromptEntry::of::<review>()`,
+    /// or shorter `review::entry()`.
     pub fn of<T: Offer<Entry = Self>>() -> Self {
         T::entry()
     }

@@ -197,7 +197,8 @@ impl ResourceEntry {
         entry
     }
 
-    /// The resource behind the name of a function that is marked `#[resource]`: `ResourceEntry::of::<index>()`.
+    /// The resource behind the name of a function that is marked `#[resource]`: `ResourceEntry::of::<index>()`,
+    /// or shorter `index::entry()`.
     pub fn of<T: Offer<Entry = Self>>() -> Self {
         T::entry()
     }

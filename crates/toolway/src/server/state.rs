@@ -25,6 +25,8 @@ use super::scope::Scope;
 /// let server = Server::new("greeter", "1.0.0").state(Greeting("Hello".into())).tools(tools![greet]).build()?;
 /// # Ok::<(), toolway::Error>(())
 /// ```
+///
+/// As a pattern it is what it holds: with `State(greeting): State<Greeting>`, `greeting` is an `Arc<Greeting>`.
 pub struct State<T>(pub(super) Arc<T>);
 
 impl<T> State<T> {
@@ -45,6 +47,11 @@ impl<T> State<T> {
     /// ```
     pub fn new(value: T) -> Self {
         Self(Arc::new(value))
+    }
+
+    /// The value itself, to be kept for longer than the call.
+    pub fn into_inner(self) -> Arc<T> {
+        self.0
     }
 }
 
@@ -74,24 +81,44 @@ impl<T: Send + Sync + 'static> Parameter for State<T> {
     }
 
     fn check(states: &States) -> Option<String> {
-        let type_name = type_name::<T>();
-        states.get::<T>().is_none().then(|| {
-            format!("it takes `State<{type_name}>`, but the server was given no such value: call `.state(…)`")
+        if states.get::<T>().is_some() {
+            return None;
+        }
+        let wanted = type_name::<T>();
+        let shown = short(wanted);
+        Some(match states.alike(wanted).map(short) {
+            Some(given) => format!(
+                "it takes `State<{shown}>`, but the server was given `{given}`: take `State<{given}>`, or give it a `{shown}`"
+            ),
+            None => {
+                format!("it takes `State<{shown}>`, but the server was given no such value: call `.state(…)`")
+            }
         })
     }
 }
 
+/// A value, and the name of its type.
+struct Given(Arc<dyn Any + Send + Sync>, &'static str);
+
 /// The values that a server was given, by their type.
 #[derive(Default)]
 pub struct States {
-    own: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    own: HashMap<TypeId, Given>,
     /// The values of the server that this one was merged into.
     outer: OnceLock<Arc<States>>,
 }
 
 impl States {
     pub(super) fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
-        self.own.insert(TypeId::of::<T>(), Arc::new(value));
+        self.own.insert(TypeId::of::<T>(), Given(Arc::new(value), type_name::<T>()));
+    }
+
+    /// The type of a value that holds one of this type, or that one of this type would hold: `Arc<Db>` for `Db`, and `Db` for
+    /// `Arc<Db>`.
+    fn alike(&self, wanted: &str) -> Option<&'static str> {
+        let names = self.own.values().map(|Given(_, name)| *name);
+        let own = names.filter(|name| holds(name, wanted) || holds(wanted, name)).min();
+        own.or_else(|| self.outer.get()?.alike(wanted))
     }
 
     /// What is not here is looked for there.
@@ -103,14 +130,55 @@ impl States {
     /// The value of this type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         match self.own.get(&TypeId::of::<T>()) {
-            Some(value) => value.clone().downcast().ok(),
+            Some(Given(value, _)) => value.clone().downcast().ok(),
             None => self.outer.get()?.get(),
         }
     }
 }
 
+/// Whether a type is the only argument of another one.
+fn holds(outer: &str, inner: &str) -> bool {
+    let held = outer.strip_suffix('>').and_then(|outer| outer.strip_suffix(inner));
+    held.is_some_and(|before| before.ends_with('<'))
+}
+
+/// The name of a type, without the paths of those of the standard library.
+fn short(name: &str) -> String {
+    let is_path = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
+    let mut out = String::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let end = rest.find(|letter| !is_path(letter)).unwrap_or(rest.len());
+        let (path, after) = rest.split_at(end);
+        let is_std = ["alloc::", "core::", "std::"].iter().any(|library| path.starts_with(library));
+        out.push_str(if is_std { path.rsplit("::").next().unwrap_or(path) } else { path });
+        let next = after.find(is_path).unwrap_or(after.len());
+        out.push_str(&after[..next]);
+        rest = &after[next..];
+    }
+    out
+}
+
 impl fmt::Debug for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "States({})", self.own.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_standard_library_are_short() {
+        let cases = [
+            (type_name::<Arc<States>>(), "Arc<toolway::server::state::States>"),
+            (type_name::<Arc<std::sync::Mutex<Vec<u8>>>>(), "Arc<Mutex<Vec<u8>>>"),
+            (type_name::<Option<(&str, String)>>(), "Option<(&str, String)>"),
+            (type_name::<u8>(), "u8"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(short(name), expected);
+        }
     }
 }

@@ -119,7 +119,42 @@ pub trait Run: Sized + Send {
     fn run(self, ctx: Ctx) -> impl Future<Output = Self::Output> + Send;
 }
 
-/// What stands behind a name in `tools![…]`, `resources![…]` and `prompts![…]`. The macros write it.
+/// The entry behind a marked function or struct. The macros write it for the type of that name, and the prelude has it, so a
+/// single entry is `add::entry()`; `tools![…]`, `resources![…]` and `prompts![…]` make lists of them.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: f64, b: f64) -> f64 {
+///     a + b
+/// }
+///
+/// /// The message of the day.
+/// #[resource("motd://today")]
+/// fn motd() -> &'static str {
+///     "be kind"
+/// }
+///
+/// /// Review code.
+/// #[prompt]
+/// fn review(code: &str) -> String {
+///     format!("Review this: {code}")
+/// }
+///
+/// let server = Server::new("app", "1.0.0")
+///     .tool(add::entry().named("sum"))
+///     .resource(motd::entry())
+///     .prompt(review::entry().titled("Code review"))
+///     .build()?;
+/// assert!(server.tool("sum").is_some());
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not marked `#[tool]`, `#[resource]` or `#[prompt]`",
+    label = "not marked"
+)]
 pub trait Offer {
     /// A [`ToolEntry`], a [`ResourceEntry`](super::ResourceEntry) or a [`PromptEntry`](super::PromptEntry).
     type Entry;
@@ -139,7 +174,7 @@ pub trait Offer {
 ///     a + b
 /// }
 ///
-/// let tool = ToolEntry::of::<add>().named("sum").titled("Sum");
+/// let tool = add::entry().named("sum").titled("Sum");
 /// assert_eq!(tool.definition().description(), "Add two numbers.");
 /// let server = Server::new("calculator", "1.0.0").tool(tool).build()?;
 /// # Ok::<(), toolway::Error>(())
@@ -169,6 +204,24 @@ pub struct ToolEntry {
     wrong_defaults: Vec<String>,
 }
 
+/// What can be given to a server as a tool: a [`ToolEntry`], and whatever becomes one with `into`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an entry of a server's list of tools",
+    label = "write `tools![f]` to list a function `f` that is marked `#[tool]`",
+    note = "one entry is `f::entry()`; that of a closure is `ToolEntry::from_fn(\"name\", …)`"
+)]
+pub trait IntoTool {
+    /// Makes the entry.
+    fn into_tool(self) -> ToolEntry;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<ToolEntry>> IntoTool for T {
+    fn into_tool(self) -> ToolEntry {
+        self.into()
+    }
+}
+
 impl ToolEntry {
     /// Makes a handler an entry.
     pub fn new(handler: impl ToolHandler) -> Self {
@@ -176,7 +229,7 @@ impl ToolEntry {
         Self::made(definition, Arc::new(handler))
     }
 
-    /// The tool behind the name of a function that is marked `#[tool]`: `ToolEntry::of::<add>()`.
+    /// The tool behind the name of a function that is marked `#[tool]`: `ToolEntry::of::<add>()`, or shorter `add::entry()`.
     pub fn of<T: Offer<Entry = Self>>() -> Self {
         T::entry()
     }

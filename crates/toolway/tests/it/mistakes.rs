@@ -262,3 +262,82 @@ fn names_may_stand_anywhere_in_a_schema() {
     let expected = "the input schema: a `$ref` leads back to itself without going into the value";
     assert_eq!(told, [format!("tool `endless`: {expected}")]);
 }
+
+#[derive(Debug)]
+struct Db;
+
+#[tool]
+fn plain(db: State<Db>) -> String {
+    format!("{:?}", *db)
+}
+
+#[tool]
+fn shared(State(db): State<std::sync::Arc<Db>>) -> String {
+    format!("{db:?}")
+}
+
+/// A value of another type that holds the same is what an author forgot about.
+#[test]
+fn a_state_that_is_wrapped_otherwise_is_told() {
+    use std::sync::{Arc, Mutex};
+
+    let path = std::any::type_name::<Db>();
+    let wanted = |tool: &str, taken: &str, given: &str| {
+        format!(
+            "tool `{tool}`: it takes `State<{taken}>`, but the server was given `{given}`: \
+             take `State<{given}>`, or give it a `{taken}`"
+        )
+    };
+    let arc = format!("Arc<{path}>");
+    assert_eq!(told(|server| server.state(Arc::new(Db)).tools(tools![plain])), [wanted("plain", path, &arc)]);
+    let mutex = format!("Mutex<{path}>");
+    assert_eq!(
+        told(|server| server.state(Mutex::new(Db)).tools(tools![plain])),
+        [wanted("plain", path, &mutex)]
+    );
+    assert_eq!(told(|server| server.state(Db).tools(tools![shared])), [wanted("shared", &arc, path)]);
+    let nothing = "but the server was given no such value: call `.state(…)`";
+    assert_eq!(
+        told(|server| server.state(7_u8).tools(tools![plain])),
+        [format!("tool `plain`: it takes `State<{path}>`, {nothing}")]
+    );
+    Server::new("right", "1.0.0").state(Db).state(Arc::new(Db)).tools(tools![plain, shared]).build().unwrap();
+}
+
+#[derive(Deserialize, JsonSchema)]
+enum Grade {
+    Good,
+    Bad,
+}
+
+/// The name of the type says nothing, its schema does.
+#[tool]
+fn rate(
+    #[arg(minimum = 1, multiple_of = 2)] grade: Grade,
+    #[arg(min_length = 1)] names: Names,
+    #[arg(format = "date")] days: Option<Days>,
+    #[arg(max_items = 2)] some: Names,
+    #[arg(minimum = 1, pattern = "^a")] any: Value,
+    #[arg(format = "whole")] whole: Days,
+) {
+    let _ = (names, days, some, any, whole, matches!(grade, Grade::Good | Grade::Bad));
+}
+
+type Names = Vec<String>;
+type Days = u32;
+
+#[test]
+fn rules_that_say_nothing_about_their_type_are_told() {
+    let rule = |rule: &str, name: &str, owners: &str, kind: &str| {
+        format!("tool `rate`: the rule `{rule}` of `{name}` is for {owners}, and its type is {kind}")
+    };
+    assert_eq!(
+        told(|server| server.tools(tools![rate])),
+        [
+            rule("minimum", "grade", "numbers", "string"),
+            rule("multipleOf", "grade", "numbers", "string"),
+            rule("minLength", "names", "texts", "array"),
+            rule("format", "days", "texts", "integer"),
+        ]
+    );
+}

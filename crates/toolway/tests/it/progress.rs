@@ -43,6 +43,44 @@ async fn only_more_is_told() {
     .await;
 }
 
+/// Tells of progress with and without all that may be said about it.
+#[tool]
+async fn step(ctx: Ctx) {
+    ctx.progress_at(1).await;
+    ctx.progress_of(1.5, 3).await;
+    ctx.progress(2, (), "two").await;
+    ctx.progress(3, 3, "three").await;
+}
+
+#[tokio::test]
+async fn total_and_message_may_be_left_out() {
+    let server = Server::new("steps", "1.0.0").tool(step::entry()).build().unwrap();
+    each_wire(&server, async |client| {
+        let mut news = client.news();
+        client.call("step", json!({})).await.unwrap();
+        let mut told = Vec::new();
+        for _ in 0..4 {
+            let Some(Notification::Progress(progress)) = news.next().await else { panic!("progress") };
+            told.push((
+                progress.progress.as_f64().unwrap(),
+                progress.total.and_then(|total| total.as_f64()),
+                progress.message.unwrap_or_default(),
+            ));
+        }
+        // The first revision has no messages.
+        let has_messages = told.iter().any(|(.., message)| !message.is_empty());
+        let message = |text: &str| if has_messages { text.to_owned() } else { String::new() };
+        let expected = [
+            (1.0, None, String::new()),
+            (1.5, Some(3.0), String::new()),
+            (2.0, None, message("two")),
+            (3.0, Some(3.0), message("three")),
+        ];
+        assert_eq!(told, expected);
+    })
+    .await;
+}
+
 /// A token is a text or an integer; whoever sends anything else gets an answer and no progress.
 #[tokio::test]
 async fn a_token_that_is_none_does_not_break_the_call() {

@@ -126,6 +126,10 @@ fn mistakes_of_an_author() {
         app().tools(tools![stateful]),
     );
     build(
+        "it takes `State<…>`, but the server was given `…`: take `State<…>`, or give it a `…`",
+        app().state(std::sync::Arc::new(String::new())).tools(tools![stateful]),
+    );
+    build(
         "its name holds …: a name is made of A–Z, a–z, 0–9, `_`, `-`, `.` and `/`",
         app().tool(ToolEntry::of::<add>().named("ä")),
     );

@@ -19,7 +19,7 @@ pub use answer::{Answer, CallError};
 pub use function::{FnLayer, FnService, layer_fn};
 pub use path::Kind;
 pub(super) use path::{Path, Stages};
-pub use tower::{Tower, TowerService, tower};
+pub use tower::{ForEachCall, Tower, TowerService, tower};
 
 use super::builder::ServerBuilder;
 use super::call::{Answered, Call};
@@ -80,6 +80,12 @@ use crate::panic::catch;
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not answer calls of toolway",
+    label = "not a layer of toolway",
+    note = "if this is a layer of tower, wrap it in `toolway::server::tower(…)`",
+    note = "a closure becomes a layer with `toolway::server::layer_fn(…)`"
+)]
 pub trait Service: Send + Sync + 'static {
     /// Answers a call, or has it answered by whoever is next.
     fn call(&self, call: Call) -> Running<Result<Answer, CallError>>;

@@ -30,6 +30,10 @@ use crate::server::handler::Running;
 ///     .build()?;
 /// # Ok::<(), toolway::Error>(())
 /// ```
+///
+/// A service that cannot be cloned, such as that of `RateLimitLayer`, needs a buffer in front of it, which all clones share:
+/// `tower(ServiceBuilder::new().buffer(64).rate_limit(10, Duration::from_secs(1)))`, with the features `buffer` and `limit` of
+/// tower. The buffer runs in a task, so the server is described inside of a runtime then.
 pub fn tower<L>(layer: L) -> Tower<L> {
     Tower(layer)
 }
@@ -46,6 +50,17 @@ impl<L: Layer<Next>> Layer<Next> for Tower<L> {
     }
 }
 
+/// A service of tower that can be cloned, as [`tower`] does it for each call.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be cloned for each call",
+    label = "this layer needs `.buffer(n)` first",
+    note = "with the feature `buffer` of tower: `tower(ServiceBuilder::new().buffer(n).layer(…))`"
+)]
+pub trait ForEachCall: Clone {}
+
+#[diagnostic::do_not_recommend]
+impl<S: Clone> ForEachCall for S {}
+
 /// A service of tower as one of ours.
 ///
 /// The lock is held while it is cloned: services of tower need not be `Sync`.
@@ -54,7 +69,7 @@ pub struct TowerService<S>(Mutex<S>);
 impl<S> Service for TowerService<S>
 where
     S: tower_service::Service<Call, Response = Answer, Error: Into<BoxError>, Future: Send>
-        + Clone
+        + ForEachCall
         + Send
         + 'static,
 {

@@ -12,7 +12,7 @@ use toolway_protocol::RawJson;
 use toolway_protocol::types::CallToolResult;
 
 use super::tool::{IntoToolResult, Json};
-use crate::server::failure::{BoxError, ToolError};
+use crate::server::failure::{BoxError, Failure, ToolError};
 
 /// Stands for the return type of a function.
 #[derive(Debug)]
@@ -55,22 +55,76 @@ macro_rules! ranks {
 }
 
 /// What is both written and described.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can be written as JSON, but nothing describes it",
+    label = "derive `schemars::JsonSchema` too",
+    note = "a type of another crate may need a feature of `schemars`: `chrono04`, `jiff02` or `uuid1`, for example",
+    note = "what needs no schema can be returned as a `serde_json::Value`"
+)]
 pub trait Described: Serialize + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema> Described for T {}
 
 ranks! {
     /// First: the type knows how to be a result.
-    Own<T: IntoToolResult> for &&&&Probe<T>, T => T::into_tool_result, T::output_schema();
+    Own<T: IntoToolResult> for &&&&&&&&Probe<T>, T => T::into_tool_result, T::output_schema();
     /// Second: a result of something that may be missing.
-    Fallible<T: Described, E: Into<BoxError>> for &&&Probe<Result<Option<T>, E>>, Result<Option<T>, E>
+    Fallible<T: Described, E: Into<BoxError>> for &&&&&&&Probe<Result<Option<T>, E>>, Result<Option<T>, E>
         => |value| value.map(|value| value.map(Json)).into_tool_result(), None;
     /// Third: a result of something.
-    Checked<T: Described, E: Into<BoxError>> for &&Probe<Result<T, E>>, Result<T, E>
+    Checked<T: Described, E: Into<BoxError>> for &&&&&&Probe<Result<T, E>>, Result<T, E>
         => |value| value.map(Json).into_tool_result(), Json::<T>::output_schema();
     /// Fourth: something that may be missing.
-    Optional<T: Described> for &Probe<Option<T>>, Option<T> => |value| value.map(Json).into_tool_result(), None;
-    /// Last: something.
-    Plain<T: Described> for Probe<T>, T => |value| Json(value).into_tool_result(), Json::<T>::output_schema();
+    Optional<T: Described> for &&&&&Probe<Option<T>>, Option<T> => |value| value.map(Json).into_tool_result(), None;
+    /// Fifth: something.
+    Plain<T: Described> for &&&&Probe<T>, T => |value| Json(value).into_tool_result(), Json::<T>::output_schema();
+}
+
+/// Ranks of what is almost a result: they ask for what is missing, so that the compiler says it.
+macro_rules! lacking {
+    ($($(#[doc = $doc:literal])* $rank:ident<$($generic:ident $(: $bound:path)?),*> for $place:ty, $value:ty => $lacks:ty: $missing:path;)*) => {$(
+        $(#[doc = $doc])*
+        pub trait $rank {
+            /// What the function returned.
+            type Value;
+            /// The part of it that lacks something.
+            type Lacks;
+
+            /// Asks for what is missing.
+            fn respond(&self, value: Self::Value) -> Result<CallToolResult, ToolError>
+            where
+                Self::Lacks: $missing;
+
+            /// Says nothing: one complaint is enough.
+            fn output_schema(&self) -> Option<RawJson> {
+                None
+            }
+        }
+
+        impl<$($generic $(: $bound)?),*> $rank for $place {
+            type Value = $value;
+            type Lacks = $lacks;
+
+            fn respond(&self, _: $value) -> Result<CallToolResult, ToolError>
+            where
+                $lacks: $missing,
+            {
+                unreachable!("a type that lacks nothing has a higher rank")
+            }
+        }
+    )*};
+}
+
+lacking! {
+    /// Sixth: the value is a result, the error is not an error.
+    OwnOrOther<T: IntoToolResult, E> for &&&Probe<Result<T, E>>, Result<T, E> => E: Failure<ToolError>;
+    /// Seventh: the same, for a value that is described.
+    DescribedOrOther<T: Described, E> for &&Probe<Result<T, E>>, Result<T, E> => E: Failure<ToolError>;
+    /// Eighth: a value that nothing describes, or an error.
+    UndescribedOrOther<T: Serialize, E> for &Probe<Result<T, E>>, Result<T, E> => T: Described;
+    /// Ninth: a value that nothing describes.
+    Undescribed<T: Serialize> for Probe<T>, T => T: Described;
 }
 
 /// Behind all ranks: what is no result at all, so that the compiler says so in the words of [`IntoToolResult`].

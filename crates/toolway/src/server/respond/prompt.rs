@@ -5,7 +5,7 @@ use toolway_protocol::types::{Content, GetPromptResult, PromptMessage, Role};
 
 use super::content::{Audio, Embedded, Image, IntoContent, Text};
 use super::pairs;
-use crate::server::failure::{BoxError, PromptError};
+use crate::server::failure::{Failure, PromptError};
 
 /// What one side says: one block, or several, which become one message each.
 ///
@@ -223,8 +223,8 @@ impl<C: IntoBlocks, const N: usize> IntoPrompt for [(&str, C); N] {
     }
 }
 
-impl<T: IntoPrompt, E: Into<BoxError>> IntoPrompt for Result<T, E> {
+impl<T: IntoPrompt, E: Failure<PromptError>> IntoPrompt for Result<T, E> {
     fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
-        self.map_err(PromptError::hidden)?.into_prompt()
+        self.map_err(|error| PromptError::hidden(error.into_box()))?.into_prompt()
     }
 }

@@ -9,7 +9,7 @@ use toolway_protocol::types::{ReadResourceResult, ResourceContents};
 
 use super::Json;
 use super::content::base64;
-use crate::server::failure::{BoxError, ResourceError};
+use crate::server::failure::{Failure, ResourceError};
 
 /// The resource that is being read: contents that do not say otherwise are its own.
 ///
@@ -128,11 +128,11 @@ impl<T: IntoResource + Send> IntoResource for Option<T> {
     }
 }
 
-impl<T: IntoResource + Send, E: Into<BoxError> + Send> IntoResource for Result<T, E> {
+impl<T: IntoResource + Send, E: Failure<ResourceError> + Send> IntoResource for Result<T, E> {
     async fn into_resource(self, about: About) -> Result<ReadResourceResult, ResourceError> {
         match self {
             Ok(value) => value.into_resource(about).await,
-            Err(error) => Err(ResourceError::hidden(error)),
+            Err(error) => Err(ResourceError::hidden(error.into_box())),
         }
     }
 }

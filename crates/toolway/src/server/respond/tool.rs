@@ -7,7 +7,7 @@ use toolway_protocol::types::{CallToolResult, Content, Resource};
 
 use super::content::{Audio, Embedded, Image, IntoContent, Text};
 use crate::schema::output_schema;
-use crate::server::failure::{BoxError, ToolError};
+use crate::server::failure::{Failure, ToolError};
 
 /// A type that a tool may return.
 ///
@@ -127,9 +127,9 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
     }
 }
 
-impl<T: IntoToolResult, E: Into<BoxError>> IntoToolResult for Result<T, E> {
+impl<T: IntoToolResult, E: Failure<ToolError>> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        self.map_err(ToolError::hidden)?.into_tool_result()
+        self.map_err(|error| ToolError::hidden(error.into_box()))?.into_tool_result()
     }
 
     fn output_schema() -> Option<RawJson> {

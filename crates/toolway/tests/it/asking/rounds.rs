@@ -69,6 +69,19 @@ async fn an_effect_happens_once_and_a_value_is_made_once() {
 }
 
 #[tokio::test]
+async fn an_effect_that_cannot_fail_happens_once() {
+    #[tool]
+    async fn tool(ctx: Ctx, State(counts): State<Counts>) -> Result<String, ToolError> {
+        counts.run();
+        let borrowed = ctx.once_value("pid", async || counts.effect()).await?;
+        let plain = ctx.once_value("other", || async { counts.effect() }).await?;
+        let name: Name = ctx.ask("Who?").await?;
+        Ok(format!("{borrowed} {plain} {}", name.name))
+    }
+    each_says(tool::entry(), "1 2 Ada", 2, 2).await;
+}
+
+#[tokio::test]
 async fn a_failed_effect_is_not_remembered_and_keeps_its_words() {
     #[tool]
     async fn tool(ctx: Ctx, counts: State<Counts>) -> Result<String, ToolError> {

@@ -1,0 +1,68 @@
+//! Which functions are there when a parameter is there only sometimes? One with it and one without: conditions of
+//! parameters become conditions of whole functions, which is what everything else is written for.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{Attribute, FnArg, Meta, Signature};
+
+/// The functions that a signature stands for, each with the attribute that decides whether it is there. Nothing, if
+/// no parameter has a condition.
+pub(crate) fn split(signature: &Signature) -> Option<[(Attribute, Signature); 2]> {
+    let condition = signature.inputs.iter().flat_map(attributes).find_map(condition)?;
+    let with = |is_kept: bool| {
+        let mut signature = signature.clone();
+        let inputs = std::mem::take(&mut signature.inputs).into_iter().filter_map(|mut input| {
+            let is_meant = |attribute: &Attribute| is(attribute, &condition);
+            if !attributes(&input).iter().any(is_meant) {
+                return Some(input);
+            }
+            attributes_mut(&mut input).retain(|attribute| !is(attribute, &condition));
+            is_kept.then_some(input)
+        });
+        signature.inputs = inputs.collect();
+        signature
+    };
+    Some([
+        (syn::parse_quote! { #[cfg(#condition)] }, with(true)),
+        (syn::parse_quote! { #[cfg(not(#condition))] }, with(false)),
+    ])
+}
+
+fn attributes(input: &FnArg) -> &Vec<Attribute> {
+    match input {
+        FnArg::Receiver(receiver) => &receiver.attrs,
+        FnArg::Typed(input) => &input.attrs,
+    }
+}
+
+fn attributes_mut(input: &mut FnArg) -> &mut Vec<Attribute> {
+    match input {
+        FnArg::Receiver(receiver) => &mut receiver.attrs,
+        FnArg::Typed(input) => &mut input.attrs,
+    }
+}
+
+/// What stands in `#[cfg(…)]`.
+fn condition(attribute: &Attribute) -> Option<TokenStream> {
+    match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("cfg") => Some(list.tokens.clone()),
+        _ => None,
+    }
+}
+
+fn is(attribute: &Attribute, wanted: &TokenStream) -> bool {
+    condition(attribute).is_some_and(|found| found.to_string() == wanted.to_string())
+}
+
+/// An item under each of its conditions: what `make` writes for the functions.
+pub(crate) fn each(
+    parts: [(Attribute, Signature); 2],
+    make: impl Fn(&Signature) -> TokenStream,
+) -> TokenStream {
+    let [with, without] = parts.map(|(condition, signature)| {
+        let item = make(&signature);
+        let condition = condition.to_token_stream();
+        quote! { #condition #item }
+    });
+    quote! { #with #without }
+}

@@ -1,0 +1,136 @@
+//! Which type is the same as one that borrows, without borrowing? Arguments are made for the call, so nothing is there to
+//! borrow from.
+
+use quote::ToTokens;
+use syn::visit_mut::{self, VisitMut};
+use syn::{
+    GenericArgument, Lifetime, PathSegment, Type, TypeFnPtr, TypeReference, TypeTraitObject, parse_quote,
+};
+
+use super::signature::{inside, ungrouped};
+
+/// What an author has to write instead of a type that borrows; nothing, if it does not. A reference to the whole
+/// value is fine.
+pub(crate) fn borrowed(ty: &Type) -> Option<String> {
+    let mut owned = ungrouped(ty).clone();
+    // What the server provides is kept by the server.
+    if inside(&owned, &["State", "Extension"]).is_some() {
+        return None;
+    }
+    let mut own = Own { is_value: is_value(&owned), found: None };
+    match &mut owned {
+        Type::Reference(TypeReference { elem, .. }) => own.visit_type_mut(elem),
+        other => own.visit_type_mut(other),
+    }
+    own.found.map(|found| match found {
+        Found::Reference => format!("write `{}`", shown(&owned)),
+        Found::Lifetime(name) => {
+            format!("write `{name}` without a lifetime, its fields as `String` and the like")
+        }
+    })
+}
+
+/// Types that hold what was sent, and so cannot hold references of any lifetime.
+fn is_value(ty: &Type) -> bool {
+    const HOLDERS: [&str; 6] = ["Option", "Vec", "VecDeque", "HashSet", "BTreeSet", "Box"];
+    matches!(ty, Type::Tuple(_) | Type::Array(_)) || inside(ty, &HOLDERS).is_some()
+}
+
+/// Puts owned types in the place of references.
+struct Own {
+    is_value: bool,
+    found: Option<Found>,
+}
+
+enum Found {
+    Reference,
+    Lifetime(String),
+}
+
+impl VisitMut for Own {
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        if let Type::Reference(reference) = &*ty
+            && (self.is_value || !reference.lifetime.as_ref().is_some_and(is_static))
+        {
+            self.found.get_or_insert(Found::Reference);
+            let target = ungrouped(&reference.elem).clone();
+            *ty = match &target {
+                Type::Slice(slice) => {
+                    let element = &slice.elem;
+                    parse_quote! { Vec<#element> }
+                }
+                Type::Path(path) if path.path.is_ident("str") => parse_quote! { String },
+                Type::Path(path) if path.path.is_ident("Path") => parse_quote! { PathBuf },
+                _ => target,
+            };
+            return self.visit_type_mut(ty);
+        }
+        visit_mut::visit_type_mut(self, ty);
+    }
+
+    fn visit_path_segment_mut(&mut self, segment: &mut PathSegment) {
+        // A `Cow` is read into what it owns, whatever its lifetime; and so may be a type whose lifetime has a name, which
+        // an author who names it has thought about.
+        if let syn::PathArguments::AngleBracketed(arguments) = &segment.arguments
+            && segment.ident != "Cow"
+            && arguments.args.iter().any(
+                |argument| matches!(argument, GenericArgument::Lifetime(lifetime) if lifetime.ident == "_"),
+            )
+        {
+            self.found.get_or_insert(Found::Lifetime(segment.ident.to_string()));
+        }
+        // The arguments of `Fn(&str)` are its own.
+        if !matches!(segment.arguments, syn::PathArguments::Parenthesized(_)) && segment.ident != "Cow" {
+            visit_mut::visit_path_segment_mut(self, segment);
+        }
+    }
+
+    fn visit_type_fn_ptr_mut(&mut self, _: &mut TypeFnPtr) {}
+
+    fn visit_type_trait_object_mut(&mut self, _: &mut TypeTraitObject) {}
+}
+
+fn is_static(lifetime: &Lifetime) -> bool {
+    lifetime.ident == "static"
+}
+
+/// A type as people write it.
+fn shown(ty: &Type) -> String {
+    let spaced = ty.to_token_stream().to_string();
+    [(" < ", "<"), (" >", ">"), (" ,", ","), ("& ", "&"), (" :: ", "::"), ("> ", ">")]
+        .iter()
+        .fold(spaced, |text, (from, to)| text.replace(from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_borrows_is_told_how_to_own() {
+        let write = |text: &str| Some(format!("write `{text}`"));
+        let lifetime = |name: &str| {
+            Some(format!("write `{name}` without a lifetime, its fields as `String` and the like"))
+        };
+        let cases: [(Type, Option<String>); 15] = [
+            (parse_quote! { Option<&str> }, write("Option<String>")),
+            (parse_quote! { &[&'a str] }, write("&[String]")),
+            (parse_quote! { Vec<(&str, &[u8])> }, write("Vec<(String, Vec<u8>)>")),
+            (parse_quote! { Option<&std::path::Path> }, write("Option<std::path::Path>")),
+            (parse_quote! { Option<&Path> }, write("Option<PathBuf>")),
+            (parse_quote! { Option<&'static str> }, write("Option<String>")),
+            (parse_quote! { Option<&Note> }, write("Option<Note>")),
+            (parse_quote! { P<'_> }, lifetime("P")),
+            (parse_quote! { Option<P<'_>> }, lifetime("P")),
+            (parse_quote! { &str }, None),
+            (parse_quote! { Cow<'_, str> }, None),
+            (parse_quote! { P<'a> }, None),
+            (parse_quote! { State<&'static str> }, None),
+            (parse_quote! { Mine<Box<dyn Fn(&str) -> &str>> }, None),
+            (parse_quote! { Mine<&'static str> }, None),
+        ];
+        for (ty, expected) in cases {
+            assert_eq!(borrowed(&ty), expected, "{}", shown(&ty));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What is probably wrong with the type of a parameter, if it is not one? Only rustc knows whether it is, and only the name
+//! of a type says why it may not be.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::visit_mut::{self, VisitMut};
+use syn::{PathArguments, Type, TypePath};
+
+use crate::input::{Parameter, inside};
+
+/// Statements that ask for nothing but that every type is a parameter. They stand in the same words at the start of every
+/// function that is written: then rustc tells an author once what is missing, where the type stands.
+pub(crate) fn known<'p>(parameters: impl IntoIterator<Item = &'p Parameter>) -> TokenStream {
+    let asked = parameters.into_iter().map(|parameter| {
+        let ty = as_parameter(parameter);
+        quote_spanned! { parameter.type_span()=> #ty::IS_ARGUMENT }
+    });
+    quote! { #(let _: bool = #asked;)* }
+}
+
+/// The type of a parameter as `<Type as Parameter>`, by way of the trait that has the right words if it is not one.
+pub(crate) fn as_parameter(parameter: &Parameter) -> TokenStream {
+    let ty = &parameter.kept;
+    let interface =
+        suspected(parameter).map_or_else(|| quote! { Parameter }, |suspicion| quote! { suspect::#suspicion });
+    quote_spanned! { parameter.type_span()=> <#ty as ::toolway::__private::#interface> }
+}
+
+fn suspected(parameter: &Parameter) -> Option<TokenStream> {
+    let ty = &parameter.written;
+    if let Some(held) = inside(ty, &["State", "Extension"]) {
+        let held = parameter.outside.write(held);
+        return Some(quote! { Shared<#held> });
+    }
+    if inside(ty, &["Option"]).is_some_and(|inner| is_named(inner, "Principal")) {
+        return Some(quote! { Caller });
+    }
+    let mut finder = FindForeign(None);
+    finder.visit_type_mut(&mut ty.clone());
+    finder.0.map(|name| format_ident!("{name}").into_token_stream())
+}
+
+fn is_named(ty: &Type, name: &str) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == name))
+}
+
+/// Finds the first type of a crate that `schemars` has a feature for, and the trait that names it.
+struct FindForeign(Option<&'static str>);
+
+impl VisitMut for FindForeign {
+    fn visit_type_path_mut(&mut self, path: &mut TypePath) {
+        if self.0.is_none() {
+            self.0 = foreign(path);
+        }
+        visit_mut::visit_type_path_mut(self, path);
+    }
+}
+
+fn foreign(path: &TypePath) -> Option<&'static str> {
+    let mut segments = path.path.segments.iter();
+    let last = segments.next_back()?;
+    // `chrono::DateTime<Utc>` has a zone, `jiff::civil::DateTime` has none.
+    if last.ident == "DateTime" && !matches!(last.arguments, PathArguments::None) {
+        return Some("Chrono");
+    }
+    let is_of_crate = |name: &str| segments.clone().any(|segment| segment.ident == name);
+    let found = CRATES.iter().find(|(_, crate_name, types)| {
+        is_of_crate(crate_name) || types.iter().any(|name| last.ident == name)
+    })?;
+    Some(found.0)
+}
+
+/// Traits, the crates they are about, and names of types that no other crate is likely to have.
+const CRATES: [(&str, &str, &[&str]); 8] = [
+    ("Chrono", "chrono", &["NaiveDate", "NaiveTime", "NaiveDateTime", "TimeDelta"]),
+    ("Jiff", "jiff", &["Timestamp", "Zoned", "SignedDuration"]),
+    ("Uuid", "uuid", &["Uuid"]),
+    ("Url", "url", &["Url"]),
+    ("Decimal", "rust_decimal", &["Decimal"]),
+    ("BigDecimal", "bigdecimal", &["BigDecimal"]),
+    ("Semver", "semver", &["Version"]),
+    ("Indexmap", "indexmap", &["IndexMap", "IndexSet"]),
+];

@@ -1,0 +1,9 @@
+use toolway::prelude::*;
+
+#[tool]
+fn whoami(caller: Option<Principal>) -> String {
+    //~ ask `ctx.principal()` instead
+    caller.map_or_else(String::new, |caller| caller.to_string())
+}
+
+fn main() {}
