@@ -117,7 +117,7 @@ mod tests {
         let cases = [
             ("dat", Some("date")),
             ("datetime", Some("date-time")),
-            ("date_tme", Some("date-time")),
+            ("date_time", Some("date-time")),
             ("url", Some("uri")),
             ("UUID", Some("uuid")),
             ("iri", None),

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     fn of<T: JsonSchema>() -> Option<String> {
-        expected_text(|generator| generator.describe::<T>())
+        expected_text(Generator::describe::<T>)
     }
 
     #[derive(JsonSchema)]

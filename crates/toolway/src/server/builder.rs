@@ -23,6 +23,7 @@ use super::layer::Stages;
 use super::listing::{IntoResourcePage, Lister, lister};
 use super::memory::KEPT_FOR;
 use super::method::{CustomMethod, IntoReply, custom};
+use super::named::IntoTool;
 use super::prompt::PromptEntry;
 use super::registry::Without;
 use super::report::Reporter;
@@ -32,7 +33,6 @@ use super::served::ProtocolPin;
 use super::source::Added;
 use super::state::States;
 use super::stats::Counter;
-use super::tool::IntoTool;
 use crate::store::{Careful, Store};
 use crate::transport::frame::MAX_MESSAGE;
 

@@ -174,6 +174,7 @@ pub use listing::{Cursor, IntoResourcePage, ResourcePage};
 pub use log::Log;
 pub use memory::{Memory, MemoryError};
 pub use method::IntoReply;
+pub use named::IntoTool;
 pub use parameter::{Missing, Parameter};
 pub use prompt::{Filled, PromptEntry, PromptFuture, PromptHandler};
 pub use report::{ErrorReport, ErrorScope};
@@ -186,7 +187,7 @@ pub use scope::Scope;
 pub use served::ProtocolPin;
 pub use state::{State, States};
 pub use stats::RequestStats;
-pub use tool::{CallFuture, IntoTool, Offer, Run, ToolEntry, ToolHandler};
+pub use tool::{CallFuture, Offer, Run, ToolEntry, ToolHandler};
 pub use toolway_protocol::uri_template::Values;
 #[cfg(feature = "client")]
 pub(crate) use {

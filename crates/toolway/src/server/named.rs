@@ -37,6 +37,24 @@ pub mod unmarked {
     pub struct __Named;
 }
 
+/// A value that can be given to a server as a tool: a [`ToolEntry`], and whatever becomes one with `into`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an entry of a server's list of tools",
+    label = "write `tools![f]` to list a function `f` that is marked `#[tool]`",
+    note = "one entry is `f::entry()`; that of a closure is `ToolEntry::from_fn(\"name\", …)`"
+)]
+pub trait IntoTool {
+    /// Makes the entry.
+    fn into_tool(self) -> ToolEntry;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<ToolEntry>> IntoTool for T {
+    fn into_tool(self) -> ToolEntry {
+        self.into()
+    }
+}
+
 /// The entry behind one name of a list, where no macros are built in: the compiler says what it says.
 #[doc(hidden)]
 #[macro_export]

@@ -218,24 +218,6 @@ enum Described {
     NotAtAll,
 }
 
-/// What can be given to a server as a tool: a [`ToolEntry`], and whatever becomes one with `into`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an entry of a server's list of tools",
-    label = "write `tools![f]` to list a function `f` that is marked `#[tool]`",
-    note = "one entry is `f::entry()`; that of a closure is `ToolEntry::from_fn(\"name\", …)`"
-)]
-pub trait IntoTool {
-    /// Makes the entry.
-    fn into_tool(self) -> ToolEntry;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Into<ToolEntry>> IntoTool for T {
-    fn into_tool(self) -> ToolEntry {
-        self.into()
-    }
-}
-
 impl ToolEntry {
     /// Makes a handler an entry.
     pub fn new(handler: impl ToolHandler) -> Self {
