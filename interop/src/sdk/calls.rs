@@ -74,7 +74,7 @@ pub(super) async fn play(_sdk: Sdk, talk: &Talk, report: &mut Report) {
             // It would be just as long a second time.
             let call = client.call("big", json!({"bytes": 17 << 20})).safe_to_repeat(false);
             let error = call.await.err().ok_or("it was taken")?;
-            same(&error.kind(), &ErrorKind::PeerMisbehaved)?;
+            same(&error.kind(), &ErrorKind::TooLarge)?;
             same(&talk.text("echo", json!({"text": "next"})).await?, "next")
         })
         .await;
