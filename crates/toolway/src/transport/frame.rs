@@ -11,7 +11,7 @@ pub const MAX_MESSAGE: usize = 16 << 20;
 
 /// The limit that a wish for `max_message` becomes: a message has at least one byte, and fewer than 4 GiB, because places in it
 /// are 32-bit numbers.
-pub(crate) fn message_limit(bytes: usize) -> usize {
+pub fn message_limit(bytes: usize) -> usize {
     bytes.clamp(1, u32::MAX as usize)
 }
 
