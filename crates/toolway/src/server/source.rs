@@ -406,7 +406,7 @@ impl Wanted {
 }
 
 impl Elements {
-    /// Keeps those that the author has added, whoever they are really of.
+    /// Keeps those that the author has added, whichever server they really belong to.
     fn keep_own(&mut self) {
         self.tools.retain(|tool| tool.owner != Owner::Source);
         self.prompts.retain(|prompt| prompt.owner != Owner::Source);

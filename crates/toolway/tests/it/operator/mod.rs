@@ -141,7 +141,7 @@ async fn a_server_is_not_served_over_http_whose_tools_take_what_nothing_gives() 
     for part in ["tool `whoami`: ", "`Principal`", "tool `plan`: ", "Plan", "prompt `sell`: ", "on_connect"] {
         assert!(refused.contains(part), "{part}: {refused}");
     }
-    // Whatever may give the value is taken for somebody who does.
+    // A hook or layer that may give the value is believed to give it.
     let given = "another program listens there";
     let admitting =
         app().on_connect(|_: Connecting| async { Admit::as_principal("ann").with(Plan("small")) });

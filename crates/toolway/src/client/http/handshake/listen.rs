@@ -13,7 +13,7 @@ use crate::client::http::events::{Break, Events, messages};
 /// How often in a row a stream is refused that was offered before, until the conversation is given up.
 const MAX_REFUSED: u32 = 5;
 
-/// Hears the server until it offers no such stream; whoever starts this ends it with the client, and has closed the gate.
+/// Hears the server until it offers no such stream; the caller has closed the gate, and aborts this with the client.
 pub(super) async fn listen(conversation: Arc<Conversation>) {
     let gate = &conversation.gate;
     let _open = gate.open_at_the_end();
