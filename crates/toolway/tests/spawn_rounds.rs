@@ -1,4 +1,4 @@
-//! A thousand servers, or two hundred without `cargo xtask deep`, are started and ended in every way there is, several at a time. Afterwards nothing is left of them: no child,
+//! A thousand servers are started and ended in every way there is, several at a time. Afterwards nothing is left of them: no child,
 //! no zombie, no descriptor, no task.
 //!
 //! It counts what the whole program has, so it is a program of its own.
@@ -16,10 +16,7 @@ use toolway::Chain;
 use toolway::client::{Command, Connector};
 use toolway::prelude::*;
 
-/// In `cargo xtask deep`.
 const ROUNDS: usize = 1000;
-/// For every change.
-const FEWER: usize = 200;
 const AT_ONCE: usize = 16;
 
 /// How a server ends.
@@ -192,8 +189,7 @@ fn a_thousand_servers_leave_nothing_behind() {
         rounds(WAYS.len()).await;
         quiet().await;
         let before = descriptors();
-        let all = std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full");
-        rounds(if all { ROUNDS } else { FEWER }).await;
+        rounds(ROUNDS).await;
         quiet().await;
         assert_eq!(descriptors(), before);
     });

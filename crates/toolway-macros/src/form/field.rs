@@ -53,8 +53,7 @@ impl<'f> Field<'f> {
     pub(super) fn read(field: &'f syn::Field, mistakes: &mut Vec<syn::Error>) -> Option<Self> {
         let ident = field.ident.as_ref()?;
         if let Some(reference) = reference(&field.ty) {
-            let message =
-                "a form belongs to whoever asked: write the value's own type, as `String` for `&str`";
+            let message = "a form owns its values: write the value's own type, as `String` for `&str`";
             mistakes.push(syn::Error::new(reference.span(), message));
         }
         let mut all = Said { description: doc_text(&field.attrs), ..Said::default() };

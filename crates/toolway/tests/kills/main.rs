@@ -1,4 +1,4 @@
-//! Two hundred times, or sixty without `cargo xtask deep`, in the middle of many calls, a server is killed, its child or its connection: does each call end once, and
+//! Two hundred times, in the middle of many calls, a server is killed, its child or its connection: does each call end once, and
 //! in time, and is none run twice that must not be?
 //!
 //! Servers are real processes, on real pipes and sockets. Each writes down what it runs, in a file that outlives it
@@ -11,7 +11,7 @@
 //! - Afterwards the same client works, and no process is left.
 //!
 //! A point that fails is named. `POINT=17 cargo test -p toolway --test kills http_session` runs one alone, `SEED=7` draws
-//! others, and `-- --nocapture` tells how calls ended.
+//! two hundred others, and `-- --nocapture` tells how calls ended.
 //!
 //! | file | question |
 //! |---|---|
@@ -46,10 +46,8 @@ use crate::point::{Random, Strike, When};
 use crate::proxy::Proxy;
 use crate::wire::{Keeper, Place, Wire};
 
-/// Of each wire, in `cargo xtask deep`.
+/// Of each wire.
 const POINTS: u64 = 50;
-/// Of each wire, for every change.
-const FEWER: u64 = 15;
 /// How many are tried at a time: most of it is waiting.
 const AT_ONCE: usize = 4;
 /// What takes longer hangs. A call that does is told of before.
@@ -62,9 +60,7 @@ fn variable(name: &str) -> Option<u64> {
 
 async fn kills(wire: Wire) {
     let seed = variable("SEED").unwrap_or(20_260_728);
-    let all = std::env::var("TOOLWAY_ROUNDS").is_ok_and(|rounds| rounds == "full");
-    let number = if all { POINTS } else { FEWER };
-    let points: Vec<_> = variable("POINT").map_or_else(|| (0..number).collect(), |point| vec![point]);
+    let points: Vec<_> = variable("POINT").map_or_else(|| (0..POINTS).collect(), |point| vec![point]);
     let is_alone = points.len() == 1;
     let mut tally = Tally::default();
     let mut failed = Vec::new();

@@ -168,7 +168,7 @@ async fn servers_that_are_not_there() {
     // Bound and not listened to, so that nothing else gets it meanwhile.
     let held = tokio::net::TcpSocket::new_v4().unwrap();
     held.bind(([127, 0, 0, 1], 0).into()).unwrap();
-    let nobody = format!("http://{}/mcp", held.local_addr().unwrap());
+    let closed = format!("http://{}/mcp", held.local_addr().unwrap());
     let web = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let place = format!("http://{}", web.local_addr().unwrap());
     tokio::spawn(
@@ -181,8 +181,8 @@ async fn servers_that_are_not_there() {
 
     let mut provoked = Provoked::default();
     for (page, target) in [
-        ("failed to connect to …", nobody.clone()),
-        ("there is no connection", nobody),
+        ("failed to connect to …", closed.clone()),
+        ("there is no connection", closed),
         ("… answered … without a message: is the path right? Often it is /mcp", format!("{place}/nowhere")),
         ("… wants authorization: give a valid token with `bearer`", format!("{place}/who")),
         ("… is not a URL: it looks like http://localhost:8000/mcp", "http://".to_owned()),

@@ -6,13 +6,13 @@ struct Address;
 struct Person<'a> {
 //~ a form cannot be generic: its fields are known when it is asked
     name: &'a str,
-    //~ a form belongs to whoever asked: write the value's own type, as `String` for `&str`
+    //~ a form owns its values: write the value's own type, as `String` for `&str`
 }
 
 #[derive(Form)]
 struct Order {
     note: &'static str,
-    //~ a form belongs to whoever asked: write the value's own type, as `String` for `&str`
+    //~ a form owns its values: write the value's own type, as `String` for `&str`
     texts: Vec<String>,
     //~ a list of texts is chosen from a list: add `#[form(choices = ["a", "b"])]`
     numbers: Option<Vec<u8>>,
