@@ -6,7 +6,6 @@
 use std::fmt::{self, Write as _};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
 
 use toolway_protocol::{ProtocolVersion, RpcError};
 
@@ -26,8 +25,7 @@ impl ServerBuilder {
     /// Decides who may come in, and as whom. The handler takes [`Connecting`] and whatever else handlers take, and returns
     /// [`Admit`] or `Result<Admit, Refuse>`.
     ///
-    /// It runs once for each pipe, and over HTTP for every request: nobody is trusted for what came before, unless the hook
-    /// itself says so ([`Admit::valid_for`]). When it panics,
+    /// It runs once for each pipe, and over HTTP for every request: no caller is trusted for what came before. When it panics
     /// or cannot be run, the peer is refused and the log says why. Without it everybody is admitted, as nobody.
     ///
     /// A server has one; one that was given to a [merged](Self::merge) server is not taken over, and
@@ -100,13 +98,12 @@ pub struct Admit {
     principal: Option<Principal>,
     extensions: Extensions,
     pub(super) allowed: Option<Arc<Allowed>>,
-    valid_for: Duration,
 }
 
 impl Admit {
     /// As nobody in particular: handlers that take a [`Principal`] refuse it.
     pub fn anyone() -> Self {
-        Self { principal: None, extensions: Extensions::new(), allowed: None, valid_for: Duration::ZERO }
+        Self { principal: None, extensions: Extensions::new(), allowed: None }
     }
 
     /// As somebody: handlers take it as [`Principal`], or ask [`Ctx::principal`](super::Ctx::principal).
@@ -118,28 +115,6 @@ impl Admit {
     /// takes the place of one of the same type that came with the request.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions.insert(value);
-        self
-    }
-
-    /// Lets this verdict be used again for so long (a day at most), for HTTP requests that show the hook the same: the same
-    /// headers, query, session and IP address. For hooks that ask a database or another server.
-    ///
-    /// A token that is revoked lives on for that long. What differs from message to message does not count: the headers
-    /// `Accept`, `Content-Length`, `Content-Type`, `Date`, `Last-Event-ID`, `traceparent` and `tracestate`, and
-    /// the port of the address. A hook that decides by one of these must not say this. What is called does count where headers
-    /// tell it (`Mcp-Method`, `Mcp-Name`): each tool is judged once. The values that were [attached](Self::with) are the same for all of these requests.
-    ///
-    /// Refusals are never used again, nor are verdicts about requests into which the application has put
-    /// [`Extensions`], nor those about pipes, which are asked about once anyway. Ten thousand verdicts are kept.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use toolway::Admit;
-    ///
-    /// let admit = Admit::as_principal("ann").valid_for(Duration::from_secs(60));
-    /// ```
-    pub fn valid_for(mut self, time: Duration) -> Self {
-        self.valid_for = time;
         self
     }
 }
@@ -359,12 +334,6 @@ impl Server {
         let Some(admission) = &self.inner.admission else {
             return Ok(Admitted { extensions, ..Admitted::default() });
         };
-        // What the application says about a request is not among what a verdict is known by.
-        let key =
-            (!connecting.is_pipe() && extensions.is_empty()).then(|| self.inner.verdicts.key(&connecting));
-        if let Some(admit) = key.and_then(|key| self.inner.verdicts.get(key)) {
-            return Ok(admit.over(extensions));
-        }
         // It has not said anything yet.
         let facts = Facts::unknown(ProtocolVersion::LATEST);
         let arrival = Arrival {
@@ -375,13 +344,7 @@ impl Server {
         };
         let (scope, _ending) = Scope::begin(self.clone(), facts, arrival);
         let cause: BoxError = match catch(|| admission.call(connecting, scope)).await {
-            Ok(Ok(verdict)) => {
-                let admit = verdict?;
-                if let Some(key) = key.filter(|_| !admit.valid_for.is_zero()) {
-                    self.inner.verdicts.keep(key, admit.valid_for, admit.clone());
-                }
-                return Ok(admit.over(extensions));
-            }
+            Ok(Ok(verdict)) => return verdict.map(|admit| admit.over(extensions)),
             Ok(Err(error)) => error,
             Err(panic) => panic.into(),
         };

@@ -22,7 +22,6 @@ use super::served::settled;
 use super::source::{Sources, declare};
 use super::state::States;
 use super::tool::ToolEntry;
-use super::verdicts::Verdicts;
 use super::{Inner, Instruments, SealKeys, Server, ServerBuilder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::{Memory, Store};
@@ -137,7 +136,6 @@ impl ServerBuilder {
                 methods,
                 notifications,
                 admission: self.admission,
-                verdicts: Verdicts::new(),
                 era,
                 pinned,
                 methods_have_layers,

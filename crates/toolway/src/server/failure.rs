@@ -10,7 +10,6 @@ use toolway_protocol::RpcError;
 use toolway_protocol::capability::ClientCapabilities;
 
 use super::ask::{AskError, OnceError};
-use super::deferred::Later;
 
 /// Any error, boxed.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -84,19 +83,9 @@ pub(super) enum Face {
     NotFound,
     /// The client cannot be asked what the handler has to know.
     Lacks(Box<ClientCapabilities>, String),
-    /// None yet: the answer comes later.
-    Later(Later),
 }
 
 impl Face {
-    /// What is not for the peer.
-    pub(super) fn hidden(self) -> BoxError {
-        match self {
-            Self::Hidden(cause) => cause,
-            other => Carried(other).into(),
-        }
-    }
-
     /// An error that comes in a box: one of ours shows its own face again, an [`RpcError`] is meant as it is.
     pub(super) fn unbox(error: BoxError) -> Self {
         let error = match error.downcast::<Carried>() {
@@ -129,7 +118,6 @@ impl fmt::Display for Carried {
             Face::Hidden(error) => error.fmt(f),
             Face::Rpc(error) => error.fmt(f),
             Face::NotFound => f.write_str("no such resource"),
-            Face::Later(later) => later.fmt(f),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::failure::{BoxError, Face, Subject, ToolError, Trouble};
 use super::handler::{Adapted, Erased, Handler, Running};
 use super::respond::Json;
 use super::scope::Scope;
-use super::{Server, deferred};
+use super::Server;
 use crate::panic::catch;
 
 /// What a method outside the protocol may return: it becomes the result as it is.
@@ -121,10 +121,9 @@ impl Server {
         };
         let arguments = Arguments::new(params.map(without_meta), None);
         let round = scope.round();
-        let outcome = catch(|| handler.call(arguments, scope)).await;
-        let face = match deferred::reply(outcome).await {
+        let face = match catch(|| handler.call(arguments, scope)).await {
             Ok(Ok(result)) => return Ok(Reply::Custom(result)),
-            Ok(Err(error)) => error.0,
+            Ok(Err(error)) => ToolError::hidden(error).0,
             Err(panic) => Face::Hidden(Box::new(panic)),
         };
         let subject = Subject { method: method.name(), kind: "method", name: method.name() };

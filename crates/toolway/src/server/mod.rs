@@ -13,7 +13,6 @@
 //! | know what a handler may take | [`Parameter`]: [`Ctx`], [`State`], [`Extension`], [`Headers`], and whatever can be deserialized |
 //! | know what it may return | [`IntoToolResult`], [`IntoResource`], [`IntoPrompt`], [`IntoCompletion`], [`IntoResourcePage`], [`IntoReply`] |
 //! | fail | [`ToolError`], [`ResourceError`], [`PromptError`]; [`ErrorPolicy`] says what peers learn of the rest |
-//! | answer after it has returned | [`Deferred`], [`Responder`] |
 //! | speak while it runs | [`Ctx::progress`], [`Ctx::log`] |
 //! | ask the user | [`Form`]; [`FormField`] says what may be filled in, [`FormChoice`] what chosen from |
 //! | remember something of its caller | [`Ctx::memory`], [`Ctx::memory_update`] |
@@ -35,7 +34,7 @@
 //! | `registry.rs`, `cursor.rs`, `listing.rs` | What is there, and how is it listed? |
 //! | `live.rs`, `changes.rs`, `bridge.rs`, `interest.rs` | What may change while it runs, and who hears of it? |
 //! | `source.rs`, `passing.rs` | What gives it elements while it runs, and how are their calls passed on? |
-//! | `connecting.rs`, `admit.rs`, `verdicts.rs` | Who may come in, and as whom? |
+//! | `connecting.rs`, `admit.rs` | Who may come in, and as whom? |
 //! | `allowed.rs` | What may a caller see? |
 //! | `ending.rs` | What is done when somebody has gone? |
 //! | `served.rs` | How much of the protocol is served? |
@@ -45,7 +44,7 @@
 //! | `router.rs` | Which part of the server answers a request? |
 //! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
 //! | `handler.rs`, `parameter.rs`, `suspect.rs`, `arguments.rs`, `placed.rs`, `texts.rs` | How does what was sent become the parameters of a function? |
-//! | `respond/`, `deferred.rs`, `failure.rs` | How does what it returns become a result, now or later? |
+//! | `respond/`, `failure.rs` | How does what it returns become a result? |
 //! | `report.rs` | Who hears of an error that nobody expected? |
 //! | `scope.rs`, `context.rs`, `log.rs`, `memory.rs`, `extract.rs`, `state.rs`, `cache.rs` | What may it ask for and say meanwhile? |
 //! | `ask/`, `form/` | What can the client and its user be asked? |
@@ -71,7 +70,6 @@ mod connecting;
 mod context;
 mod conversation;
 mod cursor;
-mod deferred;
 mod discover;
 mod duplex;
 mod elements;
@@ -133,7 +131,6 @@ pub mod suspect;
 pub(crate) mod texts;
 mod tool;
 mod trace;
-mod verdicts;
 mod watch;
 
 use std::collections::HashMap;
@@ -158,7 +155,6 @@ pub use call::Call;
 pub use completion::{Complete, Completer, Completers, Completing, IntoCompletion};
 pub use connecting::Connecting;
 pub use context::{Amount, Ctx};
-pub use deferred::{Deferred, Responder};
 pub use discover::{Element, Marked};
 pub use elements::{Elements, Provide};
 pub use ending::{Disconnected, Terminated, Termination};
@@ -216,7 +212,6 @@ use report::Reporter;
 use source::Sources;
 use stateless::seal::SealKeys;
 use stats::Counter;
-use verdicts::Verdicts;
 
 use crate::store::Store;
 
@@ -250,7 +245,6 @@ struct Inner {
     methods: HashMap<String, CustomMethod>,
     notifications: HashMap<String, CustomMethod>,
     admission: Option<Admission>,
-    verdicts: Verdicts,
     /// The only era that is served, if there is only one.
     era: Option<Era>,
     /// What `initialize` is answered with, whatever it asks for.

@@ -19,7 +19,7 @@ use super::respond::{IntoPrompt, check_roles};
 use super::scope::Scope;
 use super::state::States;
 use super::tool::{Offer, wrong_name};
-use super::{Server, deferred};
+use super::Server;
 use crate::closest::closest;
 use crate::panic::catch;
 use crate::schema::{MOST_PROBLEMS, cut};
@@ -231,8 +231,7 @@ impl PromptEntry {
         let arguments: Values = arguments.into_iter().collect();
         let round = scope.round();
         let scope = scope.with_states(self.states.as_ref()).filled_with(arguments.clone());
-        let outcome = catch(|| self.handler.get(arguments, scope)).await;
-        let face = match deferred::prompt(outcome).await {
+        let face = match catch(|| self.handler.get(arguments, scope)).await {
             Ok(Ok(result)) if self.owner != Owner::Author => return Ok(result),
             Ok(Ok(result)) => match check_roles(&result) {
                 Ok(()) => return Ok(result),

@@ -166,8 +166,7 @@ impl Server {
             Face::NotFound => Ok(CallToolResult::error("no such resource")),
             Face::Rpc(error) => Err(error.into()),
             Face::Lacks(required, text) => Err(Trouble::Lacks(required, text)),
-            Face::Hidden(_) | Face::Later(_) => {
-                let cause = face.hidden();
+            Face::Hidden(cause) => {
                 let scope = ErrorScope::Tool { name: subject.name.to_owned(), arguments };
                 // Boxed, here and below: what seldom happens shall not make the futures of calls larger.
                 let text = Box::pin(self.report(round, subject, scope, cause)).await;
@@ -190,8 +189,7 @@ impl Server {
             // The protocol's code is for the resource that was asked for; this one somebody else wanted on the way.
             Face::NotFound => RpcError::internal("no such resource").into(),
             Face::Lacks(required, text) => Trouble::Lacks(required, text),
-            Face::Hidden(_) | Face::Later(_) => {
-                let cause = face.hidden();
+            Face::Hidden(cause) => {
                 let Subject { method, name, .. } = subject;
                 let name = (name != method).then(|| name.to_owned());
                 let scope = ErrorScope::Request { method: method.to_owned(), name };

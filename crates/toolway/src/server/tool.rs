@@ -24,7 +24,7 @@ use super::pace::Pace;
 use super::respond::IntoToolResult;
 use super::scope::Scope;
 use super::state::States;
-use super::{Server, deferred};
+use super::Server;
 use crate::panic::catch;
 use crate::schema::{Checker, Examined, examine, object_by_default, output_text};
 
@@ -499,14 +499,10 @@ impl ToolEntry {
             let _ = round.deadline.set(limit);
         }
         let name = &*self.definition.name;
-        let mut outcome = {
+        let outcome = {
             let mut calling = pin!(catch(|| self.handler.call(arguments, scope)));
             poll_fn(|cx| self.pace.poll(name, calling.as_mut(), cx)).await
         };
-        if let Ok(Err(ToolError(Face::Later(_)))) = outcome {
-            // Boxed: calls that end by themselves reserve nothing for it.
-            outcome = Box::pin(deferred::tool(outcome)).await;
-        }
         let face = match outcome {
             Ok(Ok(result)) => match self.wrong_output(&result) {
                 None => return Ok(result),

@@ -159,7 +159,6 @@ impl CallError {
                 Face::NotFound => Why::Told(RpcError::internal("no such resource").into()),
                 Face::Lacks(required, text) => Why::Told(Trouble::Lacks(required, text)),
                 Face::Hidden(cause) => Why::Hidden(cause),
-                Face::Later(later) => Why::Hidden(later.to_string().into()),
             }),
         }
     }
