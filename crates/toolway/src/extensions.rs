@@ -59,10 +59,6 @@ impl Extensions {
         self.0.get_or_insert_default().insert(TypeId::of::<T>(), Arc::new(value));
     }
 
-    /// Whether there is nothing.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.as_ref().is_none_or(HashMap::is_empty)
-    }
 
     /// Adds the values of another; they take the place of those of the same type.
     pub(crate) fn extend(&mut self, over: Self) {

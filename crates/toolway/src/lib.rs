@@ -168,15 +168,15 @@ pub mod prelude {
 #[cfg(feature = "server")]
 pub mod __private {
     pub use crate::schema::{Arg, Input, InputSchema, input_schema_of};
-    pub use crate::server::arguments::{Arguments, Collected, Lacking, Refusal, Slots, fill};
-    pub use crate::server::form::outline as form;
-    pub use crate::server::generated::{
+    pub use crate::server::ask::form::outline as form;
+    pub use crate::server::catalog::generated::{
         bad_arguments, blocking, completers_of, expand, misfit, prompt_argument, prompt_arguments_of,
     };
-    pub use crate::server::named::{NamedPrompt, NamedResource, NamedTool, unmarked};
+    pub use crate::server::catalog::named::{NamedPrompt, NamedResource, NamedTool, unmarked};
+    pub use crate::server::handler::arguments::{Arguments, Collected, Lacking, Refusal, Slots, fill};
+    pub use crate::server::handler::suspect;
+    pub use crate::server::handler::texts::{read_described_struct, read_struct, read_texts};
     pub use crate::server::respond::anything::{self, Probe};
-    pub use crate::server::suspect;
-    pub use crate::server::texts::{read_described_struct, read_struct, read_texts};
     pub use crate::server::{
         About, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Element, Elements, Form,
         FormChoice, FormField, IntoCompletion, IntoPrompt, IntoResource, IntoToolResult, Marked, Offer,

@@ -16,7 +16,7 @@ use toolway_protocol::{Era, ProtocolVersion};
 use crate::client::{Client, ClientBuilder};
 use crate::panic::catch;
 use crate::peer::Peer;
-use crate::server::ask::{Asking, Way};
+use crate::server::call::question_log::{Asking, Way};
 use crate::server::{Arrival, Ctx, Facts, Parameter, Place, Scope, Server};
 
 /// Joins a client to a server in this process, in the newest revision.

@@ -28,110 +28,47 @@
 //!
 //! # Inside
 //!
-//! | file | question |
+//! Folders are layers: each may use those above it in this table, never those below. `tests/tidy` proves it.
+//!
+//! | folder | question |
 //! |---|---|
-//! | `builder.rs`, `bounds.rs`, `merge.rs`, `elements.rs`, `named.rs`, `discover.rs`, `build.rs` | What does the author give to the server? |
-//! | `registry.rs`, `cursor.rs`, `listing.rs` | What is there, and how is it listed? |
-//! | `live.rs`, `changes.rs`, `bridge.rs`, `interest.rs` | What may change while it runs, and who hears of it? |
-//! | `source.rs`, `passing.rs` | What gives it elements while it runs, and how are their calls passed on? |
-//! | `connecting.rs`, `admit.rs` | Who may come in, and as whom? |
-//! | `allowed.rs` | What may a caller see? |
-//! | `ending.rs` | What is done when somebody has gone? |
-//! | `served.rs` | How much of the protocol is served? |
-//! | `call.rs`, `rounds.rs` | What is a call, and how often does its handler run? |
-//! | `layer/` | What stands between a call and its handler? |
-//! | `watch.rs`, `trace.rs`, `stats.rs`, `otel.rs`, `without_otel.rs` | What is seen of a call from outside? |
-//! | `router.rs` | Which part of the server answers a request? |
-//! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
-//! | `handler.rs`, `parameter.rs`, `suspect.rs`, `arguments.rs`, `placed.rs`, `texts.rs` | How does what was sent become the parameters of a function? |
-//! | `respond/`, `failure.rs` | How does what it returns become a result? |
-//! | `report.rs` | Who hears of an error that nobody expected? |
-//! | `scope.rs`, `context.rs`, `log.rs`, `memory.rs`, `extract.rs`, `state.rs`, `cache.rs` | What may it ask for and say meanwhile? |
-//! | `ask/`, `form/` | What can the client and its user be asked? |
+//! | `failure/` | What does a caller read when a handler fails, and what goes to the log only? |
+//! | `respond/` | How does what a handler returns become a result? |
+//! | `call/` | What is known about one call, and what may its handler say meanwhile? What stands around it? |
+//! | `handler/` | How does what was sent become the parameters of a function? |
+//! | `ask/` | What can the client and its user be asked? |
+//! | `changes/` | Who hears of what changes while the server runs? |
+//! | `catalog/` | What does the server offer, and how is it found and listed? |
+//! | `admission/` | Which callers may come in, and as whom? |
+//! | `observe/` | What is seen of a call from outside, and which hooks hear of it? |
+//! | `execute/` | Which entry answers a request, and how often does its handler run? |
 //! | `handshake/`, `stateless/` | What does each era add? |
-//! | `duplex.rs`, `conversation.rs`, `output.rs`, `batch.rs`, `stdio/`, `http/`, `embed.rs` | How do messages come in and go out? |
-//! | `without_http.rs`, `without_stdio.rs` | What does a program read that uses a door which is not built in? |
+//! | `build/` | How does what the author says become a server? |
+//! | `pipe/`, `http/` | How do messages come in and go out? |
 
-mod admit;
-mod agent;
-mod allowed;
-pub(crate) mod arguments;
+pub(crate) mod admission;
 pub(crate) mod ask;
-mod batch;
-mod bounds;
-mod bridge;
-mod build;
-mod builder;
-mod cache;
-mod call;
-mod changes;
-mod completion;
-mod connecting;
-mod context;
-mod conversation;
-mod cursor;
-mod discover;
-mod duplex;
-mod elements;
-mod embed;
-mod ending;
-mod extract;
-mod failure;
-pub(crate) mod form;
-pub(crate) mod generated;
-mod given;
-mod handler;
-mod handshake;
+pub(crate) mod build;
+pub(crate) mod call;
+pub(crate) mod catalog;
+pub(crate) mod changes;
+pub(crate) mod execute;
+pub(crate) mod failure;
+#[doc(hidden)]
+pub mod handler;
+pub(crate) mod handshake;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(not(feature = "http"))]
-#[path = "without_http.rs"]
+#[path = "build/without_http.rs"]
 mod http;
-mod interest;
-mod layer;
-mod listing;
-mod live;
-mod log;
-mod memory;
-mod merge;
-mod method;
-pub(crate) mod named;
-#[cfg(feature = "otel")]
-mod otel;
-#[cfg(not(feature = "otel"))]
-#[path = "without_otel.rs"]
-mod otel;
-mod output;
-mod pace;
-mod parameter;
-#[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-mod passing;
-mod placed;
-mod prompt;
-mod registry;
-mod report;
-mod resource;
+pub(crate) mod observe;
+pub(crate) mod pipe;
 pub(crate) mod respond;
-mod rounds;
-mod router;
-mod scope;
-mod served;
-#[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-mod source;
-mod state;
-mod stateless;
-mod stats;
-#[cfg(feature = "stdio")]
-mod stdio;
+pub(crate) mod stateless;
 #[cfg(not(feature = "stdio"))]
-#[path = "without_stdio.rs"]
+#[path = "build/without_stdio.rs"]
 mod stdio;
-#[doc(hidden)]
-pub mod suspect;
-pub(crate) mod texts;
-mod tool;
-mod trace;
-mod watch;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -146,72 +83,82 @@ use toolway_protocol::types::Implementation;
 use toolway_protocol::{Era, ProtocolVersion};
 
 pub use crate::schema::Generator;
-pub use admit::{Admit, IntoAdmission, Refuse};
-pub use arguments::Arguments;
-pub use ask::{Ask, AskError, AskErrorKind, IntoSample, OnceError, Question, Questions, UserAnswer};
-pub use builder::ServerBuilder;
-pub use cache::Cacheable;
-pub use call::Call;
-pub use completion::{Complete, Completer, Completers, Completing, IntoCompletion};
-pub use connecting::Connecting;
-pub use context::{Amount, Ctx};
-pub use discover::{Element, Marked};
-pub use elements::{Elements, Provide};
-pub use ending::{Disconnected, Terminated, Termination};
-pub use extract::{Extension, Headers, Principal};
-pub use failure::{BoxError, ErrorPolicy, Failure, PromptError, ResourceError, ToolError};
-pub use form::{Form, FormChoice, FormField};
-pub use handler::{Handler, Running};
-pub use layer::{
-    Answer, CallError, FnLayer, FnService, ForEachCall, Kind, Next, Service, Tower, TowerService, layer_fn,
-    tower,
-};
-pub use listing::{Cursor, IntoResourcePage, ResourcePage};
-pub use log::Log;
-pub use memory::{Memory, MemoryError};
-pub use method::IntoReply;
-pub use named::IntoTool;
-pub use parameter::{Missing, Parameter};
-pub use prompt::{Filled, PromptEntry, PromptFuture, PromptHandler};
-pub use report::{ErrorReport, ErrorScope};
-pub use resource::{ReadFuture, Reading, ResourceDefinition, ResourceEntry, ResourceHandler};
+#[cfg(feature = "client")]
+pub(crate) use admission::admit::Admitted;
+pub use admission::admit::{Admit, IntoAdmission, Refuse};
+pub use admission::connecting::Connecting;
+pub use ask::form::Form;
+pub use ask::form::choice::FormChoice;
+pub use ask::form::field::FormField;
+pub use ask::question::{Ask, IntoSample, Question, UserAnswer};
+pub use ask::questions::Questions;
+pub use build::builder::ServerBuilder;
+pub use build::revisions::ProtocolPin;
+pub use call::context::{Amount, Ctx};
+pub use call::extract::{Extension, Headers, Principal};
+pub use call::layer::answer::{Answer, CallError};
+pub use call::layer::call::Call;
+pub use call::layer::function::{FnLayer, FnService, layer_fn};
+pub use call::layer::stages::Kind;
+pub use call::layer::tower::{ForEachCall, Tower, TowerService, tower};
+pub use call::layer::{Next, Service};
+pub use call::log::Log;
+#[cfg(feature = "testing")]
+pub(crate) use call::memory::Place;
+pub use call::memory::{Memory, MemoryError};
+#[cfg(feature = "client")]
+pub(crate) use call::passing::Passing;
+#[cfg(feature = "client")]
+pub(crate) use call::scope::Arrival;
+#[cfg(feature = "testing")]
+pub(crate) use call::scope::Facts;
+pub use call::scope::Scope;
+pub use call::state::{State, States};
+pub use catalog::cache::Cacheable;
+pub use catalog::completion::{Complete, Completer, Completers, Completing, IntoCompletion};
+pub use catalog::discover::{Element, Marked};
+pub use catalog::elements::{Elements, Provide};
+pub use catalog::listing::{Cursor, IntoResourcePage, ResourcePage};
+pub use catalog::method::IntoReply;
+pub use catalog::named::IntoTool;
+pub use catalog::prompt::{Filled, PromptEntry, PromptFuture, PromptHandler};
+pub use catalog::resource::{ReadFuture, Reading, ResourceDefinition, ResourceEntry, ResourceHandler};
+#[cfg(feature = "client")]
+pub(crate) use catalog::source::{Offering, Source};
+#[cfg(feature = "client")]
+pub(crate) use catalog::tool::wrong_name;
+pub use catalog::tool::{CallFuture, Offer, Run, ToolEntry, ToolHandler};
+pub use failure::ask::{AskError, AskErrorKind, OnceError};
+pub use failure::errors::{BoxError, ErrorPolicy, Failure, PromptError, ResourceError, ToolError};
+pub use handler::arguments::Arguments;
+pub use handler::function::{Handler, Running};
+pub use handler::parameter::{Missing, Parameter};
+pub use observe::hooks::{Disconnected, Terminated, Termination};
+pub use observe::report::{ErrorReport, ErrorScope};
+pub use observe::stats::RequestStats;
+#[cfg(feature = "client")]
+pub(crate) use pipe::conversation::Conversation;
 pub use respond::{
     About, Audio, Embedded, File, Image, IntoBlocks, IntoContent, IntoPrompt, IntoResource, IntoToolResult,
     Json, Message, Prompt, Reader, Text, assistant, respond, user,
 };
-pub use scope::Scope;
-pub use served::ProtocolPin;
-pub use state::{State, States};
-pub use stats::RequestStats;
-pub use tool::{CallFuture, Offer, Run, ToolEntry, ToolHandler};
 pub use toolway_protocol::uri_template::Values;
-#[cfg(feature = "client")]
-pub(crate) use {
-    admit::Admitted,
-    conversation::Conversation,
-    passing::Passing,
-    scope::Arrival,
-    source::{Offering, Source},
-    tool::wrong_name,
-};
-#[cfg(feature = "testing")]
-pub(crate) use {memory::Place, scope::Facts};
 
-use admit::Admission;
-use cache::CachePolicy;
-use changes::Changes;
-use cursor::CursorKey;
-use ending::{Endings, HookTasks};
-use layer::Stages;
-use listing::Lister;
-use memory::Memories;
-use method::CustomMethod;
-use otel::Instruments;
-use registry::Registry;
-use report::Reporter;
-use source::Sources;
+use admission::admit::Admission;
+use call::layer::stages::Stages;
+use call::memory::Memories;
+use catalog::cache::CachePolicy;
+use catalog::cursor::CursorKey;
+use catalog::listing::Lister;
+use catalog::method::CustomMethod;
+use catalog::registry::Registry;
+use catalog::source::Sources;
+use changes::listeners::Changes;
+use observe::hooks::{Endings, HookTasks};
+use observe::otel::Instruments;
+use observe::report::Reporter;
+use observe::stats::Counter;
 use stateless::seal::SealKeys;
-use stats::Counter;
 
 use crate::store::Store;
 
@@ -240,7 +187,7 @@ struct Inner {
     instructions: Option<String>,
     registry: Registry,
     states: Arc<States>,
-    readers: Vec<resource::Reader>,
+    readers: Vec<catalog::resource::Reader>,
     listers: Vec<Lister>,
     methods: HashMap<String, CustomMethod>,
     notifications: HashMap<String, CustomMethod>,
@@ -280,7 +227,7 @@ struct Inner {
     /// How many bytes a message may have.
     max_message: AtomicUsize,
     sources: Sources,
-    told: given::Told,
+    told: handler::given::Told,
 }
 
 impl Server {

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toolway_protocol::RawJson;
 
-use super::error::{AskError, AskErrorKind, OnceError};
-use crate::server::context::Ctx;
-use crate::server::failure::BoxError;
+use crate::server::call::context::Ctx;
+use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
+use crate::server::failure::errors::BoxError;
 
 impl Ctx {
     /// Does something and remembers its result for when the function runs again with an answer. A failure is not

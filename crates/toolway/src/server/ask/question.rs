@@ -10,10 +10,10 @@ use toolway_protocol::types::{
     FormSchema, InputRequest, InputResponse, Role, Root, SamplingMessage,
 };
 
-use super::error::{AskError, AskErrorKind};
-use crate::server::context::Ctx;
-use crate::server::form::{Form, check};
-use crate::server::handler::Running;
+use crate::server::ask::form::{Form, check};
+use crate::server::call::context::Ctx;
+use crate::server::failure::ask::{AskError, AskErrorKind};
+use crate::server::handler::function::Running;
 
 /// A question that may be awaited, or asked [together with others](Ctx::ask_all). Nothing happens until then.
 ///

@@ -1,7 +1,8 @@
 //! The handshake era: a request in a remembered conversation becomes a call, its outcome becomes a frame.
 
-mod questions;
-mod session;
+pub(crate) mod batch;
+pub(crate) mod questions;
+pub(crate) mod session;
 
 use std::sync::Arc;
 
@@ -16,10 +17,10 @@ use toolway_protocol::types::CallToolResult;
 use toolway_protocol::{Id, Method, Outcome, Reply, Request, RpcError};
 
 use super::Server;
-use super::ask::Asking;
-use super::changes::{Listener, untold};
-use super::failure::Trouble;
-use super::scope::{Arrival, Facts, Scope};
+use crate::server::call::question_log::Asking;
+use crate::server::call::scope::{Arrival, Facts, Scope};
+use crate::server::changes::listeners::{Listener, untold};
+use crate::server::failure::errors::Trouble;
 
 /// Answers `initialize`: the frame to send and the conversation that it opens.
 pub(super) fn initialize(

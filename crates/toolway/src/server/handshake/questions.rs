@@ -16,8 +16,9 @@ use toolway_protocol::{Id, Notification, ProtocolVersion, RawJson, RpcError};
 
 use crate::outbound::Outbound;
 use crate::random::random;
-use crate::server::Running;
-use crate::server::ask::{AskError, AskErrorKind, Asker};
+use crate::server::call::question_log::Asker;
+use crate::server::failure::ask::{AskError, AskErrorKind};
+use crate::server::handler::function::Running;
 
 /// What the ids of questions begin with.
 const PREFIX: &str = "ask-";

@@ -12,7 +12,7 @@ use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use crate::server::ending::Parting;
+use crate::server::observe::hooks::Parting;
 
 /// The body of a reply.
 #[derive(Debug)]

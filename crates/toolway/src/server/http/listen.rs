@@ -16,7 +16,8 @@ use toolway_protocol::RpcError;
 use super::{HttpBody, HttpService, Remote, protocol, refused, signal, socket};
 use crate::error::{Error, ErrorKind, Result};
 use crate::operator::tell_without_log;
-use crate::server::{Server, ServerBuilder};
+use crate::server::Server;
+use crate::server::build::builder::ServerBuilder;
 
 /// Where the server answers, when it has a socket of its own.
 const PATH: &str = "/mcp";

@@ -58,14 +58,15 @@ pub use signal::told_to_stop;
 
 use self::seen::Seen;
 use self::service::{Settings, State};
-use super::admit::{Admitted, Connecting, Refuse};
-use super::ending::Parting;
-use super::extract::Principal;
-use super::failure::busy;
-use super::scope::Arrival;
 use crate::at_once::at_once;
 use crate::error::Result;
 use crate::extensions::Extensions;
+use crate::server::admission::admit::{Admitted, Refuse};
+use crate::server::admission::connecting::Connecting;
+use crate::server::call::extract::Principal;
+use crate::server::call::scope::Arrival;
+use crate::server::failure::errors::busy;
+use crate::server::observe::hooks::Parting;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 

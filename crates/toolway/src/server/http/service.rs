@@ -18,8 +18,9 @@ use super::handshake::{Pipes, Sessions};
 use super::limits::Limits;
 use super::{BoxError, Hosts, HttpBody, Origins, guard, refused};
 use crate::error::Result;
-use crate::server::failure::busy;
-use crate::server::{Server, ServerBuilder};
+use crate::server::Server;
+use crate::server::build::builder::ServerBuilder;
+use crate::server::failure::errors::busy;
 
 impl Server {
     /// This server as a tower service, to mount at any path of a web application, or to

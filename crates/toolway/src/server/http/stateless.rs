@@ -16,7 +16,8 @@ use toolway_protocol::{Message, Method, RpcError};
 
 use super::exchange::exchange;
 use super::{HttpBody, Visit, accepted, failed, reply, unavailable};
-use crate::server::{ToolEntry, stateless};
+use crate::server::catalog::tool::ToolEntry;
+use crate::server::stateless;
 
 pub(super) async fn post(
     visit: Visit<'_>,

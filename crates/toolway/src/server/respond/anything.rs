@@ -12,7 +12,7 @@ use toolway_protocol::RawJson;
 use toolway_protocol::types::CallToolResult;
 
 use super::tool::{IntoToolResult, Json};
-use crate::server::failure::{BoxError, Failure, ToolError};
+use crate::server::failure::errors::{BoxError, Failure, ToolError};
 
 /// Stands for the return type of a function.
 #[derive(Debug)]

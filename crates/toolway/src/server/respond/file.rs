@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use toolway_protocol::types::ReadResourceResult;
 
 use super::resource::{About, IntoResource};
-use crate::server::failure::ResourceError;
+use crate::server::failure::errors::ResourceError;
 
 /// The contents of a file: text if it is text, else a blob. The media type is the one that the resource lists, or
 /// follows from the file's name. A file that does not exist is a resource that does not exist.

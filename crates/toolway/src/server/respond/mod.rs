@@ -9,16 +9,15 @@
 //! | `prompt.rs`, `pairs.rs` | What may a prompt return, in Rust and in JSON? |
 
 pub mod anything;
-mod content;
-mod file;
-mod pairs;
-mod prompt;
-mod resource;
-mod tool;
+pub(crate) mod content;
+pub(crate) mod file;
+pub(crate) mod pairs;
+pub(crate) mod prompt;
+pub(crate) mod resource;
+pub(crate) mod tool;
 
 pub use content::{Audio, Embedded, Image, IntoContent, Text};
 pub use file::File;
-pub(crate) use prompt::check_roles;
 pub use prompt::{IntoBlocks, IntoPrompt, Message, Prompt, assistant, user};
 pub use resource::{About, IntoResource, Reader};
 pub use tool::{IntoToolResult, Json, respond};

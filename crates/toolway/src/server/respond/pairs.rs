@@ -6,7 +6,7 @@ use toolway_protocol::RawJson;
 use toolway_protocol::types::{Content, Role};
 
 use super::prompt::{Message, Prompt};
-use crate::server::failure::PromptError;
+use crate::server::failure::errors::PromptError;
 
 /// Only two sides speak; a third is an error, and one that the author has to see.
 pub(super) fn role(name: &str) -> Result<Role, PromptError> {

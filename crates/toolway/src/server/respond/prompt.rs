@@ -5,7 +5,7 @@ use toolway_protocol::types::{Content, GetPromptResult, PromptMessage, Role};
 
 use super::content::{Audio, Embedded, Image, IntoContent, Text};
 use super::pairs;
-use crate::server::failure::{Failure, PromptError};
+use crate::server::failure::errors::{Failure, PromptError};
 
 /// What one side says: one block, or several, which become one message each.
 ///

@@ -9,7 +9,7 @@ use toolway_protocol::{RawJson, RpcError};
 
 use super::Json;
 use super::content::base64;
-use crate::server::failure::{Failure, ResourceError};
+use crate::server::failure::errors::{Failure, ResourceError};
 
 /// The resource that is being read: contents that do not say otherwise are its own.
 ///

@@ -7,7 +7,7 @@ use toolway_protocol::types::{CallToolResult, Content, Resource};
 
 use super::content::{Audio, Embedded, Image, IntoContent, Text};
 use crate::schema::output_schema;
-use crate::server::failure::{Failure, ToolError};
+use crate::server::failure::errors::{Failure, ToolError};
 
 /// A type that a tool may return.
 ///

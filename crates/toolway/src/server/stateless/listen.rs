@@ -11,10 +11,10 @@ use toolway_protocol::{Id, Method, Notification, RpcError};
 
 use crate::outbound::Outbound;
 use crate::server::Server;
-use crate::server::allowed::Sight;
-use crate::server::changes::{Listener, has, promised};
-use crate::server::failure::busy;
-use crate::server::scope::Arrival;
+use crate::server::call::scope::Arrival;
+use crate::server::call::visibility::Sight;
+use crate::server::changes::listeners::{Listener, has, promised};
+use crate::server::failure::errors::busy;
 
 /// Tells of changes until the door closes; then `frame` holds the answer.
 pub(super) async fn listen(

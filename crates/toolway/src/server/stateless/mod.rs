@@ -1,9 +1,9 @@
 //! The stateless era: a request that describes itself becomes a call, its outcome becomes a frame. Nothing is
 //! remembered.
 
-mod again;
-mod listen;
-pub(super) mod seal;
+pub(crate) mod listen;
+pub(crate) mod request_state;
+pub(crate) mod seal;
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use toolway_protocol::types::CallToolResult;
 use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Reply, Request, RpcError};
 
 use super::Server;
-use super::ask::Asking;
-use super::bounds::TooLarge;
-use super::cache::Cacheable;
-use super::call::Answered;
-use super::changes::untold;
-use super::failure::Trouble;
-use super::log::Threshold;
-use super::scope::{Arrival, Facts, Scope};
-use super::watch::Noted;
 use crate::peer::Peer;
+use crate::server::build::limits::TooLarge;
+use crate::server::call::layer::call::Answered;
+use crate::server::call::log::Threshold;
+use crate::server::call::question_log::Asking;
+use crate::server::call::scope::{Arrival, Facts, Scope};
+use crate::server::catalog::cache::Cacheable;
+use crate::server::changes::listeners::untold;
+use crate::server::failure::errors::Trouble;
+use crate::server::observe::watch::Noted;
 
 /// Answers one request: the frame to send, and the code of the error in it, which HTTP shows as a status too. It is no
 /// `async fn`: an envelope is large, and would have several places in the future.
@@ -118,7 +118,7 @@ async fn answer(
         Ok(request) => request,
         Err(error) => return Err(Box::pin(server.refuse(method, error, facts, &arrival)).await),
     };
-    facts.asking = match again::asking(server, &request, arrival.principal.as_ref()).await {
+    facts.asking = match request_state::asking(server, &request, arrival.principal.as_ref()).await {
         Ok(asking) => asking,
         Err(error) => return Err(Box::pin(server.refuse(method, error, facts, &arrival)).await),
     };
@@ -131,7 +131,8 @@ async fn answer(
         }
         Outcome::NeedInput(required) => {
             let past = past.unwrap_or_default();
-            let required = again::seal(server, method, params, principal.as_ref(), required, &past, is_http)?;
+            let required =
+                request_state::seal(server, method, params, principal.as_ref(), required, &past, is_http)?;
             codec::write_input_required(frame, id, &required, &inner.stamp);
         }
         _ => return Err(RpcError::internal("the call ended without an answer").into()),

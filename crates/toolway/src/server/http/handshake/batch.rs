@@ -13,9 +13,9 @@ use super::super::exchange::exchange;
 use super::super::{HttpBody, Visit, accepted, mirrored_headers, refused, reply};
 use super::call::{Work, changed, run};
 use super::{answered, changes_record, find, hear, no_store, unopened};
-use crate::server::batch::Gathered;
+use crate::server::call::scope::Arrival;
+use crate::server::handshake::batch::Gathered;
 use crate::server::handshake::{self, Session};
-use crate::server::scope::Arrival;
 
 type Messages = Vec<Result<Message, Rejected>>;
 

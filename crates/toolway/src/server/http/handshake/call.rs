@@ -24,9 +24,9 @@ use super::{TRIES, asked_nothing, no_store, unopened};
 use crate::at_once::at_once;
 use crate::error::Result;
 use crate::outbound::{Outbound, Said};
-use crate::server::failure::busy;
+use crate::server::call::scope::Arrival;
+use crate::server::failure::errors::busy;
 use crate::server::handshake;
-use crate::server::scope::Arrival;
 
 /// How many notifications of one request may wait to be written down.
 const MAX_SAID: usize = 256;

@@ -19,7 +19,7 @@ use super::super::body::{ALIVE, HttpBody, KEEP_ALIVE, Pen, event_stream};
 use super::super::{Visit, accepted, refused, unavailable};
 use super::live::lock;
 use crate::random::random;
-use crate::server::failure::busy;
+use crate::server::failure::errors::busy;
 use crate::transport::frame::{Line, Lines, push_line};
 use crate::transport::sse;
 

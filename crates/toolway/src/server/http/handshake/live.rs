@@ -21,11 +21,11 @@ use super::stream::{Log, Pace};
 use crate::error::Result;
 use crate::random::random;
 use crate::server::Server;
-use crate::server::allowed::Sight;
-use crate::server::changes::Listener;
-use crate::server::failure::busy;
+use crate::server::call::memory::Place;
+use crate::server::call::visibility::Sight;
+use crate::server::changes::listeners::Listener;
+use crate::server::failure::errors::busy;
 use crate::server::handshake::Session;
-use crate::server::memory::Place;
 use crate::store::Store;
 
 /// What the store keeps of a conversation.

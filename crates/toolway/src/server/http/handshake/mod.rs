@@ -39,10 +39,10 @@ use super::body::{HttpBody, event_stream};
 use super::{Visit, accepted, failed, guard, message_id, refused, reply, unavailable};
 use crate::error::{Error, Result};
 use crate::server::Server;
-use crate::server::allowed::Sight;
-use crate::server::failure::busy;
+use crate::server::call::scope::Arrival;
+use crate::server::call::visibility::Sight;
+use crate::server::failure::errors::busy;
 use crate::server::handshake::{self, Session};
-use crate::server::scope::Arrival;
 
 static SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

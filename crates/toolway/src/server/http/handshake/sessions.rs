@@ -19,10 +19,10 @@ use super::live::{Live, Record, lock};
 use crate::error::Result;
 use crate::random::random;
 use crate::server::Server;
-use crate::server::ending::{Terminated, Termination};
-use crate::server::extract::Principal;
-use crate::server::failure::busy;
-use crate::server::scope::Arrival;
+use crate::server::call::extract::Principal;
+use crate::server::call::scope::Arrival;
+use crate::server::failure::errors::busy;
+use crate::server::observe::hooks::{Terminated, Termination};
 use crate::store::Store;
 
 /// How often what is over is looked for, at most.

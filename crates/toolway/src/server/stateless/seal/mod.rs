@@ -13,7 +13,7 @@
 //! | 16 | the tag, which also vouches for everything in [`Bound`] |
 
 mod canonical;
-mod keys;
+pub(crate) mod keys;
 
 use std::fmt;
 

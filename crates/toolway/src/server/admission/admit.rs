@@ -1,0 +1,468 @@
+//! Who may come in, and as whom?
+//!
+//! The doors ask before they take a message: HTTP for every request, a pipe once. A server that has nothing to say about it
+//! ([`on_connect`](ServerBuilder::on_connect)) admits everybody as nobody, and the question costs nothing.
+
+use std::fmt::{self, Write as _};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use toolway_protocol::{ProtocolVersion, RpcError};
+
+use crate::error::Chain;
+use crate::extensions::Extensions;
+use crate::panic::catch;
+use crate::server::Server;
+pub(crate) use crate::server::admission::connecting::Connecting;
+use crate::server::build::builder::ServerBuilder;
+use crate::server::call::extract::Principal;
+use crate::server::call::scope::{Arrival, Facts, Scope};
+use crate::server::call::visibility::Allowed;
+use crate::server::failure::errors::BoxError;
+use crate::server::handler::arguments::Arguments;
+use crate::server::handler::function::{Adapted, Erased, Handler, Running};
+
+impl ServerBuilder {
+    /// Decides who may come in, and as whom. The handler takes [`Connecting`] and whatever else handlers take, and returns
+    /// [`Admit`] or `Result<Admit, Refuse>`.
+    ///
+    /// It runs once for each pipe, and over HTTP for every request: no caller is trusted for what came before. When it panics
+    /// or cannot be run, the peer is refused and the log says why. Without it everybody is admitted, as nobody.
+    ///
+    /// A server has one; one that was given to a [merged](Self::merge) server is not taken over, and
+    /// [`build`](Self::build) says so where that would leave the door open.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    ///
+    /// struct Users(Vec<(&'static str, &'static str)>);
+    /// struct Plan(&'static str);
+    ///
+    /// async fn authenticate(connecting: Connecting, users: State<Users>) -> Result<Admit, Refuse> {
+    ///     if connecting.is_pipe() {
+    ///         return Ok(Admit::as_principal("the owner of this process").with(Plan("unlimited")));
+    ///     }
+    ///     let metadata = "https://app.example/.well-known/oauth-protected-resource/mcp";
+    ///     let token = connecting.bearer().ok_or_else(|| Refuse::unauthorized(metadata))?;
+    ///     let known = users.0.iter().find(|(known, _)| *known == token);
+    ///     match known.ok_or_else(|| Refuse::unauthorized(metadata))? {
+    ///         (_, "mallory") => Err(Refuse::forbidden("please upgrade your plan")),
+    ///         (_, name) => Ok(Admit::as_principal(*name).with(Plan("small"))),
+    ///     }
+    /// }
+    ///
+    /// /// Say who calls.
+    /// #[tool]
+    /// fn whoami(caller: Principal, plan: Extension<Plan>) -> String {
+    ///     format!("{caller}, whose plan is {}", plan.0)
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("app", "1.0.0")
+    ///     .state(Users(vec![("secret", "ann"), ("other secret", "mallory")]))
+    ///     .tools(tools![whoami])
+    ///     .on_connect(authenticate)
+    ///     .build()?;
+    /// let result = connect(&server).await.call("whoami", serde_json::json!({})).await?;
+    /// assert_eq!(result.first_text(), Some("the owner of this process, whose plan is unlimited"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn on_connect<P: 'static, H: Handler<P>>(mut self, handler: H) -> Self
+    where
+        H::Output: IntoAdmission,
+    {
+        if handler.takes_arguments() {
+            self.mistakes
+                .push("the handler of `on_connect` takes an argument, but nothing was sent yet".to_owned());
+        }
+        if self.admission.replace(admission(handler)).is_some() {
+            self.mistakes.push("`on_connect` is called twice: a server has one".to_owned());
+        }
+        self
+    }
+}
+
+/// The peer may come in.
+///
+/// ```
+/// use toolway::Admit;
+///
+/// struct Plan(&'static str);
+///
+/// let admit = Admit::as_principal("ann").with(Plan("small"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Admit {
+    principal: Option<Principal>,
+    extensions: Extensions,
+    pub(crate) allowed: Option<Arc<Allowed>>,
+}
+
+impl Admit {
+    /// As nobody in particular: handlers that take a [`Principal`] refuse it.
+    pub fn anyone() -> Self {
+        Self { principal: None, extensions: Extensions::new(), allowed: None }
+    }
+
+    /// As somebody: handlers take it as [`Principal`], or ask [`Ctx::principal`](crate::server::Ctx::principal).
+    pub fn as_principal(id: impl Into<String>) -> Self {
+        Self { principal: Some(Principal::new(id.into())), ..Self::anyone() }
+    }
+
+    /// Adds a value that handlers take as [`Extension<T>`](crate::server::Extension), or ask [`Ctx::get`](crate::server::Ctx::get) for. It
+    /// takes the place of one of the same type that came with the request.
+    pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.extensions.insert(value);
+        self
+    }
+}
+
+/// The peer may not come in, and is told why.
+///
+/// ```
+/// use toolway::Refuse;
+///
+/// let refuse = Refuse::forbidden("please upgrade your plan");
+/// assert_eq!(refuse.to_string(), "please upgrade your plan");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refuse {
+    why: Why,
+    /// The `WWW-Authenticate` header of an HTTP answer.
+    challenge: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Why {
+    Unauthorized,
+    Forbidden(String),
+    /// The handler failed. The log knows more than the peer may.
+    Unchecked,
+}
+
+impl Refuse {
+    /// The peer has to say who it is, and a client finds out how at this URL (RFC 9728). Over HTTP this is the status 401
+    /// with the challenge `Bearer resource_metadata="…"`, which makes clients begin to authorize.
+    pub fn unauthorized(resource_metadata_url: impl Into<String>) -> Self {
+        Self::challenge("Bearer").with_parameter(
+            "resource_metadata",
+            &resource_metadata_url.into(),
+            is_of_url,
+        )
+    }
+
+    /// The peer has to say who it is, in this way. Over HTTP this is the status 401 with the text as its challenge
+    /// (`WWW-Authenticate`): `Bearer`, `Basic realm="app"`. What cannot stand in a header is left out.
+    ///
+    /// ```
+    /// use toolway::Refuse;
+    ///
+    /// let refuse = Refuse::challenge("Bearer").with_error("invalid_token", "it has expired");
+    /// assert_eq!(refuse.to_string(), "authentication is required");
+    /// ```
+    pub fn challenge(text: impl Into<String>) -> Self {
+        let text: String = text.into().chars().filter(|letter| matches!(letter, ' '..='~')).collect();
+        Self { why: Why::Unauthorized, challenge: Some(text) }
+    }
+
+    /// Says which scope a token needs (RFC 6750), in the challenge of the answer. One that is
+    /// [forbidden](Self::forbidden) gets a challenge by that, and clients ask their user for more rights.
+    ///
+    /// ```
+    /// use toolway::Refuse;
+    ///
+    /// // 403 with `Bearer error="insufficient_scope", scope="notes:write"`
+    /// let refuse = Refuse::forbidden("you may read only").with_error("insufficient_scope", "").with_scope("notes:write");
+    /// ```
+    pub fn with_scope(self, scope: impl AsRef<str>) -> Self {
+        self.with_parameter("scope", scope.as_ref(), is_of_text)
+    }
+
+    /// Says what is wrong with a token (RFC 6750), in the challenge of the answer: `invalid_token`,
+    /// `insufficient_scope`, `invalid_request`, and a description for developers, which may be empty.
+    pub fn with_error(self, error: impl AsRef<str>, description: impl AsRef<str>) -> Self {
+        let with_error = self.with_parameter("error", error.as_ref(), is_of_text);
+        match description.as_ref() {
+            "" => with_error,
+            description => with_error.with_parameter("error_description", description, is_of_text),
+        }
+    }
+
+    /// Adds a parameter to the challenge. It is a valid one whatever the value was: what cannot stand there is encoded,
+    /// and what would end a quoted string or a line is among it.
+    fn with_parameter(mut self, name: &str, value: &str, is_legal: fn(u8) -> bool) -> Self {
+        let challenge = self.challenge.get_or_insert_with(|| "Bearer".to_owned());
+        // After the name of a scheme comes its first parameter.
+        challenge.push_str(if challenge.contains('=') { ", " } else { " " });
+        challenge.push_str(name);
+        challenge.push_str("=\"");
+        for byte in value.bytes() {
+            if is_legal(byte) {
+                challenge.push(char::from(byte));
+            } else {
+                write!(challenge, "%{byte:02X}").expect("writing to a string cannot fail");
+            }
+        }
+        challenge.push('"');
+        self
+    }
+
+    /// The peer may not, whoever it is; it reads the text. Over HTTP this is the status 403.
+    pub fn forbidden(text: impl Into<String>) -> Self {
+        Self { why: Why::Forbidden(text.into()), challenge: None }
+    }
+
+    /// The status of an HTTP answer.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn status(&self) -> u16 {
+        match self.why {
+            Why::Unauthorized => 401,
+            Why::Forbidden(_) => 403,
+            Why::Unchecked => 500,
+        }
+    }
+
+    /// The `WWW-Authenticate` header of an HTTP answer.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn header(&self) -> Option<&str> {
+        self.challenge.as_deref()
+    }
+
+    /// What stands in the body of an answer. The protocol has no code for it.
+    pub(crate) fn error(&self) -> RpcError {
+        match self.why {
+            Why::Unauthorized | Why::Forbidden(_) => RpcError::invalid_request(self.to_string()),
+            Why::Unchecked => RpcError::internal(self.to_string()),
+        }
+    }
+}
+
+/// What the peer reads.
+impl fmt::Display for Refuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match &self.why {
+            Why::Unauthorized => "authentication is required",
+            Why::Forbidden(text) => text,
+            Why::Unchecked => "the connection could not be checked",
+        })
+    }
+}
+
+impl std::error::Error for Refuse {}
+
+/// What may stand in a URL.
+fn is_of_url(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"\"\\<>^`{|}".contains(&byte)
+}
+
+/// What may stand in a quoted string without further ado.
+fn is_of_text(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && !b"\"\\".contains(&byte)
+}
+
+/// What a handler of [`on_connect`](ServerBuilder::on_connect) may return: [`Admit`], or a `Result` of that and [`Refuse`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` says neither who may come in nor why not",
+    note = "a handler of `on_connect` returns `Admit` or `Result<Admit, Refuse>`"
+)]
+pub trait IntoAdmission {
+    /// Makes the verdict.
+    fn into_admission(self) -> Result<Admit, Refuse>;
+}
+
+impl IntoAdmission for Admit {
+    fn into_admission(self) -> Result<Admit, Refuse> {
+        Ok(self)
+    }
+}
+
+impl IntoAdmission for Result<Admit, Refuse> {
+    fn into_admission(self) -> Result<Admit, Refuse> {
+        self
+    }
+}
+
+/// The handler of `on_connect`.
+pub(crate) type Admission = Erased<Connecting, Result<Admit, Refuse>>;
+
+fn admission<P: 'static, H: Handler<P>>(handler: H) -> Admission
+where
+    H::Output: IntoAdmission,
+{
+    let adapt = |handler: &H, connecting, scope: Scope| -> Running<Result<Result<Admit, Refuse>, BoxError>> {
+        match handler.run(&Arguments::new(None, None), scope.connecting_this(connecting)) {
+            Ok(running) => Box::pin(async move { Ok(running.await.into_admission()) }),
+            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
+        }
+    };
+    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+}
+
+/// Somebody who was let in. The default is nobody, who was not asked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Admitted {
+    pub(crate) principal: Option<Principal>,
+    /// What came with the request, and over it what the verdict added.
+    pub(crate) extensions: Extensions,
+    /// What it may see, if that is not everything.
+    pub(crate) allowed: Option<Arc<Allowed>>,
+}
+
+impl Admitted {
+    /// What is known about its messages.
+    pub(crate) fn arrival(self) -> Arrival {
+        let Self { principal, extensions, allowed } = self;
+        Arrival { extensions, principal, allowed, ..Arrival::default() }
+    }
+}
+
+impl Server {
+    /// Whether anybody is asked at all.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn has_admission(&self) -> bool {
+        self.inner.admission.is_some()
+    }
+
+    /// Asks whether somebody may come in. `extensions` came with the request.
+    pub(crate) async fn admit(
+        &self,
+        connecting: Connecting,
+        extensions: Extensions,
+    ) -> Result<Admitted, Refuse> {
+        let Some(admission) = &self.inner.admission else {
+            return Ok(Admitted { extensions, ..Admitted::default() });
+        };
+        // It has not said anything yet.
+        let facts = Facts::unknown(ProtocolVersion::LATEST);
+        let arrival = Arrival {
+            headers: connecting.header_map().cloned(),
+            extensions: extensions.clone(),
+            remote: connecting.remote(),
+            ..Arrival::default()
+        };
+        let (scope, _ending) = Scope::begin(self.clone(), facts, arrival);
+        let cause: BoxError = match catch(|| admission.call(connecting, scope)).await {
+            Ok(Ok(verdict)) => return verdict.map(|admit| admit.over(extensions)),
+            Ok(Err(error)) => error,
+            Err(panic) => panic.into(),
+        };
+        tracing::error!(error = %Chain(&*cause), "`on_connect` failed, so the peer is refused");
+        Err(Refuse { why: Why::Unchecked, challenge: None })
+    }
+}
+
+impl Admit {
+    fn over(self, mut extensions: Extensions) -> Admitted {
+        extensions.extend(self.extensions);
+        Admitted { principal: self.principal, extensions, allowed: self.allowed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+    use http::header::AUTHORIZATION;
+
+    use crate::server::call::extract::Extension;
+    use crate::server::*;
+
+    fn with_authorization(value: Option<&'static str>) -> Connecting {
+        let mut headers = HeaderMap::new();
+        headers.extend(value.map(|value| (AUTHORIZATION, http::HeaderValue::from_static(value))));
+        Connecting::over_http(Arc::new(headers), None, None, None)
+    }
+
+    #[test]
+    fn a_challenge_is_one_header_with_one_string() {
+        let plain =
+            Refuse::unauthorized("https://app.example/.well-known/oauth-protected-resource/mcp?a=b&c=%20");
+        assert_eq!(plain.status(), 401);
+        assert_eq!(
+            plain.header(),
+            Some(
+                "Bearer resource_metadata=\"https://app.example/.well-known/oauth-protected-resource/mcp?a=b&c=%20\""
+            )
+        );
+        let hostile = Refuse::unauthorized("https://a/\", error=\"x\\\r\nSet-Cookie: a\0\u{7f}\u{e9}");
+        assert_eq!(
+            hostile.header(),
+            Some(
+                "Bearer resource_metadata=\"https://a/%22,%20error=%22x%5C%0D%0ASet-Cookie:%20a%00%7F%C3%A9\""
+            )
+        );
+    }
+
+    #[test]
+    fn a_challenge_of_ones_own_is_one_header_too() {
+        for (refuse, status, header) in [
+            (Refuse::challenge("Bearer"), 401, "Bearer"),
+            (Refuse::challenge("Basic realm=\"app\""), 401, "Basic realm=\"app\""),
+            (Refuse::challenge("Bearer\r\nSet-Cookie: a\u{e9}\0"), 401, "BearerSet-Cookie: a"),
+            (
+                Refuse::challenge("Bearer").with_error("invalid_token", "it \"has\"\nexpired"),
+                401,
+                "Bearer error=\"invalid_token\", error_description=\"it %22has%22%0Aexpired\"",
+            ),
+            (
+                Refuse::unauthorized("https://a/b").with_scope("notes:read notes:write"),
+                401,
+                "Bearer resource_metadata=\"https://a/b\", scope=\"notes:read notes:write\"",
+            ),
+            (
+                Refuse::forbidden("read only").with_error("insufficient_scope", "").with_scope("w"),
+                403,
+                "Bearer error=\"insufficient_scope\", scope=\"w\"",
+            ),
+        ] {
+            assert_eq!((refuse.status(), refuse.header()), (status, Some(header)));
+        }
+    }
+
+    #[test]
+    fn a_refusal_knows_its_status_and_says_no_more_than_it_was_told() {
+        let forbidden = Refuse::forbidden("please upgrade");
+        assert_eq!((forbidden.status(), forbidden.header()), (403, None));
+        assert_eq!(forbidden.error(), RpcError::invalid_request("please upgrade"));
+        let unchecked = Refuse { why: Why::Unchecked, challenge: None };
+        assert_eq!((unchecked.status(), unchecked.header()), (500, None));
+        assert_eq!(unchecked.error(), RpcError::internal("the connection could not be checked"));
+    }
+
+    #[tokio::test]
+    async fn what_the_hook_adds_wins_over_what_came_with_the_request() {
+        async fn authenticate(connecting: Connecting, brought: Extension<u8>) -> Result<Admit, Refuse> {
+            let name = connecting.bearer().ok_or_else(|| Refuse::unauthorized("https://a/metadata"))?;
+            Ok(Admit::as_principal(name).with(*brought + 1).with('h'))
+        }
+        let server = Server::new("app", "1.0.0").on_connect(authenticate).build().unwrap();
+        assert!(server.has_admission());
+        let came = || Extensions::new().with(1_u8).with("came");
+        let admitted = server.admit(with_authorization(Some("Bearer ann")), came()).await.unwrap();
+        assert_eq!(admitted.principal.as_ref().map(Principal::as_str), Some("ann"));
+        assert_eq!(admitted.extensions.get::<u8>().as_deref(), Some(&2));
+        assert_eq!(admitted.extensions.get::<&str>().as_deref(), Some(&"came"));
+        assert_eq!(admitted.extensions.get::<char>().as_deref(), Some(&'h'));
+        assert_eq!(server.admit(with_authorization(None), came()).await.unwrap_err().status(), 401);
+        assert_eq!(
+            server
+                .admit(with_authorization(Some("Bearer ann")), Extensions::new())
+                .await
+                .unwrap_err()
+                .status(),
+            500
+        );
+    }
+
+    #[tokio::test]
+    async fn without_a_hook_nobody_is_asked() {
+        let server = Server::new("app", "1.0.0").build().unwrap();
+        assert!(!server.has_admission());
+        let admitted =
+            server.admit(with_authorization(Some("Bearer ann")), Extensions::new().with(1_u8)).await.unwrap();
+        assert_eq!(admitted.principal, None);
+        assert_eq!(admitted.extensions.get::<u8>().as_deref(), Some(&1));
+    }
+}

@@ -1,0 +1,254 @@
+//! Who knocks, and what does it say of itself?
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, LazyLock};
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+
+use crate::server::call::scope::Scope;
+use crate::server::handler::parameter::{Missing, Parameter};
+
+/// Who knocks, as a parameter of the handler that [`on_connect`](crate::server::ServerBuilder::on_connect) was given.
+///
+/// Nothing that it says of itself is proven: headers and queries are what the peer wrote. `Debug` shows no values, since they
+/// may be secret.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// async fn check(connecting: Connecting) -> Result<Admit, Refuse> {
+///     let is_local = connecting.remote().is_some_and(|remote| remote.ip().is_loopback());
+///     let has_key = connecting.query_value("key").as_deref() == Some("open sesame");
+///     if connecting.is_pipe() || is_local || has_key { Ok(Admit::anyone()) } else { Err(Refuse::forbidden("go away")) }
+/// }
+///
+/// let server = Server::new("cave", "1.0.0").on_connect(check).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Connecting {
+    /// None on a pipe.
+    headers: Option<Arc<HeaderMap>>,
+    query: Option<String>,
+    session_id: Option<String>,
+    remote: Option<SocketAddr>,
+}
+
+impl Connecting {
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn over_http(
+        headers: Arc<HeaderMap>,
+        query: Option<&str>,
+        session_id: Option<String>,
+        remote: Option<SocketAddr>,
+    ) -> Self {
+        Self { headers: Some(headers), query: query.map(str::to_owned), session_id, remote }
+    }
+
+    pub(crate) fn over_pipe() -> Self {
+        Self { headers: None, query: None, session_id: None, remote: None }
+    }
+
+    /// The headers of the HTTP request; none on a pipe.
+    pub fn headers(&self) -> &HeaderMap {
+        static NONE: LazyLock<HeaderMap> = LazyLock::new(HeaderMap::new);
+        self.headers.as_deref().unwrap_or(&NONE)
+    }
+
+    /// What stands behind the `?` of the URL, as it was written.
+    pub fn query(&self) -> Option<&str> {
+        self.query.as_deref()
+    }
+
+    /// The value of this name in the query, decoded as browsers encode it: `%2F` is a slash, `+` is a space.
+    ///
+    /// Nothing if the name is there more than once, or the value is not well encoded: of two values, others on the way may
+    /// have looked at the other one.
+    pub fn query_value(&self, name: &str) -> Option<Cow<'_, str>> {
+        let pairs = self.query.as_deref()?.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        let mut found = pairs.filter(|(key, _)| decoded(key).is_some_and(|key| key == name));
+        let (Some((_, value)), None) = (found.next(), found.next()) else { return None };
+        decoded(value)
+    }
+
+    /// The session that the request says it belongs to. It proves nothing.
+    pub fn session_id(&self) -> Option<&str> {
+        self.session_id.as_deref()
+    }
+
+    /// Where the connection comes from, if the door knows: a proxy's address, where there is one.
+    pub fn remote(&self) -> Option<SocketAddr> {
+        self.remote
+    }
+
+    /// The token of an `Authorization: Bearer …` header. Nothing if there are several such headers, or if it is none.
+    pub fn bearer(&self) -> Option<&str> {
+        let mut lines = self.headers().get_all(AUTHORIZATION).iter();
+        let (Some(line), None) = (lines.next(), lines.next()) else { return None };
+        let (scheme, token) = line.to_str().ok()?.split_once(' ')?;
+        let token = token.trim_matches(' ');
+        // A comma is what is left of two headers that somebody joined.
+        let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
+        (is_token && scheme.eq_ignore_ascii_case("bearer")).then_some(token)
+    }
+
+    /// The headers to pass on.
+    pub(crate) fn header_map(&self) -> Option<&Arc<HeaderMap>> {
+        self.headers.as_ref()
+    }
+
+    /// Whether this is a pipe, such as the stdin and stdout of this process: no headers, no query, no address.
+    pub fn is_pipe(&self) -> bool {
+        self.headers.is_none()
+    }
+}
+
+impl fmt::Debug for Connecting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers().keys().collect();
+        f.debug_struct("Connecting")
+            .field("is_pipe", &self.is_pipe())
+            .field("remote", &self.remote)
+            .field("headers", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Parameter for Connecting {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.connecting().cloned().ok_or(Missing)
+    }
+}
+
+/// What a piece of a query stands for; nothing if it is not well encoded, or not text.
+fn decoded(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains(['%', '+']) {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut bytes = text.bytes();
+    let mut out = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        out.push(match byte {
+            b'+' => b' ',
+            b'%' => digit(bytes.next()?)? << 4 | digit(bytes.next()?)?,
+            byte => byte,
+        });
+    }
+    String::from_utf8(out).ok().map(Cow::Owned)
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    u8::try_from(char::from(byte).to_digit(16)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::server::*;
+
+    fn with_headers(lines: &[&str]) -> Connecting {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(AUTHORIZATION, http::HeaderValue::from_bytes(line.as_bytes()).unwrap());
+        }
+        Connecting::over_http(Arc::new(headers), None, None, None)
+    }
+
+    fn with_query(query: &str) -> Connecting {
+        Connecting::over_http(Arc::default(), Some(query), None, None)
+    }
+
+    #[test]
+    fn one_bearer_header_has_a_token() {
+        for line in
+            ["Bearer t0k.en~+/==", "bearer t0k.en~+/==", "BEARER   t0k.en~+/==", "Bearer t0k.en~+/==  "]
+        {
+            assert_eq!(with_headers(&[line]).bearer(), Some("t0k.en~+/=="), "{line:?}");
+        }
+        assert_eq!(with_headers(&["Bearer 12|ab:cd"]).bearer(), Some("12|ab:cd"));
+    }
+
+    #[test]
+    fn anything_else_has_none() {
+        let wrong: [&[&str]; 16] = [
+            &[],
+            &[""],
+            &["Bearer"],
+            &["Bearer "],
+            &["Bearer     "],
+            &["Bearer\ta"],
+            &[" Bearer a"],
+            &["Basic a"],
+            &["Bearera b"],
+            &["Bearer a b"],
+            &["Bearer a\tb"],
+            &["Bearer a,b"],
+            &["Bearer a, Bearer b"],
+            &["Bearer gr\u{fc}n"],
+            &["Bearer a", "Bearer a"],
+            &["Basic b", "Bearer a"],
+        ];
+        for lines in wrong {
+            assert_eq!(with_headers(lines).bearer(), None, "{lines:?}");
+        }
+        assert_eq!(Connecting::over_pipe().bearer(), None);
+    }
+
+    #[test]
+    fn a_query_is_decoded_by_name() {
+        let connecting = with_query("a=1&key=a%2Fb+c%C3%A9&empty=&flag&%6eame=x=y");
+        for (name, value) in [
+            ("a", Some("1")),
+            ("key", Some("a/b c\u{e9}")),
+            ("empty", Some("")),
+            ("flag", Some("")),
+            ("name", Some("x=y")),
+            ("other", None),
+        ] {
+            assert_eq!(connecting.query_value(name).as_deref(), value, "{name}");
+        }
+        assert!(matches!(connecting.query_value("a"), Some(Cow::Borrowed("1"))));
+        assert_eq!(connecting.query(), Some("a=1&key=a%2Fb+c%C3%A9&empty=&flag&%6eame=x=y"));
+        assert_eq!(Connecting::over_pipe().query_value("a"), None);
+    }
+
+    #[test]
+    fn a_query_that_is_not_clear_has_no_value() {
+        let unclear = [
+            "k=%",
+            "k=%4",
+            "k=%zz",
+            "k=%+1",
+            "k=%FF",
+            "k=%C3",
+            "k=a&k=a",
+            "k=a&%6B=b",
+            "%k=a",
+            "",
+            "&&",
+            "=k",
+        ];
+        for query in unclear {
+            assert_eq!(with_query(query).query_value("k"), None, "{query:?}");
+        }
+        // What is wrong beside it does not matter.
+        assert_eq!(with_query("%zz=%&k=a&&=").query_value("k").as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn nothing_secret_is_shown() {
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, "Bearer geheim1".parse().unwrap());
+        let remote = Some(SocketAddr::from(([127, 0, 0, 1], 80)));
+        let connecting =
+            Connecting::over_http(Arc::new(headers), Some("key=geheim2"), Some("geheim3".to_owned()), remote);
+        let shown = format!("{connecting:?}");
+        assert!(!shown.contains("geheim"), "{shown}");
+        assert!(shown.contains("authorization") && shown.contains("127.0.0.1:80"), "{shown}");
+        assert_eq!(connecting.session_id(), Some("geheim3"));
+        assert_eq!(connecting.remote(), remote);
+        assert!(!connecting.is_pipe());
+    }
+}

@@ -1,0 +1,94 @@
+//! What may be chosen from: the variants of an enum.
+
+use serde_json::Value;
+use toolway_protocol::types::{Choice, Choices, Field, FieldKind};
+
+use crate::schema::{cut, shown_with_kind};
+
+/// What may be chosen from, alone or several at once.
+///
+/// Derive [`Form`](derive@crate::Form) for an enum whose variants have no fields. What is sent for a variant is its name as it is
+/// written, or what `#[form(rename = "…")]` says; what people see is the same, or `#[form(title = "…")]`. Doc comments are for
+/// readers of the source.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::server::FormChoice;
+///
+/// #[derive(Form)]
+/// enum Size {
+///     #[form(rename = "s", title = "Small (up to 10 GB)")]
+///     Small,
+///     #[form(rename = "l", title = "Large")]
+///     Large,
+/// }
+///
+/// #[derive(Form)]
+/// struct Order {
+///     size: Size,
+///     #[form(default = [Size::Small])]
+///     also: Vec<Size>,
+/// }
+///
+/// assert_eq!(Size::CHOICES[1], ("l", Some("Large")));
+/// assert_eq!(Size::Large.value(), "l");
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is nothing to choose from",
+    label = "not a choice",
+    note = "derive `toolway::Form` for it; it must be an enum whose variants have no fields",
+    note = "a list of texts is a `Vec<String>` with `#[form(choices = [\"a\", \"b\"])]`"
+)]
+pub trait FormChoice: Sized + Send + 'static {
+    /// What is sent for each choice, and what people see of it if that is something else; in order.
+    const CHOICES: &'static [(&'static str, Option<&'static str>)];
+
+    /// The choice that was sent.
+    fn from_value(value: &str) -> Option<Self>;
+
+    /// What is sent for this choice.
+    fn value(&self) -> &'static str;
+}
+
+/// A field for one of the choices.
+pub fn one<E: FormChoice>() -> Field {
+    let mut field = Field::new(FieldKind::String);
+    offer(&mut field, E::CHOICES);
+    field
+}
+
+/// A field for several of them.
+pub(crate) fn several<E: FormChoice>() -> Field {
+    let mut field = Field::new(FieldKind::Array);
+    offer(&mut field, E::CHOICES);
+    field
+}
+
+/// Gives a field its choices: one title makes them all choices with titles, for there is no way to mix.
+pub fn offer(field: &mut Field, choices: &[(&str, Option<&str>)]) {
+    let is_titled = choices.iter().any(|(_, title)| title.is_some());
+    let titled = || -> Vec<Choice> {
+        choices.iter().map(|(value, title)| Choice::new(*value, title.unwrap_or(value))).collect()
+    };
+    let plain = || -> Vec<String> { choices.iter().map(|(value, _)| (*value).to_owned()).collect() };
+    match (&field.kind, is_titled) {
+        (FieldKind::Array, true) => field.items = Some(Choices::new().with_any_of(titled())),
+        (FieldKind::Array, false) => {
+            field.items = Some(Choices::new().with_kind(FieldKind::String).with_choices(plain()));
+        }
+        (_, true) => field.one_of = Some(titled()),
+        (_, false) => field.choices = Some(plain()),
+    }
+}
+
+/// Reads one choice.
+///
+/// # Errors
+///
+/// What came instead.
+pub fn read<E: FormChoice>(value: &Value) -> Result<E, String> {
+    match value.as_str() {
+        Some(text) => E::from_value(text).ok_or_else(|| format!("no such choice: `{}`", cut(text))),
+        None => Err(format!("expected a choice, got {}", shown_with_kind(value))),
+    }
+}

@@ -1,0 +1,229 @@
+//! What may be a field of a form? Texts, numbers, yes or no, a choice, several choices, and each of them if one likes.
+
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{BuildHasher, Hash};
+
+use serde_json::{Number, Value};
+use toolway_protocol::types::{Choices, Field, FieldKind};
+
+use crate::schema::{shown_with_kind, whole};
+use crate::server::ask::form::choice;
+use crate::server::ask::form::choice::FormChoice;
+
+/// What may be a field of a [`Form`](crate::server::ask::form::Form).
+///
+/// | type | what the user fills in |
+/// |---|---|
+/// | `String` | a text, or with `#[form(choices = […])]` one of these |
+/// | `bool` | yes or no |
+/// | `f64`, `f32` | a number |
+/// | `u8`, `i32`, … | a whole number that fits |
+/// | an enum that derives [`Form`](derive@crate::Form) | one of its variants |
+/// | `Vec`, `HashSet` or `BTreeSet` of such an enum | any of its variants |
+/// | the same of `String`, with `#[form(choices = […])]` | any of these texts |
+/// | `Option` of any of them | the same, or nothing |
+///
+/// Everything else must be filled in, unless it has a default. A whole number of 64 bits or more is one that an `i64` can hold,
+/// unless the field says otherwise; programs in JavaScript round those beyond 2^53.
+///
+/// Implement it for a type of your own that is one of these with a meaning:
+///
+/// ```
+/// use serde_json::Value;
+/// use toolway::prelude::*;
+/// use toolway::server::FormField;
+/// use toolway::types::Field;
+///
+/// struct Email(String);
+///
+/// impl FormField for Email {
+///     fn field() -> Field {
+///         String::field().with_format("email")
+///     }
+///
+///     fn read(value: Value) -> Result<Self, String> {
+///         String::read(value).map(Self)
+///     }
+/// }
+///
+/// #[derive(Form)]
+/// struct SignUp {
+///     email: Email,
+/// }
+///
+/// assert_eq!(SignUp::schema().properties.0[0].1.format.as_deref(), Some("email"));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a form",
+    label = "not a field",
+    note = "a field is a `String`, a `bool`, a number, an enum that derives `toolway::Form` (one choice), a `Vec` or set of such an \
+            enum (several choices), or an `Option` of these: forms have no fields inside fields"
+)]
+pub trait FormField: Sized + Send + 'static {
+    /// What a client is told of the field, before a form adds its own words.
+    fn field() -> Field;
+
+    /// Reads a value that fits [`field`](Self::field).
+    ///
+    /// # Errors
+    ///
+    /// What was expected and what came, when it does not fit.
+    fn read(value: Value) -> Result<Self, String>;
+
+    /// What it is when it is left out; nothing, if it must not be.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+impl FormField for String {
+    fn field() -> Field {
+        Field::new(FieldKind::String)
+    }
+
+    fn read(value: Value) -> Result<Self, String> {
+        match value {
+            Value::String(text) => Ok(text),
+            other => Err(unfit("a string", &other)),
+        }
+    }
+}
+
+impl FormField for bool {
+    fn field() -> Field {
+        Field::new(FieldKind::Boolean)
+    }
+
+    fn read(value: Value) -> Result<Self, String> {
+        value.as_bool().ok_or_else(|| unfit("a boolean", &value))
+    }
+}
+
+impl FormField for f64 {
+    fn field() -> Field {
+        Field::new(FieldKind::Number)
+    }
+
+    fn read(value: Value) -> Result<Self, String> {
+        value.as_f64().filter(|number| number.is_finite()).ok_or_else(|| unfit("a number", &value))
+    }
+}
+
+impl FormField for f32 {
+    fn field() -> Field {
+        let mut field = f64::field();
+        field.minimum = Number::from_f64(Self::MIN.into());
+        field.maximum = Number::from_f64(Self::MAX.into());
+        field
+    }
+
+    fn read(value: Value) -> Result<Self, String> {
+        #[expect(clippy::cast_possible_truncation, reason = "fewer digits are what the author asked for")]
+        let number = f64::read(value.clone())? as Self;
+        if number.is_finite() { Ok(number) } else { Err(unfit("a number that fits 32 bits", &value)) }
+    }
+}
+
+/// Whole numbers, each with what a client is told of its bounds.
+macro_rules! whole_numbers {
+    ($($type:ty: $minimum:expr, $maximum:expr;)*) => {$(
+        impl FormField for $type {
+            fn field() -> Field {
+                let mut field = Field::new(FieldKind::Integer);
+                let bounds: [Option<i64>; 2] = [$minimum, $maximum];
+                [field.minimum, field.maximum] = bounds.map(|bound| bound.map(Number::from));
+                field
+            }
+
+            fn read(value: Value) -> Result<Self, String> {
+                let number = value.as_number().and_then(whole);
+                number.and_then(|number| number.try_into().ok()).ok_or_else(|| {
+                    unfit(&format!("a whole number from {} to {}", Self::MIN, Self::MAX), &value)
+                })
+            }
+        }
+    )*};
+}
+
+whole_numbers! {
+    i8: Some(i8::MIN.into()), Some(i8::MAX.into());
+    u8: Some(0), Some(u8::MAX.into());
+    i16: Some(i16::MIN.into()), Some(i16::MAX.into());
+    u16: Some(0), Some(u16::MAX.into());
+    i32: Some(i32::MIN.into()), Some(i32::MAX.into());
+    u32: Some(0), Some(u32::MAX.into());
+    // Bounds that a client in JavaScript cannot even read are worth less than none.
+    i64: None, None;
+    u64: Some(0), None;
+    isize: None, None;
+    usize: Some(0), None;
+    i128: None, None;
+    u128: Some(0), None;
+}
+
+impl<T: FormField> FormField for Option<T> {
+    fn field() -> Field {
+        T::field()
+    }
+
+    fn read(value: Value) -> Result<Self, String> {
+        if value.is_null() { Ok(None) } else { T::read(value).map(Some) }
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+/// Collections of choices.
+macro_rules! several_choices {
+    ($([$($generics:tt)*] $collection:ty;)*) => {$(
+        impl<$($generics)*> FormField for $collection {
+            fn field() -> Field {
+                choice::several::<E>()
+            }
+
+            fn read(value: Value) -> Result<Self, String> {
+                items(value)?.iter().map(choice::read).collect()
+            }
+        }
+    )*};
+}
+
+several_choices! {
+    [E: FormChoice] Vec<E>;
+    [E: FormChoice + Ord] BTreeSet<E>;
+    [E: FormChoice + Eq + Hash, S: BuildHasher + Default + Send + 'static] HashSet<E, S>;
+}
+
+/// Collections of texts, whose choices the form adds.
+macro_rules! several_texts {
+    ($([$($generics:tt)*] $collection:ty;)*) => {$(
+        impl<$($generics)*> FormField for $collection {
+            fn field() -> Field {
+                Field::new(FieldKind::Array).with_items(Choices::new().with_kind(FieldKind::String))
+            }
+
+            fn read(value: Value) -> Result<Self, String> {
+                items(value)?.into_iter().map(String::read).collect()
+            }
+        }
+    )*};
+}
+
+several_texts! {
+    [] Vec<String>;
+    [] BTreeSet<String>;
+    [S: BuildHasher + Default + Send + 'static] HashSet<String, S>;
+}
+
+fn items(value: Value) -> Result<Vec<Value>, String> {
+    match value {
+        Value::Array(items) => Ok(items),
+        other => Err(unfit("an array", &other)),
+    }
+}
+
+fn unfit(expected: &str, value: &Value) -> String {
+    format!("expected {expected}, got {}", shown_with_kind(value))
+}

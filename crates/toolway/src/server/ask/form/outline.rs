@@ -1,0 +1,56 @@
+//! How do fields become a form, and how is each read? What derived code calls.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Number, Value};
+use toolway_protocol::types::{Field, Fields, FormSchema};
+
+pub use crate::server::ask::form::choice::{offer, one, read as read_choice};
+use crate::server::ask::form::field::FormField;
+
+/// A form whose fields are being told one by one.
+#[derive(Debug, Default)]
+pub struct Outline {
+    fields: Vec<(String, Field)>,
+    required: Vec<String>,
+}
+
+impl Outline {
+    /// Adds a field. Nobody has to fill in what may be left out or has a default.
+    pub fn add<T: FormField>(&mut self, name: &str, describe: impl FnOnce(&mut Field)) {
+        let mut field = T::field();
+        describe(&mut field);
+        if field.default.is_none() && T::absent().is_none() {
+            self.required.push(name.to_owned());
+        }
+        self.fields.push((name.to_owned(), field));
+    }
+
+    /// The form.
+    pub fn finish(self) -> FormSchema {
+        let form = FormSchema::new(Fields(self.fields));
+        if self.required.is_empty() { form } else { form.with_required(self.required) }
+    }
+}
+
+/// Reads one field of what was filled in.
+///
+/// # Errors
+///
+/// That it is missing or of another kind.
+pub fn read<T: FormField>(content: &mut BTreeMap<String, Value>, name: &str) -> Result<T, String> {
+    match content.remove(name).filter(|value| !value.is_null()) {
+        Some(value) => T::read(value).map_err(|told| format!("field `{name}`: {told}")),
+        None => T::absent().ok_or_else(|| format!("field `{name}` is missing")),
+    }
+}
+
+/// A number that JSON can write.
+pub fn number(value: &Value) -> Option<Number> {
+    value.as_number().cloned()
+}
+
+/// How many there may be.
+pub fn count(value: &Value) -> Option<i64> {
+    value.as_i64()
+}

@@ -1,0 +1,92 @@
+//! How are several questions asked at once?
+
+use crate::server::ask::question::Ask;
+use crate::server::call::context::Ctx;
+use crate::server::failure::ask::{AskError, AskErrorKind};
+
+/// Questions that are asked together: a tuple of up to eight of them, or a `Vec`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are no questions",
+    note = "give a tuple or a `Vec` of what `ctx.ask(…)`, `ctx.question(…).ask()`, `ctx.sample(…)` and `ctx.roots()` return, without `.await`"
+)]
+pub trait Questions {
+    /// The answers, in the same order.
+    type Answers;
+
+    #[doc(hidden)]
+    fn find_all(self) -> Result<Self::Answers, AskError>;
+}
+
+impl<T: Send + 'static> Questions for Vec<Ask<T>> {
+    type Answers = Vec<T>;
+
+    fn find_all(self) -> Result<Vec<T>, AskError> {
+        let found: Vec<_> = self.into_iter().map(Ask::find).collect();
+        first_failure(found.iter().filter_map(|found| found.as_ref().err()))?;
+        found.into_iter().collect()
+    }
+}
+
+macro_rules! tuples {
+    ($($($name:ident)*;)*) => {$(
+        impl<$($name: Send + 'static),*> Questions for ($(Ask<$name>,)*) {
+            type Answers = ($($name,)*);
+
+            #[allow(non_snake_case, reason = "each value is named after its type")]
+            fn find_all(self) -> Result<Self::Answers, AskError> {
+                let ($($name,)*) = self;
+                // Every question is asked before one of them is found to have no answer.
+                $(let $name = $name.find();)*
+                first_failure([$($name.as_ref().err()),*].into_iter().flatten())?;
+                Ok(($($name?,)*))
+            }
+        }
+    )*};
+}
+tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; A B C D E F G; A B C D E F G H; }
+
+/// That one has no answer yet matters more than that another has failed: the function runs again and meets that one then.
+fn first_failure<'e>(failures: impl Iterator<Item = &'e AskError>) -> Result<(), AskError> {
+    let failures: Vec<_> = failures.collect();
+    let unanswered = failures.iter().find(|failure| failure.kind() == AskErrorKind::Unanswered);
+    match unanswered.or(failures.first()) {
+        Some(failure) => Err((*failure).clone()),
+        None => Ok(()),
+    }
+}
+
+impl Ctx {
+    /// Asks several questions in one round, of any kinds. Each needs a key of its own. A round has 32 questions at most; what is
+    /// more is asked in the next one.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// #[derive(Form)]
+    /// struct Name {
+    ///     name: String,
+    /// }
+    ///
+    /// #[derive(Form)]
+    /// struct Colour {
+    ///     colour: String,
+    /// }
+    ///
+    /// /// Greet somebody.
+    /// #[tool]
+    /// async fn greet(ctx: Ctx) -> Result<String, ToolError> {
+    ///     let name = ctx.ask::<Name>("Your name?");
+    ///     let colour = ctx.ask::<Colour>("Your favourite colour?");
+    ///     let (name, colour, roots) = ctx.ask_all((name, colour, ctx.roots())).await?;
+    ///     Ok(format!("{} likes {} and works in {} folders", name.name, colour.colour, roots.len()))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// That of the first question without an answer. To hear of each, [`Ask::answer`] makes refusals values.
+    #[expect(clippy::unused_async, reason = "that nothing is waited for is nobody's business")]
+    pub async fn ask_all<Q: Questions>(&self, questions: Q) -> Result<Q::Answers, AskError> {
+        questions.find_all()
+    }
+}

@@ -1,0 +1,550 @@
+//! What does the author say about the server?
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolway_protocol::Era;
+use toolway_protocol::capability::ServerCapabilities;
+use toolway_protocol::types::{CacheHints, CacheScope, Icon, Implementation};
+
+use crate::server::admission::admit::Admission;
+use crate::server::build::limits::{DEADLINE, MAX_RUNNING, MAX_RUNNING_OF_ONE, QUESTION_TIMEOUT};
+use crate::server::build::revisions::ProtocolPin;
+use crate::server::call::context::millis;
+use crate::server::call::layer::stages::Stages;
+use crate::server::call::memory::KEPT_FOR;
+use crate::server::call::state::States;
+use crate::server::catalog::cache::{CachePolicy, Cacheable};
+use crate::server::catalog::cursor::CursorKey;
+use crate::server::catalog::discover::Marked;
+use crate::server::catalog::elements::{Elements, Provide};
+use crate::server::catalog::listing::{IntoResourcePage, Lister, lister};
+use crate::server::catalog::method::{CustomMethod, IntoReply, custom};
+use crate::server::catalog::named::IntoTool;
+use crate::server::catalog::prompt::PromptEntry;
+use crate::server::catalog::registry::Without;
+use crate::server::catalog::resource::{Reader, ResourceEntry, reader};
+use crate::server::catalog::source::Added;
+use crate::server::failure::errors::ErrorPolicy;
+use crate::server::handler::arguments::Rules;
+use crate::server::handler::function::Handler;
+use crate::server::observe::hooks::Endings;
+use crate::server::observe::report::Reporter;
+use crate::server::observe::stats::Counter;
+use crate::server::respond::resource::IntoResource;
+use crate::server::stateless::seal::keys::SealKeys;
+use crate::store::{Careful, Store};
+use crate::transport::frame::MAX_MESSAGE;
+
+/// A server that is being described. Made by [`Server::new`](crate::server::Server::new).
+///
+/// What it needs is added in any order; [`build`](Self::build) checks it all at once, and so do the doors that build it
+/// themselves: `serve_stdio`, `serve_http`, [`serve_io`](Self::serve_io).
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: f64, b: f64) -> f64 {
+///     a + b
+/// }
+///
+/// let server = Server::new("calculator", "1.0.0")
+///     .title("Calculator")
+///     .instructions("Use `add` for sums.")
+///     .tools(tools![add])
+///     .build()?;
+/// assert_eq!(server.instructions(), Some("Use `add` for sums."));
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ServerBuilder {
+    pub(crate) info: Implementation,
+    pub(crate) instructions: Option<String>,
+    /// What was added explicitly; it wins over what was found.
+    pub(crate) elements: Elements,
+    pub(crate) found: Vec<&'static Marked>,
+    pub(crate) states: States,
+    /// The values of servers that were merged into this one.
+    pub(crate) merged: Vec<Arc<States>>,
+    pub(crate) readers: Vec<Reader>,
+    pub(crate) listers: Vec<Lister>,
+    pub(crate) methods: Vec<(String, CustomMethod)>,
+    pub(crate) notifications: Vec<(String, CustomMethod)>,
+    pub(crate) admission: Option<Admission>,
+    pub(crate) eras: Option<Vec<Era>>,
+    pub(crate) pin: ProtocolPin,
+    pub(crate) without: Without,
+    /// The names of merged servers that would not have admitted everybody.
+    pub(crate) guarded: Vec<String>,
+    /// What is known to be wrong before it is built.
+    pub(crate) mistakes: Vec<String>,
+    pub(crate) layers: Stages,
+    pub(crate) reporter: Option<Reporter>,
+    pub(crate) counter: Option<Counter>,
+    pub(crate) errors: ErrorPolicy,
+    pub(crate) cache: CachePolicy,
+    pub(crate) declared: ServerCapabilities,
+    pub(crate) page_size: Option<usize>,
+    pub(crate) cursors: Option<CursorKey>,
+    pub(crate) seal: Option<SealKeys>,
+    pub(crate) strict: bool,
+    pub(crate) max_message: usize,
+    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) question_timeout: Duration,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) places: usize,
+    pub(crate) places_of_one: usize,
+    pub(crate) memory_for: Duration,
+    pub(crate) endings: Endings,
+    pub(crate) sources: Vec<Added>,
+}
+
+impl ServerBuilder {
+    pub(crate) fn new(info: Implementation) -> Self {
+        Self {
+            info,
+            instructions: None,
+            elements: Elements::new(),
+            found: Vec::new(),
+            states: States::default(),
+            merged: Vec::new(),
+            readers: Vec::new(),
+            listers: Vec::new(),
+            methods: Vec::new(),
+            notifications: Vec::new(),
+            admission: None,
+            eras: None,
+            pin: ProtocolPin::default(),
+            without: Without::default(),
+            guarded: Vec::new(),
+            mistakes: Vec::new(),
+            layers: Stages::default(),
+            reporter: None,
+            counter: None,
+            errors: ErrorPolicy::default(),
+            cache: CachePolicy::default(),
+            declared: ServerCapabilities::default(),
+            page_size: None,
+            cursors: None,
+            seal: None,
+            strict: false,
+            max_message: MAX_MESSAGE,
+            store: None,
+            question_timeout: QUESTION_TIMEOUT,
+            deadline: Some(DEADLINE),
+            places: MAX_RUNNING,
+            places_of_one: MAX_RUNNING_OF_ONE,
+            memory_for: KEPT_FOR,
+            endings: Endings::default(),
+            sources: Vec::new(),
+        }
+    }
+
+    /// A name for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.info.title = Some(title.into());
+        self
+    }
+
+    /// What the server is, for people.
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.info.description = Some(text.into());
+        self
+    }
+
+    /// Where to read more.
+    pub fn website(mut self, url: impl Into<String>) -> Self {
+        self.info.website_url = Some(url.into());
+        self
+    }
+
+    /// Adds a picture.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.info.icons.get_or_insert_default().push(icon);
+        self
+    }
+
+    /// How to use this server, for the model.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// Adds tools, usually `tools![add, subtract]`, or a [`ToolSet`](crate::agent::ToolSet). They are listed in this order.
+    pub fn tools(mut self, tools: impl IntoIterator<Item = impl IntoTool>) -> Self {
+        self.elements.tools.extend(tools.into_iter().map(IntoTool::into_tool));
+        self
+    }
+
+    /// Adds a tool.
+    pub fn tool(self, tool: impl IntoTool) -> Self {
+        self.tools([tool])
+    }
+
+    /// Adds resources and families of them, usually `resources![index, note]`. They are listed in this order.
+    pub fn resources(mut self, resources: impl IntoIterator<Item = ResourceEntry>) -> Self {
+        self.elements.resources.extend(resources);
+        self
+    }
+
+    /// Adds a resource or a family of them.
+    pub fn resource(self, resource: ResourceEntry) -> Self {
+        self.resources([resource])
+    }
+
+    /// Adds prompts, usually `prompts![review]`. They are listed in this order.
+    pub fn prompts(mut self, prompts: impl IntoIterator<Item = PromptEntry>) -> Self {
+        self.elements.prompts.extend(prompts);
+        self
+    }
+
+    /// Adds a prompt.
+    pub fn prompt(self, prompt: PromptEntry) -> Self {
+        self.prompts([prompt])
+    }
+
+    /// Adds every tool, resource and prompt of a value whose `impl` block is marked `#[service]`.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// struct Notes(Vec<&'static str>);
+    ///
+    /// #[service]
+    /// impl Notes {
+    ///     /// How many notes there are.
+    ///     #[tool]
+    ///     fn count(&self) -> usize {
+    ///         self.0.len()
+    ///     }
+    ///
+    ///     /// One note.
+    ///     #[resource("notes://{index}")]
+    ///     fn note(&self, index: usize) -> Option<&'static str> {
+    ///         self.0.get(index).copied()
+    ///     }
+    /// }
+    ///
+    /// let server = Server::new("notes", "1.0.0").service(Notes(vec!["buy milk"])).build()?;
+    /// assert!(server.tool("count").is_some());
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn service(mut self, service: impl Provide) -> Self {
+        self.elements.extend(Arc::new(service).elements());
+        self
+    }
+
+    /// Goes on only under a condition.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Delete everything.
+    /// #[tool(destructive)]
+    /// fn wipe() {}
+    ///
+    /// let is_admin = false;
+    /// let server = Server::new("app", "1.0.0").when(is_admin, |server| server.tools(tools![wipe])).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn when(self, condition: bool, more: impl FnOnce(Self) -> Self) -> Self {
+        if condition { more(self) } else { self }
+    }
+
+    /// Notes something that is wrong, for [`build`](Self::build) to tell.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(crate) fn mistake(&mut self, mistake: String) {
+        self.mistakes.push(mistake);
+    }
+
+    /// Adds a value that handlers get as a parameter of type [`State<T>`](crate::server::State).
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.states.insert(value);
+        self
+    }
+
+    /// Reads every resource that is listed but has no handler of its own, and any other URI. The handler takes
+    /// [`Reading`](crate::server::Reading) and whatever else handlers take, and returns what resources return; `None` means that
+    /// there is no such resource.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::types::Resource;
+    ///
+    /// let server = Server::new("motd", "1.0.0")
+    ///     .resource(ResourceEntry::described_only(Resource::new("motd://today", "motd")))
+    ///     .read_resource(|reading: Reading| async move {
+    ///         (reading.uri == "motd://today").then_some("be kind")
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn read_resource<P: 'static, H: Handler<P>>(mut self, handler: H) -> Self
+    where
+        H::Output: IntoResource,
+    {
+        self.readers.push(reader(handler));
+        self
+    }
+
+    /// Lists resources that are not registered, after those that are. The handler takes [`Cursor`](crate::server::Cursor) and
+    /// returns a [`ResourcePage`](crate::server::ResourcePage), or a list if one page is all; what it gives as the next cursor
+    /// comes back to it, signed on the way.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    /// use toolway::types::Resource;
+    ///
+    /// async fn days(Cursor(cursor): Cursor) -> ResourcePage {
+    ///     let first: u32 = cursor.and_then(|cursor| cursor.parse().ok()).unwrap_or(1);
+    ///     let resources = (first..=31).take(10).map(|day| Resource::new(format!("days://{day}"), format!("day {day}")));
+    ///     ResourcePage { resources: resources.collect(), next: (first <= 21).then(|| (first + 10).to_string()) }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("calendar", "1.0.0")
+    ///     .list_resources(days)
+    ///     .read_resource(|reading: Reading| async move { reading.uri.strip_prefix("days://").map(str::to_owned) })
+    ///     .build()?;
+    /// let client = connect(&server).await;
+    /// assert_eq!(client.resources().await?.len(), 31);
+    /// assert_eq!(client.read_resource("days://7").await?.text(), Some("7"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn list_resources<P: 'static, H: Handler<P>>(mut self, handler: H) -> Self
+    where
+        H::Output: IntoResourcePage,
+    {
+        self.listers.push(lister(handler));
+        self
+    }
+
+    /// Adds a JSON-RPC method of your own. The handler's argument is the whole of `params`, and is checked as the arguments of a
+    /// tool are: the caller is told everything that is wrong at once, as one JSON-RPC error (-32602).
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Sum {
+    ///     a: i64,
+    ///     b: i64,
+    /// }
+    ///
+    /// let server =
+    ///     Server::new("app", "1.0.0").method("acme/sum", |sum: Sum| async move { sum.a + sum.b }).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn method<P: 'static, H: Handler<P>>(mut self, name: impl Into<String>, handler: H) -> Self
+    where
+        H::Output: IntoReply,
+    {
+        let rules = Rules::of(&handler);
+        self.methods.push((name.into(), custom(handler, rules)));
+        self
+    }
+
+    /// Hears a notification of your own. Nothing is answered.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Seen {
+    ///     pages: u32,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("app", "1.0.0")
+    ///     .state(AtomicU32::new(0))
+    ///     .notification("acme/seen", |seen: Seen, pages: State<AtomicU32>| async move {
+    ///         pages.fetch_add(seen.pages, Ordering::Relaxed);
+    ///     })
+    ///     .build()?;
+    /// connect(&server).await.notify("acme/seen", serde_json::json!({"pages": 3})).await?;
+    /// assert_eq!(server.state::<AtomicU32>().unwrap().load(Ordering::Relaxed), 3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn notification<P: 'static, H: Handler<P, Output = ()>>(
+        mut self,
+        name: impl Into<String>,
+        handler: H,
+    ) -> Self {
+        // Nothing is answered, so nothing is looked for that the type itself lets pass.
+        self.notifications.push((name.into(), custom(handler, None)));
+        self
+    }
+
+    /// What peers are told of errors that were not meant for them.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// let policy = if cfg!(debug_assertions) { ErrorPolicy::Verbose } else { ErrorPolicy::Hidden };
+    /// let server = Server::new("app", "1.0.0").errors(policy).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn errors(mut self, policy: ErrorPolicy) -> Self {
+        self.errors = policy;
+        self
+    }
+
+    /// Takes no `"5"` for 5: arguments are what the schema says, to the letter.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    ///
+    /// /// Double a number.
+    /// #[tool]
+    /// fn double(n: i64) -> i64 {
+    ///     2 * n
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let lenient = connect(&Server::new("app", "1.0.0").tools(tools![double]).build()?).await;
+    /// let strict = connect(&Server::new("app", "1.0.0").tools(tools![double]).strict().build()?).await;
+    /// let sent = serde_json::json!({"n": "5"});
+    /// assert_eq!(lenient.call("double", sent.clone()).await?.first_text(), Some("10"));
+    /// assert!(strict.call("double", sent).await?.is_error());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// How many entries a page of a list has at most. Without it each list is one page: many clients read only the first.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let tools = (0..25).map(|number| ToolEntry::from_fn(format!("tool-{number}"), || async { "done" }));
+    /// let server = Server::new("many", "1.0.0").tools(tools).page_size(10).build()?;
+    /// // Our client reads on to the last page.
+    /// assert_eq!(connect(&server).await.tools().await?.len(), 25);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn page_size(mut self, entries: usize) -> Self {
+        self.page_size = Some(entries);
+        self
+    }
+
+    /// Makes cursors good on every server that has the same secret, and after a restart. Without it each server has a
+    /// random key of its own.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// let secret = std::env::var("CURSOR_SECRET").unwrap_or_else(|_| "only for tests".to_owned());
+    /// let server = Server::new("many", "1.0.0").page_size(100).cursor_secret(secret).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn cursor_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
+        self.cursors = Some(CursorKey::from_secret(secret.as_ref()));
+        self
+    }
+
+    /// The keys with which the server seals what it remembers of a call while the client is asked something.
+    ///
+    /// Where the protocol lets a server remember nothing, the client carries that from one round of the call to the next, and can
+    /// neither read nor change it. Several machines that answer for one server need common keys, and so does a server that is to go on after a
+    /// restart. Each key is 32 bytes in base64, or 64 hexadecimal digits; `openssl rand -base64 32` makes one. The first seals, and
+    /// all of them open: to replace a key, put the new one before it, and take the old one away when no call of its time is open any more.
+    ///
+    /// Without this call the keys are those of the environment variable `TOOLWAY_SEAL_KEYS`, with commas between them;
+    /// without that each server has a random one of its own. A key that cannot be read is a mistake that
+    /// [`build`](Self::build) reports.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// let new = "bWFrZSBtZSB3aXRoIG9wZW5zc2wsIG5vdCBzbyAhISE=";
+    /// let old = "6f6c64206b65797320617265206b65707420666f722061207768696c652e2e2e";
+    /// let server = Server::new("shop", "1.0.0").seal_keys([new, old]).build()?;
+    ///
+    /// let error = Server::new("shop", "1.0.0").seal_keys(["secret"]).build().unwrap_err();
+    /// assert!(error.to_string().contains("seal key 1 is neither 32 bytes in base64 nor 64 hexadecimal digits"));
+    /// assert!(!error.to_string().contains("secret"));
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn seal_keys(mut self, keys: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        match SealKeys::from_texts(keys) {
+            Ok(keys) => self.seal = Some(keys),
+            Err(mistake) => self.mistakes.push(mistake),
+        }
+        self
+    }
+
+    /// How long answers of one kind may be kept, and by whom.
+    ///
+    /// One answer can say otherwise with [`Ctx::cache`](crate::server::Ctx::cache).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolway::prelude::*;
+    /// use toolway::server::Cacheable;
+    /// use toolway::types::CacheScope;
+    ///
+    /// let server = Server::new("app", "1.0.0")
+    ///     .cache(Cacheable::Tools, Duration::from_secs(3600), CacheScope::Public)
+    ///     .cache(Cacheable::Contents, Duration::from_secs(60), CacheScope::Private)
+    ///     .build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn cache(mut self, kind: Cacheable, ttl: Duration, scope: CacheScope) -> Self {
+        self.cache.set(kind, CacheHints::new(millis(ttl), scope));
+        self
+    }
+
+    /// Says what the server can do, whatever it has. What it has is added by itself; this is for capabilities that will
+    /// only be used later, such as tools that are added to a running server, and for experimental ones.
+    ///
+    /// ```
+    /// use toolway::capability::{ServerCapabilities, Settings};
+    /// use toolway::prelude::*;
+    ///
+    /// let later = ServerCapabilities::new().with_tools(Settings::new());
+    /// let server = Server::new("plugins", "1.0.0").capabilities(later).build()?;
+    /// assert!(server.capabilities().tools.is_some());
+    /// server.add_tool(ToolEntry::from_fn("plugin", || async { "here I am" }))?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn capabilities(mut self, declared: ServerCapabilities) -> Self {
+        self.declared = declared;
+        self
+    }
+
+    /// Where the server keeps what outlives one request: sessions, the events of their streams. Servers that share a store
+    /// are one server to their clients. In memory, unless said otherwise.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use toolway::prelude::*;
+    /// use toolway::store::Memory;
+    ///
+    /// let store = Arc::new(Memory::new());
+    /// let one = Server::new("app", "1.0.0").store(store.clone()).build()?;
+    /// let two = Server::new("app", "1.0.0").store(store).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.store = Some(Arc::new(Careful(store)));
+        self
+    }
+}

@@ -1,0 +1,358 @@
+//! What may a handler say and ask for while it runs?
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+use toolway_protocol::types::{CacheHints, CacheScope, Content, Progress, ReadResourceResult, Resource};
+use toolway_protocol::{Id, Notification};
+
+use crate::peer::Peer;
+use crate::schema::Checker;
+use crate::server::Server;
+use crate::server::call::extract::Principal;
+use crate::server::call::log::Log;
+use crate::server::call::memory::Place;
+use crate::server::call::scope::{Round, Scope};
+use crate::server::failure::errors::{ResourceError, ToolError};
+use crate::server::handler::parameter::{Missing, Parameter};
+
+/// The call that a handler is in, as a parameter of the handler. It is not part of the schema.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Count to a number, slowly.
+/// #[tool]
+/// async fn count(to: u32, ctx: Ctx) -> String {
+///     for n in 1..=to {
+///         ctx.progress(n, to, format!("at {n}")).await;
+///     }
+///     ctx.log().info("counted", serde_json::json!({"to": to})).await;
+///     format!("counted for a client that speaks {}", ctx.peer().version)
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Ctx {
+    pub(crate) round: Arc<Round>,
+    output: Option<Arc<Checker>>,
+    depth: u8,
+    is_answer: bool,
+    cancel: CancellationToken,
+}
+
+impl Ctx {
+    /// Facts about the caller.
+    pub fn peer(&self) -> &Peer {
+        &self.round.facts.peer
+    }
+
+    /// Who the caller is: whom [`on_connect`](crate::server::ServerBuilder::on_connect) has admitted. Nothing, where nobody was
+    /// asked or anyone is admitted.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.round.arrival.principal.as_ref()
+    }
+
+    /// Where the connection of the call comes from, if the door knows: a proxy's address, where there is one. Nothing on a
+    /// pipe.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Say from where the caller comes.
+    /// #[tool]
+    /// fn whence(ctx: &Ctx) -> String {
+    ///     ctx.remote().map_or_else(|| "from here".to_owned(), |remote| remote.ip().to_string())
+    /// }
+    /// ```
+    pub fn remote(&self) -> Option<SocketAddr> {
+        self.round.arrival.remote
+    }
+
+    /// The server that the call came to.
+    pub fn server(&self) -> &Server {
+        &self.round.server
+    }
+
+    /// Where the door keeps what is remembered of the caller.
+    pub(crate) fn place(&self) -> Option<&Arc<Place>> {
+        self.round.arrival.memory.as_ref()
+    }
+
+    /// A value that came with the request: see [`Extensions`](crate::Extensions).
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.round.arrival.extensions.get()
+    }
+
+    /// Ends when the call has ended or its caller does not want it any more. The handler itself is simply
+    /// dropped then; this is for work that it has handed to other tasks.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Start something that takes long.
+    /// #[tool]
+    /// async fn start(ctx: Ctx) -> &'static str {
+    ///     tokio::spawn(async move {
+    ///         tokio::select! {
+    ///             () = ctx.cancelled() => {} // tidy up
+    ///             () = std::future::pending() => {} // the work
+    ///         }
+    ///     });
+    ///     "started"
+    /// }
+    /// ```
+    pub async fn cancelled(&self) {
+        self.cancel.cancelled().await;
+    }
+
+    /// Whether the call has ended or its caller does not want it any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// Tells the caller how far the call is. Goes out only if the caller asked for it, and only if there is
+    /// more done than was told before, as the protocol demands. Without a total it is `()` or `None`, and an empty message is
+    /// left out; [`progress_of`](Self::progress_of) and [`progress_at`](Self::progress_at) are shorter then.
+    ///
+    /// ```
+    /// # async fn doc(ctx: toolway::Ctx) {
+    /// ctx.progress(1, 3, "first of three").await;
+    /// ctx.progress(1.5, (), "half of an unknown number").await;
+    /// # }
+    /// ```
+    pub async fn progress(&self, done: impl Amount, total: impl Amount, message: impl Into<String>) {
+        let Round { facts, arrival, told, .. } = &*self.round;
+        // Nothing is said about a call that has ended.
+        if self.is_cancelled() {
+            return;
+        }
+        let (Some(token), true) = (&facts.progress_token, arrival.outbound.is_open()) else { return };
+        let (Ok(token), Some(done)) = (token.decode::<Id>(), done.amount()) else { return };
+        if !is_more(told, &done) {
+            return;
+        }
+        let mut progress = Progress::new(token, done);
+        progress.total = total.amount();
+        progress.message = Some(message.into()).filter(|message| !message.is_empty());
+        arrival.outbound.tell(facts.peer.version, &Notification::Progress(progress)).await;
+    }
+
+    /// Tells the caller how far the call is, without a message: see [`progress`](Self::progress).
+    ///
+    /// ```
+    /// # async fn doc(ctx: toolway::Ctx) {
+    /// ctx.progress_of(1, 3).await;
+    /// # }
+    /// ```
+    pub async fn progress_of(&self, done: impl Amount, total: impl Amount) {
+        self.progress(done, total, "").await;
+    }
+
+    /// Tells the caller how much is done, where the total is not known: see [`progress`](Self::progress).
+    ///
+    /// ```
+    /// # async fn doc(ctx: toolway::Ctx) {
+    /// ctx.progress_at(128).await;
+    /// # }
+    /// ```
+    pub async fn progress_at(&self, done: impl Amount) {
+        self.progress(done, (), "").await;
+    }
+
+    /// Log messages for the client, which hears only what it has asked for.
+    ///
+    /// ```
+    /// # async fn doc(ctx: toolway::Ctx) {
+    /// ctx.log().warning("disk is nearly full", serde_json::json!({"free": "3 %"})).await;
+    /// # }
+    /// ```
+    pub fn log(&self) -> Log<'_> {
+        Log::new(&self.round, &self.cancel)
+    }
+
+    /// Lets the client's connection go while the call runs on; the client comes back after `retry` and hears the rest.
+    /// For calls that take minutes, where an open connection costs more than coming back. Only clients of 2025-11-25
+    /// that have a session over HTTP can do that; for all others this does nothing.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolway::prelude::*;
+    ///
+    /// /// Render the film.
+    /// #[tool]
+    /// async fn render(ctx: Ctx) -> &'static str {
+    ///     ctx.release_stream(Duration::from_secs(30)).await;
+    ///     // … an hour of work …
+    ///     "rendered"
+    /// }
+    /// ```
+    pub async fn release_stream(&self, retry: Duration) {
+        if !self.is_cancelled() {
+            self.round.arrival.outbound.release(retry).await;
+        }
+    }
+
+    /// Reads a resource of this server, in process. What is hidden from the caller
+    /// ([`Admit::only_resources`](crate::server::Admit::only_resources)) is not hidden from the handler: take care whom you give it to.
+    ///
+    /// ```
+    /// # async fn doc(ctx: toolway::Ctx) -> Result<String, toolway::ToolError> {
+    /// let contents = ctx.read_resource("notes://index").await?;
+    /// Ok(contents.text().unwrap_or_default().to_owned())
+    /// # }
+    /// ```
+    pub async fn read_resource(&self, uri: impl Into<String>) -> Result<ReadResourceResult, ResourceError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(ResourceError::hidden("resources read each other without end"));
+        }
+        let scope = Scope::inside(&self.round, self.depth + 1, false);
+        // Boxed, because a resource may read others in turn.
+        Box::pin(self.round.server.read_in_process(uri.into(), scope)).await
+    }
+
+    /// A link to a resource of this server, with the name and media type that the server knows for it.
+    ///
+    /// ```
+    /// # fn doc(ctx: toolway::Ctx) {
+    /// let link = ctx.link("notes://7/body");
+    /// # }
+    /// ```
+    pub fn link(&self, uri: impl Into<String>) -> Content {
+        Content::Link(Box::new(self.link_to(uri.into())))
+    }
+
+    fn link_to(&self, uri: String) -> Resource {
+        self.round.server.describe_resource(uri)
+    }
+
+    /// Checks a value against the output schema of the tool that is being called. Without such a schema
+    /// everything is right.
+    ///
+    /// ```
+    /// # async fn doc(ctx: toolway::Ctx) -> Result<serde_json::Value, toolway::ToolError> {
+    /// let answer = serde_json::json!({"sum": 5});
+    /// ctx.check_output(&answer)?;
+    /// # Ok(answer)
+    /// # }
+    /// ```
+    pub fn check_output(&self, value: &impl Serialize) -> Result<(), ToolError> {
+        let Some(checker) = &self.output else { return Ok(()) };
+        let problems = checker.check(&serde_json::to_value(value)?);
+        if problems.is_empty() { Ok(()) } else { Err(ToolError::new(crate::schema::output_text(&problems))) }
+    }
+
+    /// How long the result of this call may be kept, and by whom. Only results that can be cached carry it:
+    /// those of reading a resource and of listing, in the revisions that know of caching.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolway::prelude::*;
+    /// use toolway::types::CacheScope;
+    ///
+    /// /// The message of the day.
+    /// #[resource("motd://today")]
+    /// fn motd(ctx: &Ctx) -> &'static str {
+    ///     ctx.cache(Duration::from_secs(60), CacheScope::Public);
+    ///     "be kind"
+    /// }
+    /// ```
+    pub fn cache(&self, ttl: Duration, scope: CacheScope) {
+        // What is read on the way to another answer says nothing about that one.
+        if !self.is_answer {
+            return;
+        }
+        let hints = CacheHints::new(millis(ttl), scope);
+        *self.round.cache.lock().unwrap_or_else(PoisonError::into_inner) = Some(hints);
+    }
+}
+
+/// How many resources may be read on behalf of each other.
+const MAX_DEPTH: u8 = 16;
+
+/// A time in whole milliseconds, as far as every JSON reader can count.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min((1 << 53) - 1)
+}
+
+/// Whether `done` is more than was told before; remembers it if so.
+pub(crate) fn is_more(told: &Mutex<f64>, done: &serde_json::Number) -> bool {
+    let Some(done) = done.as_f64() else { return false };
+    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+    if done <= *told {
+        return false;
+    }
+    *told = done;
+    true
+}
+
+impl Parameter for Ctx {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        Ok(Self {
+            round: scope.round.clone(),
+            output: scope.output.clone(),
+            depth: scope.depth,
+            is_answer: scope.is_answer,
+            cancel: scope.round.token().clone(),
+        })
+    }
+}
+
+impl fmt::Debug for Ctx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ctx").field("peer", &self.round.facts.peer).finish_non_exhaustive()
+    }
+}
+
+/// How much: any number, an `Option` of one, or `()` for an amount that is not known.
+///
+/// ```
+/// use toolway::server::Amount;
+///
+/// assert_eq!(3_u8.amount().unwrap().to_string(), "3");
+/// assert_eq!(Some(0.5).amount().unwrap().to_string(), "0.5");
+/// assert_eq!(f64::NAN.amount(), None);
+/// assert_eq!(().amount(), None);
+/// ```
+pub trait Amount {
+    /// The amount as JSON has it; nothing for `None`, and for what JSON cannot say.
+    fn amount(self) -> Option<serde_json::Number>;
+}
+
+macro_rules! amounts {
+    ($($type:ty),*) => {$(
+        impl Amount for $type {
+            fn amount(self) -> Option<serde_json::Number> {
+                Some(self.into())
+            }
+        }
+    )*};
+}
+amounts!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
+
+impl Amount for f64 {
+    fn amount(self) -> Option<serde_json::Number> {
+        serde_json::Number::from_f64(self)
+    }
+}
+
+impl Amount for f32 {
+    fn amount(self) -> Option<serde_json::Number> {
+        f64::from(self).amount()
+    }
+}
+
+impl Amount for () {
+    fn amount(self) -> Option<serde_json::Number> {
+        None
+    }
+}
+
+impl<T: Amount> Amount for Option<T> {
+    fn amount(self) -> Option<serde_json::Number> {
+        self.and_then(T::amount)
+    }
+}

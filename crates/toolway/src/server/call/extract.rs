@@ -1,0 +1,186 @@
+//! What else may a handler take? The headers of its request, values that came with it, and who its caller is.
+
+use std::any::type_name;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use http::HeaderMap;
+
+use crate::server::call::scope::Scope;
+use crate::server::call::state::States;
+use crate::server::handler::parameter::{Missing, Parameter};
+
+/// The HTTP headers of the request, as a parameter of a handler. On a pipe there are none.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Say where the caller came from.
+/// #[tool]
+/// fn origin(headers: Headers) -> String {
+///     headers.text("origin").unwrap_or("nowhere").to_owned()
+/// }
+/// ```
+#[derive(Clone, Default)]
+pub struct Headers(Option<Arc<HeaderMap>>);
+
+impl Headers {
+    /// The first header of this name, if it is text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.as_ref()?.get(name)?.to_str().ok()
+    }
+
+    /// All of them.
+    pub fn map(&self) -> Option<&HeaderMap> {
+        self.0.as_deref()
+    }
+}
+
+/// Names only: values may be secret.
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.map().into_iter().flat_map(HeaderMap::keys)).finish()
+    }
+}
+
+impl Parameter for Headers {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        Ok(Self(scope.headers().cloned()))
+    }
+}
+
+/// A value that came with the request, as a parameter of a handler: see [`Extensions`](crate::Extensions). A
+/// call that comes without it fails; where that may happen, ask [`Ctx::get`](crate::server::Ctx::get) instead.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// struct User(String);
+///
+/// /// Say who calls.
+/// #[tool]
+/// fn whoami(user: Extension<User>) -> String {
+///     user.0.clone()
+/// }
+/// ```
+///
+/// As a pattern it is what it holds: with `Extension(user): Extension<User>`, `user` is an `Arc<User>`.
+pub struct Extension<T>(Arc<T>);
+
+impl<T> Extension<T> {
+    /// A value without a request, to call a handler as the function that it is.
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+
+    /// The value itself, to be kept for longer than the call.
+    pub fn into_inner(self) -> Arc<T> {
+        self.0
+    }
+}
+
+impl<T> Deref for Extension<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Clone for Extension<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Extension<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Send + Sync + 'static> Parameter for Extension<T> {
+    const GIVEN_BY: Option<&'static str> = Some(
+        ": `on_connect` gives it (`Admit::with`), or a layer (`Call::insert`), or the program that mounts the service or calls \
+         `handle_json` (`Extensions::with`)",
+    );
+
+    fn check(states: &States) -> Option<String> {
+        states.absent().extensions.then(|| {
+            format!(
+                "it takes `Extension<{}>`, which nothing gives to calls here: give it in `on_connect` (`Admit::with`) or in a \
+                 layer (`Call::insert`)",
+                type_name::<T>()
+            )
+        })
+    }
+
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.extensions().get().map(Self).ok_or(Missing)
+    }
+}
+
+/// Who the caller is, as a parameter of a handler: whom [`on_connect`](crate::server::ServerBuilder::on_connect) has
+/// [admitted](crate::server::Admit::as_principal). It is nothing that a caller can send.
+///
+/// A call of nobody in particular fails; where that may happen, ask [`Ctx::principal`](crate::server::Ctx::principal) instead. An
+/// `Option<Principal>` is not a parameter: Rust cannot rule out that such a type is read from JSON one day, as arguments are.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Say who calls.
+/// #[tool]
+/// fn whoami(caller: Principal) -> String {
+///     format!("you are {caller}")
+/// }
+///
+/// assert_eq!(whoami(Principal::new("ann")), "you are ann");
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Principal(Arc<str>);
+
+impl Principal {
+    /// Somebody, for [`handle_json`](crate::server::Server::handle_json) and for tests.
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
+        Self(id.into())
+    }
+
+    /// How the application names them.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Principal").field(&self.as_str()).finish()
+    }
+}
+
+impl Parameter for Principal {
+    const NEEDED: Option<&'static str> = Some("this is only for callers who have said who they are");
+
+    const GIVEN_BY: Option<&'static str> = Some(
+        ": `on_connect` gives it (`Admit::as_principal`), or the program that mounts the service or calls `handle_json` \
+         (`Extensions::with`)",
+    );
+
+    fn check(states: &States) -> Option<String> {
+        states.absent().principal.then(|| {
+            "it takes `Principal`, but callers have no name here: give them one in `on_connect` (`Admit::as_principal`)"
+                .to_owned()
+        })
+    }
+
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.principal().cloned().ok_or(Missing)
+    }
+}

@@ -1,0 +1,232 @@
+//! What comes back through the layers? An answer, or why there is none.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use toolway_protocol::jsonrpc::Code;
+use toolway_protocol::request::{Outcome, Reply};
+use toolway_protocol::types::{CallToolResult, CompleteResult, GetPromptResult, ReadResourceResult};
+use toolway_protocol::{RawJson, RpcError};
+
+use crate::error::Chain;
+use crate::server::call::layer::call::Answered;
+use crate::server::failure::errors::{BoxError, Face, Trouble};
+
+/// The answer to a call, on its way back through the [layers](crate::server::call::layer::Service).
+///
+/// A layer that answers itself makes one of a result. It must be one of the kind that was asked for, else the peer gets an
+/// error:
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::server::{Answer, Kind, layer_fn};
+/// use toolway::testing::connect;
+/// use toolway::types::CallToolResult;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> toolway::Result<()> {
+/// let closed = layer_fn(|call, next| async move {
+///     match call.tool() {
+///         Some("order") => Ok(Answer::from(CallToolResult::error("the kitchen is closed"))),
+///         _ => next.run(call).await,
+///     }
+/// });
+/// let order = ToolEntry::from_fn("order", || async { "ordered" });
+/// let server = Server::new("diner", "1.0.0").tool(order).layer_for(Kind::Tool, closed).build()?;
+/// let result = connect(&server).await.call("order", serde_json::json!({})).await?;
+/// assert!(result.is_error());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Answer(pub(crate) Answered);
+
+impl Answer {
+    /// Whether this is the result of a tool that failed.
+    pub fn is_error(&self) -> bool {
+        self.as_tool().is_some_and(CallToolResult::is_error)
+    }
+
+    /// Whether the peer is to be asked something before there is an answer.
+    pub fn is_question(&self) -> bool {
+        !matches!(self.0.outcome, Outcome::Complete(_))
+    }
+
+    /// What a tool gave back.
+    pub fn as_tool(&self) -> Option<&CallToolResult> {
+        match self.reply()? {
+            Reply::ToolCalled(result) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// What a tool gave back, to change it.
+    pub fn as_tool_mut(&mut self) -> Option<&mut CallToolResult> {
+        match &mut self.0.outcome {
+            Outcome::Complete(Reply::ToolCalled(result)) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// What is in a resource.
+    pub fn as_resource(&self) -> Option<&ReadResourceResult> {
+        match self.reply()? {
+            Reply::ResourceRead(result) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// A prompt that was filled in.
+    pub fn as_prompt(&self) -> Option<&GetPromptResult> {
+        match self.reply()? {
+            Reply::PromptFilled(result) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// How an argument might go on.
+    pub fn as_completion(&self) -> Option<&CompleteResult> {
+        match self.reply()? {
+            Reply::Completed(result) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// What a method outside the protocol gave back.
+    pub fn as_custom(&self) -> Option<&RawJson> {
+        match self.reply()? {
+            Reply::Custom(result) => Some(result),
+            _ => None,
+        }
+    }
+
+    fn reply(&self) -> Option<&Reply> {
+        match &self.0.outcome {
+            Outcome::Complete(reply) => Some(reply),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! answers {
+    ($($result:ty => $reply:ident),*) => {$(
+        impl From<$result> for Answer {
+            fn from(result: $result) -> Self {
+                Self(Answered::complete(Reply::$reply(result)))
+            }
+        }
+    )*};
+}
+answers! {
+    CallToolResult => ToolCalled,
+    ReadResourceResult => ResourceRead,
+    GetPromptResult => PromptFilled,
+    CompleteResult => Completed,
+    RawJson => Custom
+}
+
+/// Why a call has no answer.
+///
+/// An [`RpcError`] becomes one with `?` or `into()` and is sent as it is. So does every other error, and is kept from the peer:
+/// it gets a reference, the log and [`on_error`](crate::server::call::layer::ServerBuilder::on_error) get the cause.
+///
+/// ```
+/// use toolway::server::CallError;
+/// use toolway::{Code, RpcError};
+///
+/// let told = CallError::from(RpcError::invalid_request("members only"));
+/// assert_eq!((told.code(), told.to_string()), (Code::INVALID_REQUEST, "members only".to_owned()));
+/// let kept = CallError::from(std::io::Error::other("the disk is full"));
+/// assert_eq!(kept.code(), Code::INTERNAL_ERROR);
+/// ```
+pub struct CallError(Why);
+
+enum Why {
+    Told(Trouble),
+    Hidden(BoxError),
+}
+
+impl CallError {
+    /// An error whose cause the peer does not see. `?` does the same for every `std` error; this is for those that are none,
+    /// such as `anyhow::Error`.
+    pub fn hidden(cause: impl Into<BoxError>) -> Self {
+        // What went through somebody else's box may be one of these.
+        match cause.into().downcast::<Boxed>() {
+            Ok(boxed) => boxed.0,
+            Err(cause) => Self(match Face::unbox(cause) {
+                Face::Visible(text) => Why::Told(RpcError::internal(text).into()),
+                Face::Rpc(error) => Why::Told(error.into()),
+                Face::NotFound => Why::Told(RpcError::internal("no such resource").into()),
+                Face::Lacks(required, text) => Why::Told(Trouble::Lacks(required, text)),
+                Face::Hidden(cause) => Why::Hidden(cause),
+            }),
+        }
+    }
+
+    /// The code that the peer gets. For a resource that does not exist older revisions have another one, and what a client
+    /// cannot be asked they tell as the result of a tool.
+    pub fn code(&self) -> Code {
+        match &self.0 {
+            Why::Told(Trouble::Rpc(error)) => error.code,
+            Why::Told(Trouble::NoSuchResource(_)) => Code::INVALID_PARAMS,
+            Why::Told(Trouble::Lacks(..)) => Code::MISSING_CAPABILITY,
+            Why::Told(Trouble::Asked) | Why::Hidden(_) => Code::INTERNAL_ERROR,
+        }
+    }
+
+    pub(crate) fn told(trouble: Trouble) -> Self {
+        Self(Why::Told(trouble))
+    }
+
+    /// What the peer is told, or what it is not.
+    pub(crate) fn into_trouble(self) -> Result<Trouble, BoxError> {
+        match self.0 {
+            Why::Told(trouble) => Ok(trouble),
+            Why::Hidden(cause) => Err(cause),
+        }
+    }
+}
+
+/// The type itself is no `std::error::Error`: that is what lets every other error convert.
+impl<E: StdError + Send + Sync + 'static> From<E> for CallError {
+    fn from(error: E) -> Self {
+        Self::hidden(error)
+    }
+}
+
+impl From<CallError> for BoxError {
+    fn from(error: CallError) -> Self {
+        Box::new(Boxed(error))
+    }
+}
+
+/// With the cause, whatever the peer is told.
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Why::Told(Trouble::Rpc(error)) => f.write_str(&error.message),
+            Why::Told(Trouble::NoSuchResource(_)) => f.write_str("no such resource"),
+            Why::Told(Trouble::Lacks(_, text)) => f.write_str(text),
+            Why::Told(Trouble::Asked) => f.write_str("a question has no answer yet"),
+            Why::Hidden(cause) => Chain(&**cause).fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallError({self})")
+    }
+}
+
+/// On its way through a box.
+#[derive(Debug)]
+struct Boxed(CallError);
+
+impl fmt::Display for Boxed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl StdError for Boxed {}

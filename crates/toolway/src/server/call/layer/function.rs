@@ -1,0 +1,80 @@
+//! How does a closure become a layer?
+
+use std::fmt;
+use std::sync::Arc;
+
+use tower_layer::Layer;
+
+use crate::server::call::layer::answer::{Answer, CallError};
+use crate::server::call::layer::call::Call;
+use crate::server::call::layer::{Next, Service};
+use crate::server::handler::function::Running;
+
+/// Makes a layer of an async function or a closure that takes the call and whoever is next.
+///
+/// ```
+/// use std::time::Instant;
+/// use toolway::prelude::*;
+/// use toolway::server::layer_fn;
+///
+/// let timed = layer_fn(|call, next| async move {
+///     let (method, begun) = (call.method(), Instant::now());
+///     let answer = next.run(call).await;
+///     eprintln!("{method} took {:?}", begun.elapsed());
+///     answer
+/// });
+/// let server = Server::new("app", "1.0.0").layer(timed).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+pub fn layer_fn<F, Fut>(function: F) -> FnLayer<F>
+where
+    F: Fn(Call, Next) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Answer, CallError>> + Send + 'static,
+{
+    FnLayer(Arc::new(function))
+}
+
+/// A closure as a layer. Made by [`layer_fn`].
+pub struct FnLayer<F>(Arc<F>);
+
+impl<F> Clone for FnLayer<F> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<F> Layer<Next> for FnLayer<F> {
+    type Service = FnService<F>;
+
+    fn layer(&self, next: Next) -> FnService<F> {
+        FnService { function: self.0.clone(), next }
+    }
+}
+
+/// A closure and whoever is next.
+pub struct FnService<F> {
+    function: Arc<F>,
+    next: Next,
+}
+
+impl<F, Fut> Service for FnService<F>
+where
+    F: Fn(Call, Next) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Answer, CallError>> + Send + 'static,
+{
+    fn call(&self, call: Call) -> Running<Result<Answer, CallError>> {
+        Box::pin((self.function)(call, self.next.clone()))
+    }
+}
+
+impl<F> fmt::Debug for FnLayer<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a layer")
+    }
+}
+
+impl<F> fmt::Debug for FnService<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a service")
+    }
+}

@@ -1,0 +1,159 @@
+//! Which layers does a call pass, and in which order? Those of the server, then those of what is asked for.
+
+use std::fmt;
+use std::sync::Arc;
+
+use toolway_protocol::Method;
+use toolway_protocol::request::{Outcome, Reply, Request};
+
+use crate::server::Server;
+use crate::server::call::layer::Service;
+use crate::server::call::visibility::{Allowed, Element};
+
+/// What a call asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A tool is to be called.
+    Tool,
+    /// A resource is to be read.
+    Resource,
+    /// A prompt is to be filled in.
+    Prompt,
+    /// An argument is to be completed.
+    Completion,
+    /// Something is to be listed.
+    List,
+    /// A method outside the protocol.
+    Method,
+}
+
+impl Kind {
+    pub(crate) fn of(request: &Request) -> Self {
+        match request {
+            Request::CallTool(_) => Self::Tool,
+            Request::ReadResource(_) => Self::Resource,
+            Request::GetPrompt(_) => Self::Prompt,
+            Request::Complete(_) => Self::Completion,
+            Request::ListTools(_)
+            | Request::ListResources(_)
+            | Request::ListResourceTemplates(_)
+            | Request::ListPrompts(_) => Self::List,
+            _ => Self::Method,
+        }
+    }
+
+    /// Whether an outcome is one that the peer can read as the answer to this. Questions may be asked anywhere.
+    pub(crate) fn is_answered_by(self, method: &Method, outcome: &Outcome) -> bool {
+        let Outcome::Complete(reply) = outcome else { return true };
+        match reply {
+            Reply::Tools(_) => *method == Method::ListTools,
+            Reply::Resources(_) => *method == Method::ListResources,
+            Reply::ResourceTemplates(_) => *method == Method::ListResourceTemplates,
+            Reply::Prompts(_) => *method == Method::ListPrompts,
+            Reply::ToolCalled(_) => self == Self::Tool,
+            Reply::ResourceRead(_) => self == Self::Resource,
+            Reply::PromptFilled(_) => self == Self::Prompt,
+            Reply::Completed(_) => self == Self::Completion,
+            _ => self == Self::Method,
+        }
+    }
+}
+
+/// Layers, the outermost first. Cheap to clone, and nothing while there are none.
+#[derive(Clone, Default)]
+pub(crate) struct Stages(Option<Arc<[Stage]>>);
+
+#[derive(Clone)]
+struct Stage {
+    /// Calls of another kind pass by.
+    kind: Option<Kind>,
+    layer: Arc<dyn Service>,
+}
+
+impl Stages {
+    /// Adds one inside of the others.
+    pub(crate) fn push(&mut self, kind: Option<Kind>, layer: impl Service) {
+        let layer: Arc<dyn Service> = Arc::new(layer);
+        self.0 = Some(self.iter().cloned().chain([Stage { kind, layer }]).collect());
+    }
+
+    /// Puts others around these.
+    pub(crate) fn put_inside(&mut self, outer: &Self) {
+        if !outer.is_empty() {
+            self.0 = Some(outer.iter().chain(self.iter()).cloned().collect());
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Whether calls of this kind pass any of them.
+    pub(crate) fn concern(&self, kind: Kind) -> bool {
+        self.iter().any(|stage| stage.kind.is_none_or(|only| only == kind))
+    }
+
+    /// Whether any of them is for calls of this kind and no others.
+    pub(crate) fn any_only_for(&self, kind: Kind) -> bool {
+        self.iter().any(|stage| stage.kind == Some(kind))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Stage> {
+        self.0.iter().flat_map(|stages| stages.iter())
+    }
+}
+
+impl fmt::Debug for Stages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} layers", self.iter().count())
+    }
+}
+
+/// The layers that a call has yet to pass.
+#[derive(Default)]
+pub(crate) struct Path {
+    server: Stages,
+    element: Stages,
+    passed: usize,
+}
+
+impl Path {
+    /// The way of a request; `None`, if it passes nothing. What the caller may not see has no layers: one of them might answer,
+    /// or say that it is there.
+    pub(crate) fn of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Option<Self> {
+        let inner = &server.inner;
+        let none_anywhere = inner.layers.is_empty()
+            && !inner.registry.has_layers()
+            && !inner.methods_have_layers
+            && !inner.sources.have_layers();
+        if none_anywhere {
+            return None;
+        }
+        let snapshot = inner.registry.load();
+        let element = match request {
+            Request::Other(method, _) => inner.methods.get(method.name()).map(|method| &method.layers),
+            request => match snapshot.asked_for(request, allowed) {
+                Some(Element::Tool(tool)) => Some(&tool.layers),
+                Some(Element::Prompt(prompt)) => Some(&prompt.layers),
+                Some(Element::Resource(resource)) => Some(&resource.layers),
+                None => inner.sources.layers_around(&snapshot, request, allowed),
+            },
+        };
+        let element = element.cloned().unwrap_or_default();
+        let kind = Kind::of(request);
+        let is_bare = !inner.layers.concern(kind) && !element.concern(kind);
+        (!is_bare).then(|| Self { server: inner.layers.clone(), element, passed: 0 })
+    }
+
+    /// The next layer for calls of this kind.
+    pub(crate) fn step(&mut self, kind: Kind) -> Option<Arc<dyn Service>> {
+        loop {
+            let stage = self.server.iter().chain(self.element.iter()).nth(self.passed)?;
+            self.passed += 1;
+            if stage.kind.is_none_or(|only| only == kind) {
+                return Some(stage.layer.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! How does a layer of the tower crates stand around a call?
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Mutex, PoisonError};
+
+use tower_layer::Layer;
+
+use crate::server::call::layer::answer::{Answer, CallError};
+use crate::server::call::layer::call::Call;
+use crate::server::call::layer::{Next, Service};
+use crate::server::failure::errors::BoxError;
+use crate::server::handler::function::Running;
+
+/// Lets a layer of tower stand around calls: limits, timeouts, whatever is generic over its request.
+///
+/// Its service is made once, when the layer is added, and cloned for each call, as tower has it; so a limit is one for
+/// all of them. A call waits until the service is ready. An error of the layer itself, such as that of a timeout, is kept from
+/// the peer as every unexpected error is.
+///
+/// ```
+/// use std::time::Duration;
+/// use ::tower::limit::ConcurrencyLimitLayer;
+/// use ::tower::timeout::TimeoutLayer;
+/// use toolway::prelude::*;
+/// use toolway::server::{Kind, tower};
+///
+/// let server = Server::new("app", "1.0.0")
+///     .layer(tower(TimeoutLayer::new(Duration::from_secs(30))))
+///     .layer_for(Kind::Tool, tower(ConcurrencyLimitLayer::new(8)))
+///     .build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+///
+/// A service that cannot be cloned, such as that of `RateLimitLayer`, needs a buffer in front of it, which all clones share:
+/// `tower(ServiceBuilder::new().buffer(64).rate_limit(10, Duration::from_secs(1)))`, with the features `buffer` and `limit` of
+/// tower. The buffer runs in a task, so the server is described inside of a runtime then.
+pub fn tower<L>(layer: L) -> Tower<L> {
+    Tower(layer)
+}
+
+/// A layer of tower as one of ours. Made by [`tower`].
+#[derive(Debug, Clone)]
+pub struct Tower<L>(L);
+
+impl<L: Layer<Next>> Layer<Next> for Tower<L> {
+    type Service = TowerService<L::Service>;
+
+    fn layer(&self, next: Next) -> Self::Service {
+        TowerService(Mutex::new(self.0.layer(next)))
+    }
+}
+
+/// A service of tower that can be cloned, as [`tower`] does it for each call.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be cloned for each call",
+    label = "this layer needs `.buffer(n)` first",
+    note = "with the feature `buffer` of tower: `tower(ServiceBuilder::new().buffer(n).layer(…))`"
+)]
+pub trait ForEachCall: Clone {}
+
+#[diagnostic::do_not_recommend]
+impl<S: Clone> ForEachCall for S {}
+
+/// A service of tower as one of ours.
+///
+/// The lock is held while it is cloned: services of tower need not be `Sync`.
+pub struct TowerService<S>(Mutex<S>);
+
+impl<S> Service for TowerService<S>
+where
+    S: tower_service::Service<Call, Response = Answer, Error: Into<BoxError>, Future: Send>
+        + ForEachCall
+        + Send
+        + 'static,
+{
+    fn call(&self, call: Call) -> Running<Result<Answer, CallError>> {
+        let mut service = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Box::pin(async move {
+            poll_fn(|cx| service.poll_ready(cx)).await.map_err(CallError::hidden)?;
+            service.call(call).await.map_err(CallError::hidden)
+        })
+    }
+}
+
+impl<S> fmt::Debug for TowerService<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a service")
+    }
+}

@@ -1,0 +1,23 @@
+//! One call: what is known about it, and what may a handler say and ask for while it runs?
+//!
+//! | file | question |
+//! |---|---|
+//! | `scope.rs` | What belongs to one run of a handler besides its arguments? |
+//! | `context.rs`, `log.rs`, `memory.rs` | What may a handler say, log and remember? |
+//! | `state.rs`, `principal.rs`, `visibility.rs` | Which values was the server given, who is the caller, and what does it see? |
+//! | `question_log.rs`, `replay.rs` | What was asked and answered in this run, and what is left to the next one? |
+//! | `passing.rs` | What may a handler say and ask that passes its call on? |
+//! | `layer/` | What stands between a call and its handler? |
+
+pub(crate) mod context;
+pub(crate) mod extract;
+pub(crate) mod layer;
+pub(crate) mod log;
+pub(crate) mod memory;
+#[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+pub(crate) mod passing;
+pub(crate) mod question_log;
+pub(crate) mod replay;
+pub(crate) mod scope;
+pub(crate) mod state;
+pub(crate) mod visibility;

@@ -1,0 +1,197 @@
+//! Values of the application that tools may ask for by their type.
+
+use std::any::{Any, TypeId, type_name};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use crate::server::call::scope::Scope;
+use crate::server::handler::given::Absent;
+use crate::server::handler::parameter::{Missing, Parameter};
+
+/// A value that was given to the server with [`state`](crate::server::ServerBuilder::state), as a parameter of a tool.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// struct Greeting(String);
+///
+/// /// Greet somebody.
+/// #[tool]
+/// fn greet(name: String, greeting: State<Greeting>) -> String {
+///     format!("{}, {name}!", greeting.0)
+/// }
+///
+/// let server = Server::new("greeter", "1.0.0").state(Greeting("Hello".into())).tools(tools![greet]).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+///
+/// As a pattern it is what it holds: with `State(greeting): State<Greeting>`, `greeting` is an `Arc<Greeting>`.
+pub struct State<T>(pub(crate) Arc<T>);
+
+impl<T> State<T> {
+    /// A value without a server, to call a tool as the function that it is:
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// struct Greeting(&'static str);
+    ///
+    /// /// Greet somebody.
+    /// #[tool]
+    /// fn greet(name: &str, greeting: State<Greeting>) -> String {
+    ///     format!("{}, {name}!", greeting.0)
+    /// }
+    ///
+    /// assert_eq!(greet("Ann", State::new(Greeting("Hello"))), "Hello, Ann!");
+    /// ```
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+
+    /// The value itself, to be kept for longer than the call.
+    pub fn into_inner(self) -> Arc<T> {
+        self.0
+    }
+}
+
+impl<T> Deref for State<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Clone for State<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for State<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Send + Sync + 'static> Parameter for State<T> {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.states().get().map(Self).ok_or(Missing)
+    }
+
+    fn check(states: &States) -> Option<String> {
+        if states.get::<T>().is_some() {
+            return None;
+        }
+        let wanted = type_name::<T>();
+        let shown = short(wanted);
+        Some(match states.alike(wanted).map(short) {
+            Some(given) => format!(
+                "it takes `State<{shown}>`, but the server was given `{given}`: take `State<{given}>`, or give it a `{shown}`"
+            ),
+            None => {
+                format!("it takes `State<{shown}>`, but the server was given no such value: call `.state(…)`")
+            }
+        })
+    }
+}
+
+/// A value, and the name of its type.
+#[derive(Clone)]
+struct Given(Arc<dyn Any + Send + Sync>, &'static str);
+
+/// The values that a server was given, by their type.
+#[derive(Default)]
+pub struct States {
+    own: HashMap<TypeId, Given>,
+    /// The values of the server that this one was merged into.
+    outer: OnceLock<Arc<States>>,
+    /// Values that no call brings, set for the check of a door.
+    absent: Absent,
+}
+
+impl States {
+    pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.own.insert(TypeId::of::<T>(), Given(Arc::new(value), type_name::<T>()));
+    }
+
+    /// The type of a value that holds one of this type, or that one of this type would hold: `Arc<Db>` for `Db`, and `Db` for
+    /// `Arc<Db>`.
+    fn alike(&self, wanted: &str) -> Option<&'static str> {
+        let names = self.own.values().map(|Given(_, name)| *name);
+        let own = names.filter(|name| holds(name, wanted) || holds(wanted, name)).min();
+        own.or_else(|| self.outer.get()?.alike(wanted))
+    }
+
+    /// What is not here is looked for there.
+    pub(crate) fn fall_back_to(&self, outer: &Arc<Self>) {
+        // A server is merged once.
+        let _ = self.outer.set(outer.clone());
+    }
+
+    /// Copies the values for the check of a door over which calls bring nothing else.
+    pub(crate) fn without(&self, absent: Absent) -> Self {
+        Self { own: self.own.clone(), outer: self.outer.clone(), absent }
+    }
+
+    pub(crate) fn absent(&self) -> Absent {
+        self.absent
+    }
+
+    /// The value of this type.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        match self.own.get(&TypeId::of::<T>()) {
+            Some(Given(value, _)) => value.clone().downcast().ok(),
+            None => self.outer.get()?.get(),
+        }
+    }
+}
+
+/// Whether a type is the only argument of another one.
+fn holds(outer: &str, inner: &str) -> bool {
+    let held = outer.strip_suffix('>').and_then(|outer| outer.strip_suffix(inner));
+    held.is_some_and(|before| before.ends_with('<'))
+}
+
+/// The name of a type, without the paths of those of the standard library.
+fn short(name: &str) -> String {
+    let is_path = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
+    let mut out = String::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let end = rest.find(|letter| !is_path(letter)).unwrap_or(rest.len());
+        let (path, after) = rest.split_at(end);
+        let is_std = ["alloc::", "core::", "std::"].iter().any(|library| path.starts_with(library));
+        out.push_str(if is_std { path.rsplit("::").next().unwrap_or(path) } else { path });
+        let next = after.find(is_path).unwrap_or(after.len());
+        out.push_str(&after[..next]);
+        rest = &after[next..];
+    }
+    out
+}
+
+impl fmt::Debug for States {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "States({})", self.own.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::server::*;
+
+    #[test]
+    fn names_of_the_standard_library_are_short() {
+        let cases = [
+            (type_name::<Arc<States>>(), "Arc<toolway::server::state::States>"),
+            (type_name::<Arc<std::sync::Mutex<Vec<u8>>>>(), "Arc<Mutex<Vec<u8>>>"),
+            (type_name::<Option<(&str, String)>>(), "Option<(&str, String)>"),
+            (type_name::<u8>(), "u8"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(short(name), expected);
+        }
+    }
+}

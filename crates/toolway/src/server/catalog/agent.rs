@@ -1,0 +1,70 @@
+//! How is a tool for a model served? As it is: its schema is listed, and whoever calls it calls it.
+
+use std::sync::Arc;
+
+use toolway_protocol::RawJson;
+use toolway_protocol::types::{CallToolResult, Tool};
+
+use crate::agent::{AgentTool, FailureKind, ToolFailure};
+use crate::server::call::scope::Scope;
+use crate::server::catalog::tool::{CallFuture, ToolEntry, ToolHandler};
+use crate::server::handler::arguments::Arguments;
+
+/// Whatever a model can call can be served: functions of this program, tools of other servers, both in one list.
+///
+/// Its arguments are not held against its schema here; the tool itself knows best.
+///
+/// ```
+/// use serde_json::json;
+/// use toolway::agent::{self, ToolSet};
+/// use toolway::prelude::*;
+/// use toolway::RawJson;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
+/// let shout = agent::tool("shout", "Say it louder.", schema, |arguments: serde_json::Value| async move {
+///     arguments["text"].as_str().unwrap_or_default().to_uppercase()
+/// });
+/// let server = Server::new("voices", "1.0.0").tools(ToolSet::new().with(shout)).build()?;
+/// let client = Client::connect(&server).await?;
+/// assert_eq!(client.call("shout", json!({"text": "hello"})).await?.text()?, "HELLO");
+/// # Ok::<(), toolway::Error>(()) }).unwrap();
+/// ```
+impl From<Arc<dyn AgentTool>> for ToolEntry {
+    fn from(tool: Arc<dyn AgentTool>) -> Self {
+        Self::foreign(Served(tool))
+    }
+}
+
+struct Served(Arc<dyn AgentTool>);
+
+impl ToolHandler for Served {
+    fn definition(&self) -> Tool {
+        let mut tool = Tool::new(self.0.name(), self.0.input_schema().clone());
+        tool.description = Some(self.0.description()).filter(|words| !words.is_empty()).map(str::to_owned);
+        tool.title = self.0.title().map(str::to_owned);
+        tool.annotations = self.0.annotations().cloned();
+        tool.output_schema = self.0.output_schema().cloned();
+        tool
+    }
+
+    fn call(&self, arguments: Arguments, _scope: Scope) -> CallFuture {
+        let arguments = arguments.json().cloned();
+        let tool = self.0.clone();
+        Box::pin(async move {
+            let arguments = arguments.unwrap_or_else(|| RawJson::from(serde_json::json!({})));
+            Ok(match tool.call(arguments).await {
+                Ok(output) => output.into_result(),
+                Err(failure) => failed(&failure),
+            })
+        })
+    }
+}
+
+/// A model reads what a tool says of its failure, and of all others only what is meant for it.
+fn failed(failure: &ToolFailure) -> CallToolResult {
+    match failure.result() {
+        Some(result) if failure.kind() == FailureKind::Failed => result.clone().with_is_error(true),
+        _ => CallToolResult::error(failure.for_model()),
+    }
+}

@@ -1,0 +1,96 @@
+//! What is in a cursor? A place in a list that only this server can have written.
+//!
+//! A cursor travels through the peer and comes back, so it is signed: SipHash-2-4 with 128 bits, a function made to
+//! authenticate short messages. Whoever makes one up is told so, and a place of one list is none in another.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use siphasher::sip128::{Hasher128, SipHasher24};
+use toolway_protocol::RpcError;
+
+/// The key of a server's cursors.
+#[derive(Clone)]
+pub(crate) struct CursorKey([u8; 16]);
+
+impl CursorKey {
+    /// A key that nobody else has.
+    pub(crate) fn random() -> Self {
+        Self(random_key())
+    }
+
+    /// A key that follows from a secret, the same on every machine that has it.
+    pub(crate) fn from_secret(secret: &[u8]) -> Self {
+        let mut hasher = SipHasher24::new_with_key(b"toolway/cursor/1");
+        hasher.write(secret);
+        Self(hasher.finish128().as_bytes())
+    }
+
+    /// Writes a place in a list as a cursor.
+    pub(crate) fn sign(&self, list: &str, place: &str) -> String {
+        let mut bytes = self.tag(list, place).to_vec();
+        bytes.extend_from_slice(place.as_bytes());
+        base64_simd::URL_SAFE_NO_PAD.encode_to_string(bytes)
+    }
+
+    /// The place that a cursor of this list stands for.
+    pub(crate) fn verify(&self, list: &str, cursor: &str) -> Result<String, RpcError> {
+        let wrong = || RpcError::invalid_params("`params.cursor` is not one that this server gave out");
+        let bytes = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(cursor).map_err(|_| wrong())?;
+        let (tag, place) = bytes.split_at_checked(16).ok_or_else(wrong)?;
+        let place = std::str::from_utf8(place).map_err(|_| wrong())?;
+        // All bytes are looked at, however early they differ: time tells nothing about the right tag.
+        let differs = tag.iter().zip(self.tag(list, place)).fold(0, |sum, (a, b)| sum | (a ^ b));
+        if differs == 0 { Ok(place.to_owned()) } else { Err(wrong()) }
+    }
+
+    fn tag(&self, list: &str, place: &str) -> [u8; 16] {
+        let mut hasher = SipHasher24::new_with_key(&self.0);
+        // The length keeps `ab` + `c` and `a` + `bc` apart.
+        hasher.write(&(list.len() as u64).to_le_bytes());
+        hasher.write(list.as_bytes());
+        hasher.write(place.as_bytes());
+        hasher.finish128().as_bytes()
+    }
+}
+
+/// A key that nobody can guess. The standard library seeds `RandomState` from the system's randomness.
+pub(crate) fn random_key() -> [u8; 16] {
+    let mut key = [0; 16];
+    for half in key.chunks_exact_mut(8) {
+        half.copy_from_slice(&RandomState::new().build_hasher().finish().to_le_bytes());
+    }
+    key
+}
+
+impl fmt::Debug for CursorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CursorKey")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::server::*;
+
+    #[test]
+    fn a_cursor_is_good_for_its_list_and_its_server_only() {
+        let key = CursorKey::random();
+        let cursor = key.sign("tools", "7");
+        assert_eq!(key.verify("tools", &cursor).as_deref(), Ok("7"));
+        assert!(key.verify("prompts", &cursor).is_err());
+        assert!(CursorKey::random().verify("tools", &cursor).is_err());
+        assert!(key.verify("tools", "").is_err());
+        assert!(key.verify("tools", "7").is_err());
+        let mut forged = cursor.into_bytes();
+        forged[3] ^= 1;
+        assert!(key.verify("tools", std::str::from_utf8(&forged).unwrap_or_default()).is_err());
+    }
+
+    #[test]
+    fn a_shared_secret_makes_cursors_good_everywhere() {
+        let cursor = CursorKey::from_secret(b"secret").sign("tools", "7");
+        assert_eq!(CursorKey::from_secret(b"secret").verify("tools", &cursor).as_deref(), Ok("7"));
+        assert!(CursorKey::from_secret(b"other").verify("tools", &cursor).is_err());
+    }
+}

@@ -1,0 +1,144 @@
+//! What can be given to a server at once? Tools, resources and prompts together.
+
+use std::sync::Arc;
+
+use crate::server::call::layer::stages::Stages;
+use crate::server::call::state::States;
+use crate::server::catalog::prompt::PromptEntry;
+use crate::server::catalog::resource::ResourceEntry;
+use crate::server::catalog::tool::ToolEntry;
+
+/// Tools, resources and prompts.
+///
+/// This is what a [`service`](crate::server::ServerBuilder::service) consists of: `#[service]` makes it, or a value that decides only
+/// when it is there what it offers.
+///
+/// ```
+/// use std::sync::Arc;
+/// use toolway::prelude::*;
+/// use toolway::server::{Elements, Provide};
+///
+/// struct Phrases(Vec<(&'static str, &'static str)>);
+///
+/// impl Provide for Phrases {
+///     fn elements(self: Arc<Self>) -> Elements {
+///         self.0.iter().fold(Elements::new(), |elements, &(name, phrase)| {
+///             elements.tool(ToolEntry::from_fn(name, move || async move { phrase }))
+///         })
+///     }
+/// }
+///
+/// let phrases = Phrases(vec![("hello", "Bonjour !"), ("bye", "Au revoir !")]);
+/// let server = Server::new("phrases", "1.0.0").service(phrases).build()?;
+/// assert!(server.tool("bye").is_some());
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Elements {
+    pub(crate) tools: Vec<ToolEntry>,
+    pub(crate) resources: Vec<ResourceEntry>,
+    pub(crate) prompts: Vec<PromptEntry>,
+}
+
+/// Whose an element is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The author's of this server.
+    Author,
+    /// Another server's, added by the author of this one: nothing of it is checked here.
+    Other,
+    /// Another server's, offered by a [source](crate::server::catalog::source), which may take it back.
+    Source,
+}
+
+impl Elements {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tool.
+    pub fn tool(mut self, tool: ToolEntry) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Adds a resource or a family of them.
+    pub fn resource(mut self, resource: ResourceEntry) -> Self {
+        self.resources.push(resource);
+        self
+    }
+
+    /// Adds a prompt.
+    pub fn prompt(mut self, prompt: PromptEntry) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
+    /// Adds all of them.
+    pub(crate) fn extend(&mut self, others: Self) {
+        self.tools.extend(others.tools);
+        self.resources.extend(others.resources);
+        self.prompts.extend(others.prompts);
+    }
+
+    /// Those of `others` whose name, URI or template is not taken yet. Two of them that are alike stay two: which one is
+    /// meant is for their author to say.
+    pub(crate) fn extend_missing(&mut self, others: Self) {
+        let Elements { mut tools, mut resources, mut prompts } = others;
+        tools.retain(|tool| self.tools.iter().all(|known| known.definition().name != tool.definition().name));
+        resources.retain(|resource| {
+            self.resources.iter().all(|known| known.definition().uri() != resource.definition().uri())
+        });
+        prompts.retain(|prompt| {
+            self.prompts.iter().all(|known| known.definition().name != prompt.definition().name)
+        });
+        self.extend(Self { tools, resources, prompts });
+    }
+
+    /// Ties all of them to the values of the server they were made for.
+    pub(crate) fn bind(&mut self, states: &Arc<States>) {
+        self.tools.iter_mut().for_each(|tool| tool.bind(states));
+        self.resources.iter_mut().for_each(|resource| resource.bind(states));
+        self.prompts.iter_mut().for_each(|prompt| prompt.bind(states));
+    }
+
+    /// Puts layers around all of them.
+    pub(crate) fn put_inside(&mut self, layers: &Stages) {
+        self.tools.iter_mut().for_each(|tool| tool.layers.put_inside(layers));
+        self.resources.iter_mut().for_each(|resource| resource.layers.put_inside(layers));
+        self.prompts.iter_mut().for_each(|prompt| prompt.layers.put_inside(layers));
+    }
+
+    /// Whether there is a layer around any of them.
+    pub(crate) fn have_layers(&self) -> bool {
+        self.tools.iter().any(|tool| !tool.layers.is_empty())
+            || self.resources.iter().any(|resource| !resource.layers.is_empty())
+            || self.prompts.iter().any(|prompt| !prompt.layers.is_empty())
+    }
+
+    /// Puts a prefix before the names of tools and prompts. URIs stay: they are addresses already.
+    pub(crate) fn prefix(&mut self, prefix: &str) {
+        for tool in &mut self.tools {
+            let name = format!("{prefix}_{}", tool.definition().name);
+            *tool = tool.clone().named(name);
+        }
+        for prompt in &mut self.prompts {
+            let name = format!("{prefix}_{}", prompt.definition().name);
+            *prompt = prompt.clone().named(name);
+        }
+    }
+}
+
+/// A value with methods that are tools, resources and prompts. `#[service]` writes it.
+///
+/// For one that is written by hand see [`Elements`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a service",
+    label = "mark its `impl` block `#[service]`",
+    note = "without macros, implement `toolway::server::Provide`"
+)]
+pub trait Provide: Send + Sync + 'static {
+    /// All of them.
+    fn elements(self: Arc<Self>) -> Elements;
+}

@@ -1,0 +1,93 @@
+//! What does generated code call that people do not?
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use toolway_protocol::RpcError;
+use toolway_protocol::types::PromptArgument;
+use toolway_protocol::uri_template::{UriTemplate, Values};
+
+use crate::schema::{input_schema_of, listed};
+use crate::server::catalog::completion::{Completer, Completers};
+use crate::server::handler::arguments::{Lacking, Refusal};
+use crate::server::handler::parameter::Parameter;
+
+/// A parameter of a prompt as it is listed; nothing, if callers do not send it.
+pub fn prompt_argument<P: Parameter>(
+    name: &str,
+    title: Option<&str>,
+    description: &str,
+    has_default: bool,
+) -> Option<PromptArgument> {
+    P::IS_ARGUMENT.then(|| {
+        let mut argument = PromptArgument::new(name).with_required(!has_default && !P::is_optional());
+        argument.title = title.map(str::to_owned);
+        argument.description = Some(description).filter(|text| !text.is_empty()).map(str::to_owned);
+        argument
+    })
+}
+
+/// The fields of a struct in declared order, and its schema.
+fn fields_of<T: DeserializeOwned + JsonSchema>() -> (Vec<String>, Value) {
+    let input = input_schema_of::<T>();
+    let names = input.names().map(str::to_owned).collect();
+    (names, input.finish().schema.decode().unwrap_or_default())
+}
+
+/// The fields of a struct as the arguments of a prompt.
+pub fn prompt_arguments_of<T: DeserializeOwned + JsonSchema>() -> Vec<PromptArgument> {
+    let (names, schema) = fields_of::<T>();
+    let text = |property: &Value, key: &str| property.get(key).and_then(Value::as_str).map(str::to_owned);
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let argument = |name: String| {
+        let property = &schema["properties"][&name];
+        let mut argument = PromptArgument::new(&name).with_required(required.contains(&name.as_str()));
+        argument.title = text(property, "title");
+        argument.description = text(property, "description");
+        argument
+    };
+    names.into_iter().map(argument).collect()
+}
+
+/// The fields of a struct that are enums, completed by their variants.
+pub fn completers_of<T: DeserializeOwned + JsonSchema>() -> Completers {
+    let (names, schema) = fields_of::<T>();
+    let definitions = schema["$defs"].as_object().cloned().unwrap_or_default();
+    names.into_iter().fold(Completers::default(), |completers, name| {
+        match listed(&schema["properties"][&name], &definitions) {
+            Some(values) => completers.with(name, Completer::list(values)),
+            None => completers,
+        }
+    })
+}
+
+/// What an author is told whose default cannot be read as the type of its parameter.
+pub fn misfit(name: &str) -> String {
+    format!("the default of `{name}` does not fit its type")
+}
+
+/// What was sent is wrong: an error of the protocol. What is lacking is the server's affair: an error that stays hidden.
+pub fn bad_arguments<E: From<RpcError> + From<Lacking>>(refusal: Refusal) -> E {
+    match refusal {
+        Refusal::Sent(text) => RpcError::invalid_params(text).into(),
+        Refusal::Lacking(lacking) => lacking.into(),
+    }
+}
+
+/// Runs what would hold up others on a thread where it may. A panic goes on here.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only a runtime that is shutting down cancels such work, and it polls nothing any more.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+/// The URI that a template and values make. The macro has looked at the template before.
+pub fn expand(template: &str, values: &Values) -> String {
+    UriTemplate::parse(template).map(|template| template.expand(values)).unwrap_or_default()
+}

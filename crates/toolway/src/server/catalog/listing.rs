@@ -1,0 +1,207 @@
+//! How does a server list resources that nobody registered? A handler gives them, page by page, after the others.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use toolway_protocol::request::Page;
+use toolway_protocol::types::{Listing, Resource};
+use toolway_protocol::{Method, Reply, RpcError};
+
+use crate::panic::catch;
+use crate::server::Server;
+use crate::server::call::scope::Scope;
+use crate::server::failure::errors::{BoxError, Face, Subject, ToolError, Trouble};
+use crate::server::handler::arguments::Arguments;
+use crate::server::handler::function::{Adapted, Erased, Handler, Running};
+use crate::server::handler::parameter::{Missing, Parameter};
+
+/// Where a handler that lists resources is to go on, as its parameter: nothing for the first page, then what it said
+/// itself was next. Peers get it signed: they cannot make one up or change it, but they can read it, and every caller may use
+/// it. Put nothing secret into it, also not the name of a resource that some callers may not see, and check again what the
+/// caller may see.
+///
+/// See [`ServerBuilder::list_resources`](crate::server::ServerBuilder::list_resources) for an example.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cursor(pub Option<String>);
+
+impl Parameter for Cursor {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.listing().cloned().ok_or(Missing)
+    }
+}
+
+/// A page of resources, from a handler that lists them.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::types::Resource;
+///
+/// struct Rows(Vec<String>);
+///
+/// async fn list(Cursor(after): Cursor, rows: State<Rows>) -> ResourcePage {
+///     // The last name that was listed is a better cursor than a number: rows may come and go.
+///     let mut rest = rows.0.iter().filter(|name| after.as_ref().is_none_or(|after| *name > after)).peekable();
+///     let page: Vec<&String> = rest.by_ref().take(100).collect();
+///     let next = rest.peek().and(page.last()).map(|last| (*last).clone());
+///     ResourcePage {
+///         resources: page.into_iter().map(|name| Resource::new(format!("rows://{name}"), name)).collect(),
+///         next,
+///     }
+/// }
+///
+/// let rows = Rows(vec!["a".into(), "b".into()]);
+/// let server = Server::new("rows", "1.0.0").state(rows).list_resources(list).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ResourcePage {
+    /// The resources.
+    pub resources: Vec<Resource>,
+    /// Where the next page begins; nothing if this was the last one.
+    pub next: Option<String>,
+}
+
+/// What a handler that lists resources may return.
+///
+/// That is a [`ResourcePage`], a list if one page is all, or a `Result` of these.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::types::Resource;
+///
+/// async fn list() -> Result<Vec<Resource>, std::io::Error> {
+///     Ok(vec![Resource::new("motd://today", "today")])
+/// }
+///
+/// let server = Server::new("motd", "1.0.0").list_resources(list).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+pub trait IntoResourcePage {
+    /// Makes the page.
+    fn into_page(self) -> Result<ResourcePage, BoxError>;
+}
+
+impl IntoResourcePage for ResourcePage {
+    fn into_page(self) -> Result<ResourcePage, BoxError> {
+        Ok(self)
+    }
+}
+
+impl IntoResourcePage for Vec<Resource> {
+    fn into_page(self) -> Result<ResourcePage, BoxError> {
+        Ok(ResourcePage { resources: self, next: None })
+    }
+}
+
+impl<T: IntoResourcePage, E: Into<BoxError>> IntoResourcePage for Result<T, E> {
+    fn into_page(self) -> Result<ResourcePage, BoxError> {
+        self.map_err(Into::into)?.into_page()
+    }
+}
+
+/// A handler that lists resources.
+pub(crate) type Lister = Erased<Cursor, ResourcePage>;
+
+pub(crate) fn lister<P: 'static, H: Handler<P>>(handler: H) -> Lister
+where
+    H::Output: IntoResourcePage,
+{
+    let adapt = |handler: &H, cursor, scope: Scope| -> Running<Result<ResourcePage, BoxError>> {
+        match handler.run(&Arguments::new(None, None), scope.listing_from(cursor)) {
+            Ok(running) => Box::pin(async move { running.await.into_page() }),
+            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
+        }
+    };
+    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+}
+
+const LIST: &str = "resources";
+
+impl Server {
+    /// Lists resources: the registered ones first, then those of each handler. The last registered page and the first
+    /// page of the first handler come together.
+    pub(crate) async fn list_resources(&self, page: &Page, scope: Scope) -> Result<Reply, Trouble> {
+        let snapshot = self.inner.registry.load_full();
+        let place = match &page.cursor {
+            None => Place::Registered(0),
+            Some(cursor) => {
+                let text = self.inner.cursors.verify(LIST, cursor)?;
+                Place::read(&text)
+                    .ok_or_else(|| RpcError::invalid_params("`params.cursor` is of another server"))?
+            }
+        };
+        let allowed = scope.round.arrival.allowed.clone();
+        if let (Place::Registered(at), Some(allowed)) = (&place, &allowed) {
+            let (seen, has_more) = snapshot.resource_pages.seen(*at, |resource| allowed.resource(resource));
+            let next = has_more.then(|| self.inner.cursors.sign(LIST, &(at + 1).to_string()));
+            if next.is_some() || self.inner.listers.is_empty() {
+                return Ok(Reply::Resources(Arc::new(Listing::new(seen, next))));
+            }
+            return self.list_with(0, Cursor(None), seen, scope).await;
+        }
+        match place {
+            Place::Registered(at)
+                if self.inner.listers.is_empty() || !snapshot.resource_pages.is_last(at) =>
+            {
+                let page = snapshot.resource_pages.at(at).cloned();
+                Ok(Reply::Resources(page.unwrap_or_else(|| Arc::new(Listing::new(Vec::new(), None)))))
+            }
+            Place::Registered(at) => {
+                let registered = snapshot.resource_pages.at(at).map(|page| page.items().to_vec());
+                self.list_with(0, Cursor(None), registered.unwrap_or_default(), scope).await
+            }
+            Place::Handler(which, cursor) => self.list_with(which, cursor, Vec::new(), scope).await,
+        }
+    }
+
+    async fn list_with(
+        &self,
+        which: usize,
+        cursor: Cursor,
+        mut resources: Vec<Resource>,
+        scope: Scope,
+    ) -> Result<Reply, Trouble> {
+        let Some(lister) = self.inner.listers.get(which) else {
+            return Ok(Reply::Resources(Arc::new(Listing::new(resources, None))));
+        };
+        let allowed = scope.round.arrival.allowed.clone();
+        let round = scope.round();
+        let face = match catch(|| lister.call(cursor, scope)).await {
+            Ok(Ok(page)) => {
+                let snapshot = self.inner.registry.load();
+                let is_seen = |resource: &Resource| {
+                    allowed.as_ref().is_none_or(|allowed| allowed.listed(&snapshot, &resource.uri))
+                };
+                resources.extend(page.resources.into_iter().filter(is_seen));
+                let next = match page.next {
+                    Some(next) => Some(format!("{which}:{next}")),
+                    None => (which + 1 < self.inner.listers.len()).then(|| format!("{}", which + 1)),
+                };
+                let next = next.map(|next| self.inner.cursors.sign(LIST, &format!("h{next}")));
+                return Ok(Reply::Resources(Arc::new(Listing::new(resources, next))));
+            }
+            Ok(Err(error)) => ToolError::hidden(error).0,
+            Err(panic) => Face::Hidden(Box::new(panic)),
+        };
+        let subject = Subject { method: Method::ListResources.name(), kind: "list", name: LIST };
+        Err(self.failed(&round, subject, face).await)
+    }
+}
+
+/// A place in the list of resources, as it stands in a cursor: `3` is a page of the registered ones, `h0` the beginning of
+/// the first handler's, `h0:x` where that handler said it would go on.
+enum Place {
+    Registered(usize),
+    Handler(usize, Cursor),
+}
+
+impl Place {
+    fn read(text: &str) -> Option<Self> {
+        let Some(text) = text.strip_prefix('h') else { return text.parse().ok().map(Self::Registered) };
+        let (which, cursor) = match text.split_once(':') {
+            Some((which, cursor)) => (which, Some(cursor.to_owned())),
+            None => (text, None),
+        };
+        Some(Self::Handler(which.parse().ok()?, Cursor(cursor)))
+    }
+}

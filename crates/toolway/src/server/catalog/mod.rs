@@ -1,0 +1,29 @@
+//! The catalog: what does the server offer, and how is it found and listed?
+//!
+//! | file | question |
+//! |---|---|
+//! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
+//! | `agent.rs`, `generated.rs`, `named.rs`, `discover.rs` | How do other tools, generated code and marked functions become entries? |
+//! | `elements.rs`, `registry.rs` | What is there, all together, at one moment? |
+//! | `listing.rs`, `cursor.rs`, `cache.rs` | How is it listed, page by page, and how long may a list be kept? |
+//! | `edit.rs`, `source.rs` | What may change while the server runs? |
+//! | `pace.rs` | Does a tool hold up its thread? |
+
+pub(crate) mod agent;
+pub(crate) mod cache;
+pub(crate) mod completion;
+pub(crate) mod cursor;
+pub(crate) mod discover;
+pub(crate) mod edit;
+pub(crate) mod elements;
+pub(crate) mod generated;
+pub(crate) mod listing;
+pub(crate) mod method;
+pub(crate) mod named;
+pub(crate) mod pace;
+pub(crate) mod prompt;
+pub(crate) mod registry;
+pub(crate) mod resource;
+#[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+pub(crate) mod source;
+pub(crate) mod tool;

@@ -1,0 +1,79 @@
+//! Does a tool hold up the thread that it runs on, and with it every other call there?
+//!
+//! A function that computes for long, or waits without `.await`, lets nothing else run meanwhile: a server on a pipe reads no message.
+//! Its author may never notice, so the log tells. Without a log there is no clock either, and this costs nothing.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// The time that a call may run in one piece before the log names its tool.
+const LONG: Duration = Duration::from_millis(100);
+
+/// The time before the log names the same tool again.
+const AGAIN: Duration = Duration::from_mins(1);
+
+/// The moment at which a tool was last named, shared by its clones.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pace(Arc<Mutex<Option<Instant>>>);
+
+impl Pace {
+    /// Polls a call of a tool.
+    pub(crate) fn poll<F: Future>(
+        &self,
+        tool: &str,
+        call: Pin<&mut F>,
+        cx: &mut Context<'_>,
+    ) -> Poll<F::Output> {
+        let begun = tracing::enabled!(tracing::Level::WARN).then(Instant::now);
+        let polled = call.poll(cx);
+        if let Some(begun) = begun {
+            let now = Instant::now();
+            if self.is_to_be_told(now.duration_since(begun), now) {
+                tell(tool, now.duration_since(begun));
+            }
+        }
+        polled
+    }
+
+    fn is_to_be_told(&self, took: Duration, now: Instant) -> bool {
+        if took <= LONG {
+            return false;
+        }
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = told.is_none_or(|told| now.duration_since(told) >= AGAIN);
+        if is_due {
+            *told = Some(now);
+        }
+        is_due
+    }
+}
+
+#[cold]
+fn tell(tool: &str, duration: Duration) {
+    let millis = duration.as_millis();
+    tracing::warn!(
+        tool,
+        "the tool `{tool}` ran for {millis} ms in one piece, and held up every other call on its thread: mark the function \
+         `#[tool(blocking)]`, or `.await` what takes long"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::server::*;
+
+    #[test]
+    fn a_tool_is_named_once_a_minute() {
+        let (pace, begin) = (Pace::default(), Instant::now());
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        assert!(!pace.is_to_be_told(LONG, at(0)), "not longer than it may");
+        let long = LONG + Duration::from_millis(1);
+        assert!(pace.is_to_be_told(long, at(1)));
+        assert!(!pace.clone().is_to_be_told(long, at(60)), "clones are the same tool");
+        assert!(pace.is_to_be_told(long, at(61)));
+        assert!(!pace.is_to_be_told(long, at(61)));
+        assert!(Pace::default().is_to_be_told(long, at(61)), "another tool");
+    }
+}

@@ -1,0 +1,297 @@
+//! What is a prompt to the server? A definition to list and a handler that fills it in.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use toolway_protocol::types::{GetPromptResult, Icon, Prompt};
+use toolway_protocol::uri_template::Values;
+
+use crate::closest::closest;
+use crate::panic::catch;
+use crate::schema::{MOST_PROBLEMS, cut};
+use crate::server::Server;
+use crate::server::call::layer::stages::Stages;
+use crate::server::call::scope::Scope;
+use crate::server::call::state::States;
+use crate::server::catalog::completion::{Completer, Completers};
+use crate::server::catalog::elements::Owner;
+use crate::server::catalog::tool::{Offer, wrong_name};
+use crate::server::failure::errors::{Face, PromptError, Subject, Trouble};
+use crate::server::handler::arguments::Arguments;
+use crate::server::handler::function::{Handler, Running};
+use crate::server::handler::given::Absent;
+use crate::server::handler::parameter::{Missing, Parameter};
+use crate::server::respond::prompt::{IntoPrompt, check_roles};
+use toolway_protocol::{Method, RpcError};
+
+/// A prompt that is being filled in.
+pub type PromptFuture = Running<Result<GetPromptResult, PromptError>>;
+
+/// Something that can be listed and filled in as a prompt. `#[prompt]` writes this for a function.
+///
+/// For one that is written by hand see [`Completers`]; most prompts that no macro makes are a
+/// [`PromptEntry::define`].
+pub trait PromptHandler: Send + Sync + 'static {
+    /// Name, description and arguments. Asked once, when the prompt is registered.
+    fn definition(&self) -> Prompt;
+
+    /// Fills it in.
+    fn get(&self, arguments: Values, scope: Scope) -> PromptFuture;
+
+    /// What is missing for it to work, in sentences for its author. Asked when the server is built.
+    fn check(&self, states: &States) -> Vec<String> {
+        let _ = states;
+        Vec::new()
+    }
+
+    /// Who completes its arguments. Asked once.
+    fn completers(&self) -> Completers {
+        Completers::default()
+    }
+}
+
+/// What was filled in, as a parameter of a handler.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::types::PromptArgument;
+///
+/// let definition = toolway::types::Prompt::new("greet")
+///     .with_arguments(vec![PromptArgument::new("name").with_required(true)]);
+/// let greet = PromptEntry::define(definition, |filled: Filled| async move {
+///     format!("Greet {}.", filled.text("name").unwrap_or("everybody"))
+/// });
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filled(Values);
+
+impl Filled {
+    /// The argument of this name.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.text(name)
+    }
+}
+
+impl Parameter for Filled {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.filled().cloned().map(Self).ok_or(Missing)
+    }
+}
+
+/// A prompt that a server has, or is to have.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Review code.
+/// #[prompt]
+/// fn review(code: &str) -> String {
+///     format!("Review this: {code}")
+/// }
+///
+/// let prompt = PromptEntry::of::<review>().named("critique").titled("Critique");
+/// assert_eq!(prompt.definition().description.as_deref(), Some("Review code."));
+/// let server = Server::new("editor", "1.0.0").prompt(prompt).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct PromptEntry {
+    definition: Arc<Prompt>,
+    handler: Arc<dyn PromptHandler>,
+    completers: Completers,
+    states: Option<Arc<States>>,
+    pub(crate) layers: Stages,
+    pub(crate) owner: Owner,
+}
+
+impl PromptEntry {
+    /// Makes a handler an entry.
+    pub fn new(handler: impl PromptHandler) -> Self {
+        Self {
+            definition: Arc::new(handler.definition()),
+            completers: handler.completers(),
+            handler: Arc::new(handler),
+            states: None,
+            layers: Stages::default(),
+            owner: Owner::Author,
+        }
+    }
+
+    /// Makes a handler an entry that passes on what it is asked to whoever the prompt is really of: neither what is filled in
+    /// nor what comes of it is looked at.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(crate) fn foreign(handler: impl PromptHandler) -> Self {
+        Self { owner: Owner::Other, ..Self::new(handler) }
+    }
+
+    /// The prompt behind the name of a function that is marked `#[prompt]`: `PromptEntry::of::<review>()`,
+    /// or shorter `review::entry()`.
+    pub fn of<T: Offer<Entry = Self>>() -> Self {
+        T::entry()
+    }
+
+    /// Makes a function or a closure a prompt. It takes [`Filled`] and anything else that a handler may take.
+    pub fn define<P: 'static, H: Handler<P>>(definition: Prompt, handler: H) -> Self
+    where
+        H::Output: IntoPrompt,
+    {
+        Self::new(FunctionPrompt { definition, handler, parameters: std::marker::PhantomData })
+    }
+
+    /// What the list says about it.
+    pub fn definition(&self) -> &Prompt {
+        &self.definition
+    }
+
+    /// Gives it another name.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        self.edit(|prompt| prompt.name = name.into())
+    }
+
+    /// Gives it a name for people.
+    pub fn titled(self, title: impl Into<String>) -> Self {
+        self.edit(|prompt| prompt.title = Some(title.into()))
+    }
+
+    /// Says what it is for.
+    pub fn described(self, description: impl Into<String>) -> Self {
+        self.edit(|prompt| prompt.description = Some(description.into()))
+    }
+
+    /// Adds a picture.
+    pub fn with_icon(self, icon: Icon) -> Self {
+        self.edit(|prompt| prompt.icons.get_or_insert_default().push(icon))
+    }
+
+    /// Changes what the list says about it.
+    pub fn edit(mut self, change: impl FnOnce(&mut Prompt)) -> Self {
+        change(Arc::make_mut(&mut self.definition));
+        self
+    }
+
+    /// Says who completes an argument.
+    pub fn completer(mut self, argument: impl Into<String>, completer: Completer) -> Self {
+        self.completers.set(argument.into(), completer);
+        self
+    }
+
+    pub(crate) fn completers(&self) -> &Completers {
+        &self.completers
+    }
+
+    pub(crate) fn states(&self) -> Option<&Arc<States>> {
+        self.states.as_ref()
+    }
+
+    pub(crate) fn bind(&mut self, states: &Arc<States>) {
+        self.states.get_or_insert_with(|| states.clone());
+    }
+
+    /// The names of the arguments.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> {
+        self.definition.arguments.iter().flatten().map(|argument| argument.name.as_str())
+    }
+
+    /// Checks it for a door over which calls bring no such values.
+    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
+    pub(crate) fn check_given(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
+        let probe = self.states.as_deref().unwrap_or(states).without(absent);
+        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(states, mistakes);
+    }
+
+    pub(crate) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
+        if self.owner != Owner::Author {
+            return;
+        }
+        let name = &self.definition.name;
+        let states = self.states.as_deref().unwrap_or(states);
+        let mut found: Vec<String> = wrong_name(name).into_iter().collect();
+        found.extend(self.handler.check(states));
+        found.extend(self.completers.check(states));
+        for completed in self.completers.names() {
+            if self.arguments().all(|known| known != completed) {
+                found.push(format!("`{completed}` is completed, but it is no argument"));
+            }
+        }
+        mistakes.extend(found.into_iter().map(|mistake| format!("prompt `{name}`: {mistake}")));
+    }
+
+    /// Fills it in.
+    pub(crate) async fn get(
+        &self,
+        server: &Server,
+        arguments: BTreeMap<String, String>,
+        scope: Scope,
+    ) -> Result<GetPromptResult, Trouble> {
+        // Before anything is made of them: there may be a hundred thousand.
+        if self.owner == Owner::Author {
+            self.check_names(&arguments)?;
+        }
+        let arguments: Values = arguments.into_iter().collect();
+        let round = scope.round();
+        let scope = scope.with_states(self.states.as_ref()).filled_with(arguments.clone());
+        let face = match catch(|| self.handler.get(arguments, scope)).await {
+            Ok(Ok(result)) if self.owner != Owner::Author => return Ok(result),
+            Ok(Ok(result)) => match check_roles(&result) {
+                Ok(()) => return Ok(result),
+                Err(error) => error.0,
+            },
+            Ok(Err(error)) => error.0,
+            Err(panic) => Face::Hidden(Box::new(panic)),
+        };
+        let method = Method::GetPrompt;
+        let subject = Subject { method: method.name(), kind: "prompt", name: &self.definition.name };
+        Err(server.failed(&round, subject, face).await)
+    }
+
+    /// Every argument that must be there is, and no other one.
+    fn check_names(&self, arguments: &BTreeMap<String, String>) -> Result<(), RpcError> {
+        let known = || self.definition.arguments.iter().flatten();
+        let missing = known()
+            .filter(|argument| argument.required == Some(true) && !arguments.contains_key(&argument.name))
+            .map(|argument| format!("argument `{}` is missing", argument.name));
+        let unknown = arguments.keys().filter(|name| known().all(|known| known.name != **name)).map(|name| {
+            let shown = cut(name);
+            match closest(name, self.arguments()) {
+                Some(meant) => format!("unknown argument `{shown}`, did you mean `{meant}`?"),
+                None => format!("unknown argument `{shown}`"),
+            }
+        });
+        let problems: Vec<_> = missing.chain(unknown).take(MOST_PROBLEMS).collect();
+        if problems.is_empty() { Ok(()) } else { Err(RpcError::invalid_params(problems.join("; "))) }
+    }
+}
+
+impl fmt::Debug for PromptEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PromptEntry").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+/// A function with a definition.
+struct FunctionPrompt<P, H> {
+    definition: Prompt,
+    handler: H,
+    parameters: std::marker::PhantomData<fn() -> P>,
+}
+
+impl<P: 'static, H: Handler<P>> PromptHandler for FunctionPrompt<P, H>
+where
+    H::Output: IntoPrompt,
+{
+    fn definition(&self) -> Prompt {
+        self.definition.clone()
+    }
+
+    fn get(&self, arguments: Values, scope: Scope) -> PromptFuture {
+        match self.handler.run(&Arguments::new(None, None), scope.filled_with(arguments)) {
+            Ok(running) => Box::pin(async move { running.await.into_prompt() }),
+            Err(error) => Box::pin(std::future::ready(Err(PromptError(error.0)))),
+        }
+    }
+
+    fn check(&self, states: &States) -> Vec<String> {
+        self.handler.check(states)
+    }
+}

@@ -1,0 +1,365 @@
+//! Which tools, resources and prompts are there? An immutable snapshot: found by name or URI, listed as bytes that are
+//! already written. A change makes the next snapshot; whoever looks at the old one is not disturbed.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::{ArcSwap, Guard};
+use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::json::Encode;
+use toolway_protocol::types::{Listing, Prompt, Resource, ResourceTemplate, Tool};
+use toolway_protocol::uri_template::{UriTemplate, Values};
+
+use crate::server::call::state::States;
+use crate::server::catalog::cursor::CursorKey;
+use crate::server::catalog::elements::Elements;
+use crate::server::catalog::prompt::PromptEntry;
+use crate::server::catalog::resource::{ResourceDefinition, ResourceEntry};
+use crate::server::catalog::tool::ToolEntry;
+
+/// The current snapshot.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    current: ArcSwap<Snapshot>,
+    /// Held while the next snapshot is made, so that no change is lost.
+    changing: Mutex<()>,
+    /// Whether anything has a layer: asked with every call, and mostly no.
+    has_layers: AtomicBool,
+    layout: Layout,
+}
+
+/// What every snapshot of a server has in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    pub(crate) page_size: Option<usize>,
+    pub(crate) cursors: CursorKey,
+    /// What the server says it can do, whatever there is.
+    pub(crate) declared: ServerCapabilities,
+    /// There is a handler that lists resources, or one that reads them.
+    pub(crate) has_resource_handlers: bool,
+    pub(crate) has_read_handler: bool,
+    /// What the author wants to be left out, whatever there is.
+    pub(crate) without: Without,
+}
+
+/// Capabilities that an author leaves out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Without {
+    pub(crate) logging: bool,
+    pub(crate) subscriptions: bool,
+}
+
+impl Registry {
+    pub(crate) fn new(elements: Elements, layout: Layout, states: &States) -> Result<Self, Vec<String>> {
+        let first = Snapshot::new(elements, &layout, states)?;
+        let has_layers = AtomicBool::new(first.elements.have_layers());
+        Ok(Self { current: ArcSwap::from_pointee(first), changing: Mutex::new(()), has_layers, layout })
+    }
+
+    pub(crate) fn has_layers(&self) -> bool {
+        self.has_layers.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn load(&self) -> Guard<Arc<Snapshot>> {
+        self.current.load()
+    }
+
+    /// The snapshot, to keep across a wait.
+    pub(crate) fn load_full(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// Makes the next snapshot, or says what would be wrong with it and changes nothing.
+    pub(crate) fn change<T>(
+        &self,
+        states: &States,
+        edit: impl FnOnce(&mut Elements) -> T,
+    ) -> Result<T, Vec<String>> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current.load_full();
+        let mut elements = current.elements.clone();
+        let outcome = edit(&mut elements);
+        // What the server could do once it still can: clients have been told so, and a list may well be empty.
+        let layout = Layout { declared: current.capabilities.clone(), ..self.layout.clone() };
+        let next = Snapshot::new(elements, &layout, states)?;
+        // Before the snapshot, so that nobody finds a tool there and passes its layers by.
+        self.has_layers.fetch_or(next.elements.have_layers(), Ordering::Release);
+        self.current.store(Arc::new(next));
+        Ok(outcome)
+    }
+}
+
+/// Everything that a server has at one moment.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    elements: Elements,
+    tools: HashMap<String, usize>,
+    prompts: HashMap<String, usize>,
+    /// Plain resources by their URI.
+    resources: HashMap<String, usize>,
+    /// Families, the one to ask first coming first.
+    templates: Vec<usize>,
+    pub(crate) tool_pages: Pages<Tool>,
+    pub(crate) prompt_pages: Pages<Prompt>,
+    pub(crate) resource_pages: Pages<Resource>,
+    pub(crate) template_pages: Pages<ResourceTemplate>,
+    pub(crate) capabilities: ServerCapabilities,
+}
+
+impl Snapshot {
+    fn new(elements: Elements, layout: &Layout, states: &States) -> Result<Self, Vec<String>> {
+        let mut mistakes = Vec::new();
+        elements.tools.iter().for_each(|tool| tool.check(states, &mut mistakes));
+        elements.resources.iter().for_each(|resource| resource.check(states, &mut mistakes));
+        elements.prompts.iter().for_each(|prompt| prompt.check(states, &mut mistakes));
+        let tools =
+            by_name("tool", elements.tools.iter().map(|tool| &*tool.definition().name), &mut mistakes);
+        let prompts = by_name(
+            "prompt",
+            elements.prompts.iter().map(|prompt| &*prompt.definition().name),
+            &mut mistakes,
+        );
+        let (resources, templates) = routes(&elements.resources, &mut mistakes);
+        for resource in &elements.resources {
+            if resource.is_metadata_only() && !layout.has_read_handler {
+                let uri = resource.definition().uri();
+                mistakes.push(format!(
+                    "resource `{uri}`: nobody reads it; give the server a `.read_resource(…)`"
+                ));
+            }
+        }
+        if !mistakes.is_empty() {
+            return Err(mistakes);
+        }
+        let capabilities = capabilities(&elements, layout);
+        let (mut plain, mut families) = (Vec::new(), Vec::new());
+        for resource in &elements.resources {
+            match resource.definition() {
+                ResourceDefinition::One(definition) => plain.push(definition.clone()),
+                ResourceDefinition::Family(definition) => families.push(definition.clone()),
+            }
+        }
+        Ok(Self {
+            tool_pages: Pages::new(
+                "tools",
+                elements.tools.iter().map(|tool| tool.definition().clone()).collect(),
+                layout,
+            ),
+            prompt_pages: Pages::new(
+                "prompts",
+                elements.prompts.iter().map(|prompt| prompt.definition().clone()).collect(),
+                layout,
+            ),
+            resource_pages: Pages::new("resources", plain, layout),
+            template_pages: Pages::new("templates", families, layout),
+            elements,
+            tools,
+            prompts,
+            resources,
+            templates,
+            capabilities,
+        })
+    }
+
+    /// All of it.
+    pub(crate) fn elements(&self) -> &Elements {
+        &self.elements
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<&ToolEntry> {
+        self.tools.get(name).map(|place| &self.elements.tools[*place])
+    }
+
+    pub(crate) fn prompt(&self, name: &str) -> Option<&PromptEntry> {
+        self.prompts.get(name).map(|place| &self.elements.prompts[*place])
+    }
+
+    pub(crate) fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.elements.tools.iter().map(|tool| tool.definition().name.as_str())
+    }
+
+    pub(crate) fn prompt_names(&self) -> impl Iterator<Item = &str> {
+        self.elements.prompts.iter().map(|prompt| prompt.definition().name.as_str())
+    }
+
+    /// Who answers for a URI.
+    pub(crate) fn owner(&self, uri: &str) -> Option<&ResourceEntry> {
+        self.find(uri).map(|(entry, _)| entry)
+    }
+
+    /// Who answers for a URI, and what the variables of its template are in it.
+    pub(crate) fn find(&self, uri: &str) -> Option<(&ResourceEntry, Values)> {
+        if let Some(place) = self.resources.get(uri) {
+            return Some((&self.elements.resources[*place], Values::new()));
+        }
+        self.templates.iter().find_map(|place| {
+            let entry = &self.elements.resources[*place];
+            Some((entry, entry.template()?.matches(uri)?))
+        })
+    }
+
+    /// The resource or family with this name.
+    pub(crate) fn resource_named(&self, name: &str) -> Option<&ResourceEntry> {
+        self.elements.resources.iter().find(|resource| resource.definition().name() == name)
+    }
+
+    /// The resource or family with exactly this URI or template.
+    pub(crate) fn resource_at(&self, uri: &str) -> Option<&ResourceEntry> {
+        self.elements.resources.iter().find(|resource| resource.definition().uri() == uri)
+    }
+}
+
+fn by_name<'n>(
+    kind: &str,
+    names: impl Iterator<Item = &'n str>,
+    mistakes: &mut Vec<String>,
+) -> HashMap<String, usize> {
+    let mut places = HashMap::new();
+    for (place, name) in names.enumerate() {
+        if name.is_empty() {
+            mistakes.push(format!("a {kind} has no name"));
+        }
+        if places.insert(name.to_owned(), place).is_some() {
+            mistakes.push(format!("two {kind}s have the name `{name}`"));
+        }
+    }
+    places
+}
+
+/// Sorts resources into those with a URI and those with a template. Of two templates that take the same URI the more
+/// literal one is asked first, then the one with fewer `{+…}`, then the one that was registered first.
+fn routes(resources: &[ResourceEntry], mistakes: &mut Vec<String>) -> (HashMap<String, usize>, Vec<usize>) {
+    let mut plain = HashMap::new();
+    let mut families: Vec<(usize, &UriTemplate)> = Vec::new();
+    for (place, resource) in resources.iter().enumerate() {
+        let uri = resource.definition().uri();
+        match resource.template() {
+            Some(template) => {
+                if let Some((_, twin)) = families.iter().find(|(_, known)| known.same_shape(template)) {
+                    mistakes.push(format!("the templates `{twin}` and `{uri}` take the same URIs"));
+                }
+                families.push((place, template));
+            }
+            // A template that cannot be told from a URI, which only sources have, is listed and found by nothing else.
+            None if matches!(resource.definition(), ResourceDefinition::Family(_)) => {}
+            None => {
+                if plain.insert(uri.to_owned(), place).is_some() {
+                    mistakes.push(format!("two resources have the URI `{uri}`"));
+                }
+            }
+        }
+    }
+    families.sort_by_key(|(place, template)| (std::cmp::Reverse(template.specificity()), *place));
+    (plain, families.into_iter().map(|(place, _)| place).collect())
+}
+
+/// What the server can do follows from what it has.
+fn capabilities(elements: &Elements, layout: &Layout) -> ServerCapabilities {
+    let changing = || Settings::from_iter([("listChanged".to_owned(), true.into())]);
+    let mut capabilities = layout.declared.clone();
+    if !elements.tools.is_empty() {
+        capabilities.tools.get_or_insert_with(changing);
+    }
+    if !elements.prompts.is_empty() {
+        capabilities.prompts.get_or_insert_with(changing);
+    }
+    if !elements.resources.is_empty() || layout.has_resource_handlers {
+        capabilities.resources.get_or_insert_with(|| {
+            let mut settings = changing();
+            settings.insert("subscribe".to_owned(), true.into());
+            settings
+        });
+    }
+    let completes = elements.prompts.iter().any(|prompt| !prompt.completers().is_empty())
+        || elements.resources.iter().any(|resource| !resource.completers().is_empty());
+    if completes {
+        capabilities.completions.get_or_insert_default();
+    }
+    capabilities.logging.get_or_insert_default();
+    if layout.without.logging {
+        capabilities.logging = None;
+    }
+    if let Some(settings) = capabilities.resources.as_mut().filter(|_| layout.without.subscriptions) {
+        settings.remove("subscribe");
+    }
+    capabilities
+}
+
+/// A list, cut into pages.
+#[derive(Debug)]
+pub(crate) struct Pages<T> {
+    list: &'static str,
+    pages: Vec<Arc<Listing<T>>>,
+}
+
+impl<T: Encode> Pages<T> {
+    fn new(list: &'static str, items: Vec<T>, layout: &Layout) -> Self {
+        let size = layout.page_size.unwrap_or(usize::MAX).max(1);
+        let count = items.len().div_ceil(size).max(1);
+        let mut items = items.into_iter();
+        let pages = (0..count).map(|place| {
+            let next = (place + 1 < count).then(|| layout.cursors.sign(list, &(place + 1).to_string()));
+            Arc::new(Listing::new(items.by_ref().take(size).collect(), next))
+        });
+        Self { list, pages: pages.collect() }
+    }
+
+    /// The page that a verified place stands for. A place that the list has no more is its end.
+    pub(crate) fn at(&self, place: usize) -> Option<&Arc<Listing<T>>> {
+        self.pages.get(place)
+    }
+
+    /// The page behind a cursor.
+    pub(crate) fn page(
+        &self,
+        cursor: Option<&str>,
+        cursors: &CursorKey,
+    ) -> Result<Arc<Listing<T>>, toolway_protocol::RpcError> {
+        let Some(cursor) = cursor else { return Ok(self.pages[0].clone()) };
+        let place = cursors.verify(self.list, cursor)?;
+        let page = place.parse().ok().and_then(|place: usize| self.pages.get(place));
+        // The list has become shorter since: there is nothing after what the client has.
+        Ok(page.cloned().unwrap_or_else(|| Arc::new(Listing::new(Vec::new(), None))))
+    }
+
+    pub(crate) fn is_last(&self, place: usize) -> bool {
+        place + 1 >= self.pages.len()
+    }
+
+    /// The place behind a cursor; one that is no number is the end.
+    pub(crate) fn place(
+        &self,
+        cursor: Option<&str>,
+        cursors: &CursorKey,
+    ) -> Result<usize, toolway_protocol::RpcError> {
+        let Some(cursor) = cursor else { return Ok(0) };
+        Ok(cursors.verify(self.list, cursor)?.parse().unwrap_or(usize::MAX))
+    }
+}
+
+impl<T: Encode + Clone> Pages<T> {
+    /// The page at a place of what somebody sees who does not see everything, and whether more follows. Places are those
+    /// of the shorter list: a cursor says nothing about what is hidden, and one of somebody else leads to no more.
+    pub(crate) fn seen(&self, place: usize, is_seen: impl Fn(&T) -> bool) -> (Vec<T>, bool) {
+        // A list that is one page stays one.
+        let size = if self.pages.len() > 1 { self.pages[0].items().len() } else { usize::MAX };
+        let all = self.pages.iter().flat_map(|page| page.items());
+        let mut seen = all.filter(|item| is_seen(item)).skip(place.saturating_mul(size));
+        let page = seen.by_ref().take(size).cloned().collect();
+        (page, seen.next().is_some())
+    }
+
+    /// The page behind a cursor, for somebody who does not see everything.
+    pub(crate) fn seen_page(
+        &self,
+        cursor: Option<&str>,
+        cursors: &CursorKey,
+        is_seen: impl Fn(&T) -> bool,
+    ) -> Result<Arc<Listing<T>>, toolway_protocol::RpcError> {
+        let place = self.place(cursor, cursors)?;
+        let (items, has_more) = self.seen(place, is_seen);
+        let next = has_more.then(|| cursors.sign(self.list, &(place + 1).to_string()));
+        Ok(Arc::new(Listing::new(items, next)))
+    }
+}

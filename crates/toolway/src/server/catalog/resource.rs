@@ -1,0 +1,554 @@
+//! What is a resource to the server? A definition to list, and perhaps a handler that reads it.
+//!
+//! One type for both kinds: a resource has a URI, a family of resources has a template. Which one it is follows from the
+//! definition.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use toolway_protocol::types::{Icon, ReadResourceResult, Resource, ResourceTemplate};
+use toolway_protocol::uri_template::{UriTemplate, Values};
+
+use crate::panic::catch;
+use crate::server::Server;
+use crate::server::call::layer::stages::Stages;
+use crate::server::call::scope::Scope;
+use crate::server::call::state::States;
+use crate::server::catalog::completion::{Completer, Completers};
+use crate::server::catalog::elements::Owner;
+use crate::server::catalog::tool::Offer;
+use crate::server::failure::errors::{BoxError, Face, ResourceError};
+use crate::server::handler::arguments::Arguments;
+use crate::server::handler::function::{Adapted, Erased, Handler, Running};
+use crate::server::handler::given::Absent;
+use crate::server::handler::parameter::{Missing, Parameter};
+use crate::server::respond::resource::{About, IntoResource};
+
+/// A running read.
+pub type ReadFuture = Running<Result<ReadResourceResult, ResourceError>>;
+
+/// What is being read, as a parameter of a handler that reads.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::types::ResourceTemplate;
+///
+/// let anything = ResourceEntry::define(
+///     ResourceTemplate::new("echo://{+text}", "echo"),
+///     |reading: Reading| async move { format!("{} is {:?}", reading.uri, reading.variables.text("text")) },
+/// );
+/// let server = Server::new("echo", "1.0.0").resource(anything).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reading {
+    /// The URI.
+    pub uri: String,
+    /// What the variables of the template are in it.
+    pub variables: Values,
+    /// The media type that the server lists.
+    pub mime_type: Option<String>,
+    /// The most bytes that can be sent.
+    max_message: usize,
+}
+
+impl Reading {
+    pub(crate) fn new(uri: String, max_message: usize) -> Self {
+        Self { uri, variables: Values::new(), mime_type: None, max_message }
+    }
+
+    /// What contents that do not say otherwise are about.
+    pub fn about(&self) -> About {
+        About::new(&self.uri, self.mime_type.clone(), self.max_message)
+    }
+}
+
+impl Parameter for Reading {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.reading().cloned().ok_or(Missing)
+    }
+}
+
+/// A resource as a server lists it, or a family of them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ResourceDefinition {
+    /// One resource.
+    One(Resource),
+    /// A family.
+    Family(ResourceTemplate),
+}
+
+impl ResourceDefinition {
+    /// The name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::One(resource) => &resource.name,
+            Self::Family(template) => &template.name,
+        }
+    }
+
+    /// The URI or the template.
+    pub fn uri(&self) -> &str {
+        match self {
+            Self::One(resource) => &resource.uri,
+            Self::Family(template) => &template.uri_template,
+        }
+    }
+
+    pub(crate) fn mime_type(&self) -> Option<&String> {
+        match self {
+            Self::One(resource) => resource.mime_type.as_ref(),
+            Self::Family(template) => template.mime_type.as_ref(),
+        }
+    }
+}
+
+impl From<Resource> for ResourceDefinition {
+    fn from(resource: Resource) -> Self {
+        Self::One(resource)
+    }
+}
+
+impl From<ResourceTemplate> for ResourceDefinition {
+    fn from(template: ResourceTemplate) -> Self {
+        Self::Family(template)
+    }
+}
+
+/// Something that can be listed and read as a resource, or as a family of them. `#[resource]` writes this for a function.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::server::{IntoResource, ReadFuture, ResourceDefinition, ResourceHandler, Scope};
+/// use toolway::types::Resource;
+///
+/// struct Page {
+///     name: &'static str,
+///     text: &'static str,
+/// }
+///
+/// impl ResourceHandler for Page {
+///     fn definition(&self) -> ResourceDefinition {
+///         Resource::new(format!("pages://{}", self.name), self.name).with_mime_type("text/markdown").into()
+///     }
+///
+///     fn read(&self, reading: Reading, _: Scope) -> ReadFuture {
+///         Box::pin(self.text.into_resource(reading.about()))
+///     }
+/// }
+///
+/// let pages = [Page { name: "index", text: "# Index" }, Page { name: "about", text: "# About" }];
+/// let server = Server::new("pages", "1.0.0").resources(pages.map(ResourceEntry::new)).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+pub trait ResourceHandler: Send + Sync + 'static {
+    /// Asked once, when the resource is registered.
+    fn definition(&self) -> ResourceDefinition;
+
+    /// Reads it.
+    fn read(&self, reading: Reading, scope: Scope) -> ReadFuture;
+
+    /// What is missing for it to work, in sentences for its author. Asked when the server is built.
+    fn check(&self, states: &States) -> Vec<String> {
+        let _ = states;
+        Vec::new()
+    }
+
+    /// Who completes the variables of the template. Asked once.
+    fn completers(&self) -> Completers {
+        Completers::default()
+    }
+}
+
+/// A resource that a server has, or is to have.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// The message of the day.
+/// #[resource("motd://today")]
+/// fn motd() -> &'static str {
+///     "be kind"
+/// }
+///
+/// let resource = ResourceEntry::of::<motd>().named("today").described("What to think of today.");
+/// assert_eq!(resource.definition().uri(), "motd://today");
+/// let server = Server::new("motd", "1.0.0").resource(resource).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct ResourceEntry {
+    definition: Arc<ResourceDefinition>,
+    /// Without one, the server's `read_resource` answers.
+    handler: Option<Arc<dyn ResourceHandler>>,
+    completers: Completers,
+    states: Option<Arc<States>>,
+    template: Option<Arc<UriTemplate>>,
+    pub(crate) layers: Stages,
+    pub(crate) owner: Owner,
+    mistakes: Vec<String>,
+}
+
+impl ResourceEntry {
+    /// Makes a handler an entry.
+    pub fn new(handler: impl ResourceHandler) -> Self {
+        let mut entry = Self::described_only(handler.definition());
+        entry.completers = handler.completers();
+        entry.handler = Some(Arc::new(handler));
+        entry
+    }
+
+    /// The resource behind the name of a function that is marked `#[resource]`: `ResourceEntry::of::<index>()`,
+    /// or shorter `index::entry()`.
+    pub fn of<T: Offer<Entry = Self>>() -> Self {
+        T::entry()
+    }
+
+    /// Metadata only: it is listed, and [`read_resource`](crate::server::ServerBuilder::read_resource) reads it.
+    pub fn described_only(definition: impl Into<ResourceDefinition>) -> Self {
+        let mut definition = definition.into();
+        let mut mistakes = Vec::new();
+        let template = match &mut definition {
+            ResourceDefinition::One(resource) => {
+                mistakes.extend(wrong_uri(&resource.uri));
+                None
+            }
+            ResourceDefinition::Family(template) => match UriTemplate::parse(&template.uri_template) {
+                Ok(parsed) => {
+                    mistakes.extend(parsed.check_matchable().err().map(|error| error.to_string()));
+                    if parsed.variables().next().is_none() {
+                        mistakes.push("the template has no variables: make it a resource".to_owned());
+                    }
+                    mistakes.extend(wrong_scheme(&template.uri_template));
+                    // Peers know the syntax of RFC 6570 only: they are shown `{name}` where `:name` was written.
+                    parsed.as_str().clone_into(&mut template.uri_template);
+                    Some(Arc::new(parsed))
+                }
+                Err(error) => {
+                    mistakes.push(error.to_string());
+                    None
+                }
+            },
+        };
+        Self {
+            definition: Arc::new(definition),
+            handler: None,
+            completers: Completers::default(),
+            states: None,
+            template,
+            layers: Stages::default(),
+            owner: Owner::Author,
+            mistakes,
+        }
+    }
+
+    /// Makes a handler an entry that passes on what it is asked to whoever the resource is really of: its definition is listed as
+    /// it came, whatever its URI or its template looks like.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(crate) fn foreign(handler: impl ResourceHandler) -> Self {
+        let definition = handler.definition();
+        let template = match &definition {
+            ResourceDefinition::One(_) => None,
+            // One that cannot be told from a URI is listed all the same.
+            ResourceDefinition::Family(template) => UriTemplate::parse(&template.uri_template)
+                .ok()
+                .filter(|template| template.check_matchable().is_ok())
+                .map(Arc::new),
+        };
+        Self {
+            definition: Arc::new(definition),
+            completers: handler.completers(),
+            handler: Some(Arc::new(handler)),
+            states: None,
+            template,
+            layers: Stages::default(),
+            owner: Owner::Other,
+            mistakes: Vec::new(),
+        }
+    }
+
+    /// Makes a function or a closure read a resource. It takes [`Reading`] and anything else that a handler may take.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::types::{Resource, ResourceTemplate};
+    ///
+    /// let motd = ResourceEntry::define(Resource::new("motd://today", "motd"), || async { "be kind" });
+    /// let user = ResourceEntry::define(ResourceTemplate::new("users://{id}", "user"), |reading: Reading| async move {
+    ///     format!("user {}", reading.variables.text("id").unwrap_or_default())
+    /// });
+    /// ```
+    pub fn define<P: 'static, H: Handler<P>>(definition: impl Into<ResourceDefinition>, handler: H) -> Self
+    where
+        H::Output: IntoResource,
+    {
+        let mut entry = Self::described_only(definition);
+        let definition = ResourceDefinition::clone(&entry.definition);
+        entry.handler = Some(Arc::new(FunctionResource { definition, handler, parameters: PhantomData }));
+        entry
+    }
+
+    /// What the list says about it.
+    pub fn definition(&self) -> &ResourceDefinition {
+        &self.definition
+    }
+
+    /// Gives it another name.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        let name = name.into();
+        self.edit(|definition| match definition {
+            ResourceDefinition::One(resource) => resource.name = name,
+            ResourceDefinition::Family(template) => template.name = name,
+        })
+    }
+
+    /// Says what it is.
+    pub fn described(self, description: impl Into<String>) -> Self {
+        let description = Some(description.into());
+        self.edit(|definition| match definition {
+            ResourceDefinition::One(resource) => resource.description = description,
+            ResourceDefinition::Family(template) => template.description = description,
+        })
+    }
+
+    /// Adds a picture.
+    pub fn with_icon(self, icon: Icon) -> Self {
+        self.edit(|definition| match definition {
+            ResourceDefinition::One(resource) => resource.icons.get_or_insert_default().push(icon),
+            ResourceDefinition::Family(template) => template.icons.get_or_insert_default().push(icon),
+        })
+    }
+
+    /// Changes what the list says about it. The URI stays as it is: it is what the resource is found by.
+    pub fn edit(mut self, change: impl FnOnce(&mut ResourceDefinition)) -> Self {
+        let uri = self.definition.uri().to_owned();
+        change(Arc::make_mut(&mut self.definition));
+        if self.definition.uri() != uri {
+            self.mistakes
+                .push(format!("its URI was changed from {uri:?}: register another resource instead"));
+        }
+        self
+    }
+
+    /// Says who completes a variable of the template.
+    pub fn completer(mut self, variable: impl Into<String>, completer: Completer) -> Self {
+        self.completers.set(variable.into(), completer);
+        self
+    }
+
+    pub(crate) fn template(&self) -> Option<&UriTemplate> {
+        self.template.as_deref()
+    }
+
+    pub(crate) fn completers(&self) -> &Completers {
+        &self.completers
+    }
+
+    pub(crate) fn is_metadata_only(&self) -> bool {
+        self.handler.is_none()
+    }
+
+    pub(crate) fn states(&self) -> Option<&Arc<States>> {
+        self.states.as_ref()
+    }
+
+    pub(crate) fn bind(&mut self, states: &Arc<States>) {
+        self.states.get_or_insert_with(|| states.clone());
+    }
+
+    /// Checks it for a door over which calls bring no such values.
+    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
+    pub(crate) fn check_given(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
+        let probe = self.states.as_deref().unwrap_or(states).without(absent);
+        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(states, mistakes);
+    }
+
+    pub(crate) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
+        if self.owner != Owner::Author {
+            return;
+        }
+        let uri = self.definition.uri();
+        let states = self.states.as_deref().unwrap_or(states);
+        let mut found = self.mistakes.clone();
+        if self.definition.name().is_empty() {
+            found.push("it has no name".to_owned());
+        }
+        found.extend(self.handler.as_ref().map(|handler| handler.check(states)).unwrap_or_default());
+        found.extend(self.completers.check(states));
+        for name in self.completers.names() {
+            if self.template().is_none_or(|template| template.variables().all(|known| known != name)) {
+                found.push(format!("`{name}` is completed, but the URI has no such variable"));
+            }
+        }
+        mistakes.extend(found.into_iter().map(|mistake| format!("resource `{uri}`: {mistake}")));
+    }
+
+    /// Reads it, if it is more than metadata.
+    pub(crate) async fn read(&self, reading: Reading, scope: Scope) -> Result<ReadResourceResult, Face> {
+        let Some(handler) = &self.handler else { return Err(Face::NotFound) };
+        let scope = scope.with_states(self.states.as_ref()).reading_this(reading.clone());
+        match catch(|| handler.read(reading, scope)).await {
+            Ok(outcome) => outcome.map_err(|error| error.0),
+            Err(panic) => Err(Face::Hidden(Box::new(panic))),
+        }
+    }
+}
+
+impl fmt::Debug for ResourceEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResourceEntry").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+/// Why a text is no URI (RFC 3986), in words for the author.
+pub(crate) fn wrong_uri(uri: &str) -> Option<String> {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte);
+    if let Some(wrong) = uri.chars().find(|character| !character.is_ascii() || !legal(*character as u8)) {
+        let hint = if wrong == '{' || wrong == '}' {
+            "; templates are `ResourceTemplate`s"
+        } else {
+            "; encode it with `%`"
+        };
+        return Some(format!("{uri:?} is no URI: it holds {wrong:?}{hint}"));
+    }
+    let broken = uri.as_bytes().iter().enumerate().any(|(at, byte)| {
+        *byte == b'%'
+            && !uri.as_bytes().get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
+    });
+    if broken {
+        return Some(format!("{uri:?} is no URI: a `%` needs two hexadecimal digits"));
+    }
+    if uri.matches('#').count() > 1 {
+        return Some(format!("{uri:?} is no URI: the fragment holds a `#`; encode it with `%`"));
+    }
+    if has_stray_bracket(uri) {
+        return Some(format!(
+            "{uri:?} is no URI: `[` and `]` stand around the IP address of a host only; encode them with `%`"
+        ));
+    }
+    wrong_scheme(uri)
+}
+
+/// RFC 3986, section 3.2.2: square brackets hold an address at the place of a host's name and stand nowhere else.
+fn has_stray_bracket(uri: &str) -> bool {
+    let rest = uri.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let is_address = host
+        .strip_prefix('[')
+        .and_then(|host| host.split_once(']'))
+        .is_some_and(|(address, port)| !address.is_empty() && (port.is_empty() || port.starts_with(':')));
+    uri.matches(['[', ']']).count() > if is_address { 2 } else { 0 }
+}
+
+/// Every URI begins with a scheme; any will do.
+fn wrong_scheme(uri: &str) -> Option<String> {
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    };
+    match uri.split_once(':') {
+        Some((scheme, rest)) if is_scheme(scheme) && !rest.is_empty() => None,
+        _ => Some(format!("{uri:?} is no URI: it begins with a scheme, as in `notes://index`")),
+    }
+}
+
+/// A function with a definition.
+struct FunctionResource<P, H> {
+    definition: ResourceDefinition,
+    handler: H,
+    parameters: PhantomData<fn() -> P>,
+}
+
+impl<P: 'static, H: Handler<P>> ResourceHandler for FunctionResource<P, H>
+where
+    H::Output: IntoResource,
+{
+    fn definition(&self) -> ResourceDefinition {
+        self.definition.clone()
+    }
+
+    fn read(&self, reading: Reading, scope: Scope) -> ReadFuture {
+        read_with(&self.handler, reading, scope)
+    }
+
+    fn check(&self, states: &States) -> Vec<String> {
+        self.handler.check(states)
+    }
+}
+
+/// Reads what nothing that is registered reads.
+pub(crate) type Reader = Erased<Reading, ReadResourceResult>;
+
+pub(crate) fn reader<P: 'static, H: Handler<P>>(handler: H) -> Reader
+where
+    H::Output: IntoResource,
+{
+    let adapt = |handler: &H, reading, scope| -> Running<Result<ReadResourceResult, BoxError>> {
+        let reading = read_with(handler, reading, scope);
+        Box::pin(async move { reading.await.map_err(Into::into) })
+    };
+    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+}
+
+/// Reads through any handler.
+fn read_with<P, H: Handler<P>>(handler: &H, reading: Reading, scope: Scope) -> ReadFuture
+where
+    H::Output: IntoResource,
+{
+    let about = reading.about();
+    match handler.run(&Arguments::new(None, None), scope.reading_this(reading)) {
+        Ok(running) => Box::pin(async move { running.await.into_resource(about).await }),
+        Err(error) => Box::pin(std::future::ready(Err(ResourceError(error.0)))),
+    }
+}
+
+impl Server {
+    /// The URI of a resource of the family with this name.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// One note.
+    /// #[resource(uri = "notes://{id}/{section}")]
+    /// fn note(id: u64, section: String) -> String {
+    ///     format!("{section} of {id}")
+    /// }
+    ///
+    /// let server = Server::new("notes", "1.0.0").resources(resources![note]).build()?;
+    /// let uri = server.resource_uri("note", [("id", "7"), ("section", "body")]);
+    /// assert_eq!(uri.as_deref(), Some("notes://7/body"));
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn resource_uri(&self, name: &str, variables: impl Into<Values>) -> Option<String> {
+        let snapshot = self.inner.registry.load();
+        let entry = snapshot.resource_named(name)?;
+        Some(match entry.template() {
+            Some(template) => template.expand(&variables.into()),
+            None => entry.definition().uri().to_owned(),
+        })
+    }
+
+    /// What is known about the resource at a URI.
+    pub(crate) fn describe_resource(&self, uri: String) -> Resource {
+        let snapshot = self.inner.registry.load();
+        match snapshot.find(&uri).map(|(entry, _)| entry.definition()) {
+            Some(ResourceDefinition::One(resource)) => resource.clone(),
+            Some(ResourceDefinition::Family(template)) => {
+                let mut resource = Resource::new(uri, &template.name);
+                resource.title.clone_from(&template.title);
+                resource.description.clone_from(&template.description);
+                resource.mime_type.clone_from(&template.mime_type);
+                resource.annotations.clone_from(&template.annotations);
+                resource.icons.clone_from(&template.icons);
+                resource
+            }
+            None => {
+                let name = uri.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&uri).to_owned();
+                Resource::new(uri, name)
+            }
+        }
+    }
+}

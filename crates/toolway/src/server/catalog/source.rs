@@ -1,0 +1,489 @@
+//! What gives a server elements while it runs? Sources: something that has elements of its own and knows when they become
+//! others, such as a server that this one stands in front of.
+//!
+//! A source works in a task that ends with the server. What it offers stands behind the server's own elements, in the order
+//! of the sources; where two have the same name, the first has it.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout_at};
+use toolway_protocol::Request;
+use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::jsonrpc::Params;
+use toolway_protocol::types::ReadResourceResult;
+
+use crate::panic::catch;
+use crate::server::build::builder::ServerBuilder;
+use crate::server::call::layer::stages::Stages;
+use crate::server::call::scope::{Facts, Scope};
+use crate::server::call::visibility::Allowed;
+use crate::server::catalog::elements::{Elements, Owner};
+use crate::server::catalog::prompt::PromptEntry;
+use crate::server::catalog::registry::Snapshot;
+use crate::server::catalog::resource::{ReadFuture, Reading, ResourceEntry};
+use crate::server::catalog::tool::ToolEntry;
+use crate::server::changes::listeners::List;
+use crate::server::failure::errors::Face;
+use crate::server::handler::function::Running;
+use crate::server::{Inner, Server};
+
+/// How long the first requests wait until it is known what the sources have.
+const MAX_SETTLING: Duration = Duration::from_secs(10);
+
+/// How long a subscription waits until the sources know of it.
+const MAX_FOLLOWING: Duration = Duration::from_secs(10);
+
+/// Something that has elements for a server.
+pub(crate) trait Source: Send + Sync + 'static {
+    /// What the server can do because of it, whatever it has at the moment.
+    fn capabilities(&self) -> ServerCapabilities;
+
+    /// Works for a server, until it is dropped. Begun once.
+    fn run(self: Arc<Self>, offering: Offering) -> Running<()>;
+
+    /// What a resource that it could read is called here, offered or not. A URI may lead to it under several names, and this is
+    /// the one that counts. Nothing, if it is not this source's.
+    fn name_of(&self, uri: &str) -> Option<String>;
+
+    /// Reads a resource that nobody has offered; nothing, if it is not this source's.
+    fn read(&self, reading: Reading, scope: Scope) -> Option<ReadFuture>;
+}
+
+impl ServerBuilder {
+    /// Adds what a source has, now and later.
+    pub(crate) fn source(mut self, source: Arc<dyn Source>) -> Self {
+        self.sources.push(Added { source, prefixes: Vec::new(), layers: Stages::default() });
+        self
+    }
+}
+
+/// A source that a builder was given.
+pub(crate) struct Added {
+    source: Arc<dyn Source>,
+    /// What stands before the names, the innermost first.
+    prefixes: Vec<String>,
+    layers: Stages,
+}
+
+impl Added {
+    /// Puts a prefix before the names of tools and prompts, as with other elements.
+    pub(crate) fn prefix(&mut self, prefix: &str) {
+        self.prefixes.push(prefix.to_owned());
+    }
+
+    pub(crate) fn put_inside(&mut self, layers: &Stages) {
+        self.layers.put_inside(layers);
+    }
+
+    pub(crate) fn capabilities(&self) -> ServerCapabilities {
+        self.source.capabilities()
+    }
+}
+
+impl fmt::Debug for Added {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a source")
+    }
+}
+
+/// Adds what sources can do to what was declared. What has settings of its own keeps them.
+pub(crate) fn declare(declared: &mut ServerCapabilities, source: &ServerCapabilities) {
+    let add = |into: &mut Option<Settings>, from: &Option<Settings>| {
+        for (name, value) in from.iter().flatten() {
+            into.get_or_insert_default().entry(name).or_insert_with(|| value.clone());
+        }
+        if from.is_some() {
+            into.get_or_insert_default();
+        }
+    };
+    add(&mut declared.tools, &source.tools);
+    add(&mut declared.prompts, &source.prompts);
+    add(&mut declared.resources, &source.resources);
+    add(&mut declared.completions, &source.completions);
+}
+
+/// The sources of a server.
+#[derive(Default)]
+pub(crate) struct Sources {
+    all: Vec<Attached>,
+    /// Whether it is known what all of them have: asked with every request, and mostly yes.
+    is_settled: AtomicBool,
+}
+
+struct Attached {
+    added: Added,
+    settled: watch::Sender<bool>,
+    /// How much of what listeners want it has taken note of.
+    followed: watch::Sender<u64>,
+    task: OnceLock<AbortHandle>,
+    /// What it has offered last.
+    offered: Mutex<Elements>,
+}
+
+impl Sources {
+    pub(crate) fn new(added: Vec<Added>) -> Self {
+        let is_settled = AtomicBool::new(added.is_empty());
+        let attach = |added| Attached {
+            added,
+            settled: watch::Sender::new(false),
+            followed: watch::Sender::new(0),
+            task: OnceLock::new(),
+            offered: Mutex::default(),
+        };
+        Self { all: added.into_iter().map(attach).collect(), is_settled }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whose a resource is that nobody has offered, and what it is called: what several could mean is nobody's.
+    fn claim(&self, uri: &str) -> Option<(&Attached, String)> {
+        let claim = |attached| Some((attached, Attached::name_of(attached, uri)?));
+        let mut claims = self.all.iter().filter_map(claim);
+        claims.next().filter(|_| claims.next().is_none())
+    }
+
+    /// Reads a resource that nobody has offered, if it is for one of them alone, and if whoever asks may see it.
+    pub(crate) async fn read(
+        &self,
+        reading: &Reading,
+        scope: &Scope,
+        allowed: Option<&Allowed>,
+    ) -> Result<ReadResourceResult, Face> {
+        let claim = self.claim(&reading.uri);
+        let claim = claim.filter(|(_, name)| allowed.is_none_or(|allowed| allowed.unlisted(name)));
+        let claimed =
+            claim.and_then(|(attached, _)| attached.added.source.read(reading.clone(), scope.inner()));
+        match claimed {
+            Some(mut reading) => match catch(|| reading.as_mut()).await {
+                Ok(outcome) => outcome.map_err(|error| error.0),
+                Err(panic) => Err(Face::Hidden(Box::new(panic))),
+            },
+            None => Err(Face::NotFound),
+        }
+    }
+
+    /// Whether any of them has layers around it.
+    pub(crate) fn have_layers(&self) -> bool {
+        self.all.iter().any(|attached| !attached.added.layers.is_empty())
+    }
+
+    /// The layers around a resource that nobody has offered: those around the source that could read it.
+    pub(crate) fn layers_around(
+        &self,
+        snapshot: &Snapshot,
+        request: &Request,
+        allowed: Option<&Allowed>,
+    ) -> Option<&Stages> {
+        let Request::ReadResource(read) = request else { return None };
+        if snapshot.owner(&read.uri).is_some() || allowed.is_some_and(|allowed| !allowed.unlisted(&read.uri))
+        {
+            return None;
+        }
+        self.claim(&read.uri).map(|(attached, _)| &attached.added.layers)
+    }
+}
+
+impl Attached {
+    fn name_of(&self, uri: &str) -> Option<String> {
+        self.added.source.name_of(uri)
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.get() {
+            task.abort();
+        }
+    }
+}
+
+impl Server {
+    /// Lets the sources begin, if there is a runtime.
+    pub(crate) fn begin_sources(&self) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        for (place, attached) in self.inner.sources.all.iter().enumerate() {
+            attached.task.get_or_init(|| {
+                let offering = Offering { server: Arc::downgrade(&self.inner), place };
+                runtime.spawn(attached.added.source.clone().run(offering)).abort_handle()
+            });
+        }
+    }
+
+    /// What a request has to wait for before it is looked at: that it is known what there is. Nothing, almost always.
+    pub(crate) fn settling(&self) -> Option<Running<()>> {
+        let sources = &self.inner.sources;
+        if sources.is_settled.load(Ordering::SeqCst) || Handle::try_current().is_err() {
+            return None;
+        }
+        self.begin_sources();
+        let server = self.clone();
+        Some(Box::pin(async move {
+            let until = Instant::now() + MAX_SETTLING;
+            let sources = &server.inner.sources;
+            for attached in &sources.all {
+                let mut settled = attached.settled.subscribe();
+                if timeout_at(until, settled.wait_for(|settled| *settled)).await.is_err() {
+                    tracing::warn!("a source has not said yet what it has: the server goes on without it");
+                }
+            }
+            sources.is_settled.store(true, Ordering::SeqCst);
+        }))
+    }
+
+    pub(crate) fn has_sources(&self) -> bool {
+        !self.inner.sources.is_empty()
+    }
+
+    /// The request about a resource by the name that counts. Whoever decides by names, such as layers and what a caller may
+    /// see, never meets another one.
+    pub(crate) fn by_own_name(&self, mut request: Request) -> Request {
+        if self.has_sources()
+            && let Request::ReadResource(read) = &mut request
+            && let Some(name) = self.own_name(&self.inner.registry.load(), &read.uri)
+        {
+            read.uri = name;
+        }
+        request
+    }
+
+    /// What a resource is called that nobody has offered and a source could read.
+    fn own_name(&self, snapshot: &Snapshot, uri: &str) -> Option<String> {
+        match snapshot.owner(uri) {
+            Some(_) => None,
+            None => self.inner.sources.claim(uri).map(|(_, name)| name),
+        }
+    }
+
+    /// Whether somebody who may see this may hear of a resource.
+    pub(crate) fn tells_of(&self, uri: &str, allowed: &Allowed) -> bool {
+        let snapshot = self.inner.registry.load();
+        match self.own_name(&snapshot, uri) {
+            None => allowed.uri(&snapshot, uri),
+            Some(name) if snapshot.owner(&name).is_some() => allowed.uri(&snapshot, &name),
+            // What the server reads itself is no source's.
+            Some(name) if !self.inner.readers.is_empty() => allowed.uri(&snapshot, &name),
+            Some(name) => allowed.unlisted(&name),
+        }
+    }
+
+    /// Adds what only those want to know who pass requests on.
+    pub(crate) fn more_facts(&self, mut facts: Facts, params: &Params) -> Facts {
+        if self.has_sources() {
+            facts.meta = params.meta();
+        }
+        facts
+    }
+
+    /// Waits until the sources know what listeners want to hear of, or have had time enough to.
+    pub(crate) async fn followed(&self) {
+        let Some(interest) = self.inner.changes.interest() else { return };
+        let version = interest.version();
+        let until = Instant::now() + MAX_FOLLOWING;
+        for attached in &self.inner.sources.all {
+            let mut followed = attached.followed.subscribe();
+            if timeout_at(until, followed.wait_for(|seen| *seen >= version)).await.is_err() {
+                tracing::warn!("a source has not taken note of a subscription yet");
+            }
+        }
+    }
+}
+
+/// What a source may say to its server.
+#[derive(Clone)]
+pub(crate) struct Offering {
+    server: Weak<Inner>,
+    place: usize,
+}
+
+impl Offering {
+    fn server(&self) -> Option<Server> {
+        self.server.upgrade().map(|inner| Server { inner })
+    }
+
+    /// Offers these in place of what the source has offered before, and tells everybody who listens. Gives back, in words,
+    /// what is left out because its name, its URI or what its template takes is somebody else's.
+    pub(crate) fn offer(&self, mut elements: Elements) -> Vec<String> {
+        let Some(server) = self.server() else { return Vec::new() };
+        let inner = &server.inner;
+        let attached = &inner.sources.all[self.place];
+        for prefix in &attached.added.prefixes {
+            elements.prefix(prefix);
+        }
+        elements.put_inside(&attached.added.layers);
+        elements.of_source();
+        *lock(&attached.offered) = elements;
+        let before = inner.registry.load_full();
+        let changed = inner.registry.change(&inner.states, |all| {
+            all.keep_own();
+            let mut left_out = Vec::new();
+            // All of them: what one does not offer any more, another may have.
+            for (place, attached) in inner.sources.all.iter().enumerate() {
+                let others = all.add_free(lock(&attached.offered).clone());
+                if place == self.place {
+                    left_out = others;
+                }
+            }
+            left_out
+        });
+        let left_out = match changed {
+            Ok(left_out) => left_out,
+            Err(mistakes) => {
+                tracing::error!(mistakes = mistakes.join("; "), "what a source offers cannot be taken over");
+                return Vec::new();
+            }
+        };
+        // Until it is known what there is, nobody has seen a list that could have changed.
+        if inner.sources.is_settled.load(Ordering::SeqCst) {
+            for list in differences(&before, &inner.registry.load()) {
+                inner.changes.list(list);
+            }
+        }
+        left_out
+    }
+
+    /// It is known what there is.
+    pub(crate) fn settled(&self) {
+        if let Some(server) = self.server() {
+            server.inner.sources.all[self.place].settled.send_replace(true);
+        }
+    }
+
+    /// A resource has another content now.
+    pub(crate) fn resource_updated(&self, uri: &str) {
+        if let Some(server) = self.server() {
+            server.resource_updated(uri);
+        }
+    }
+
+    /// What listeners want to hear of.
+    pub(crate) fn wanted(&self) -> Wanted {
+        let interest = self.server().and_then(|server| server.inner.changes.interest().cloned());
+        Wanted {
+            changes: interest.map_or_else(|| watch::Sender::new(0).subscribe(), |interest| interest.watch()),
+            offering: self.clone(),
+        }
+    }
+}
+
+/// The resources that listeners want to hear of.
+#[derive(Clone)]
+pub(crate) struct Wanted {
+    changes: watch::Receiver<u64>,
+    offering: Offering,
+}
+
+impl Wanted {
+    /// Those of now, and their version.
+    pub(crate) fn now(&mut self) -> (BTreeSet<String>, u64) {
+        self.changes.mark_unchanged();
+        let server = self.offering.server();
+        let interest = server.as_ref().and_then(|server| server.inner.changes.interest());
+        interest.map(|interest| interest.now()).unwrap_or_default()
+    }
+
+    /// Waits until there are others.
+    pub(crate) async fn changed(&mut self) {
+        if self.changes.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Says that what was wanted in this version is cared for.
+    pub(crate) fn followed(&self, version: u64) {
+        if let Some(server) = self.offering.server() {
+            let followed = &server.inner.sources.all[self.offering.place].followed;
+            followed.send_if_modified(|seen| std::mem::replace(seen, version.max(*seen)) < version);
+        }
+    }
+}
+
+impl Elements {
+    /// Keeps those that the author has added, whichever server they really belong to.
+    fn keep_own(&mut self) {
+        self.tools.retain(|tool| tool.owner != Owner::Source);
+        self.prompts.retain(|prompt| prompt.owner != Owner::Source);
+        self.resources.retain(|resource| resource.owner != Owner::Source);
+    }
+
+    /// Marks all of them as a source's.
+    fn of_source(&mut self) {
+        self.tools.iter_mut().for_each(|tool| tool.owner = Owner::Source);
+        self.prompts.iter_mut().for_each(|prompt| prompt.owner = Owner::Source);
+        self.resources.iter_mut().for_each(|resource| resource.owner = Owner::Source);
+    }
+
+    /// Adds those whose name, URI or template is nobody's yet, and tells which are not.
+    fn add_free(&mut self, others: Self) -> Vec<String> {
+        let Self { tools, resources, prompts } = others;
+        let mut left_out = Vec::new();
+        let mut taken: HashSet<String> =
+            self.tools.iter().map(|tool| tool.definition().name.clone()).collect();
+        for tool in tools {
+            let name = &tool.definition().name;
+            if !name.is_empty() && taken.insert(name.clone()) {
+                self.tools.push(tool);
+            } else {
+                left_out.push(format!("the tool `{name}`"));
+            }
+        }
+        let mut taken: HashSet<String> =
+            self.prompts.iter().map(|prompt| prompt.definition().name.clone()).collect();
+        for prompt in prompts {
+            let name = &prompt.definition().name;
+            if !name.is_empty() && taken.insert(name.clone()) {
+                self.prompts.push(prompt);
+            } else {
+                left_out.push(format!("the prompt `{name}`"));
+            }
+        }
+        let mut taken: HashSet<String> =
+            self.resources.iter().map(|resource| resource.definition().uri().to_owned()).collect();
+        for resource in resources {
+            let uri = resource.definition().uri();
+            let templates = || self.resources.iter().filter_map(ResourceEntry::template);
+            let is_twin =
+                resource.template().is_some_and(|one| templates().any(|other| other.same_shape(one)));
+            if !is_twin && taken.insert(uri.to_owned()) {
+                self.resources.push(resource);
+            } else {
+                left_out.push(format!("the resource `{uri}`"));
+            }
+        }
+        left_out
+    }
+}
+
+fn lock(elements: &Mutex<Elements>) -> MutexGuard<'_, Elements> {
+    elements.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The lists in which two snapshots differ.
+fn differences(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = List> + use<> {
+    let (one, other) = (before.elements(), after.elements());
+    let tools =
+        definitions(&one.tools, ToolEntry::definition).ne(definitions(&other.tools, ToolEntry::definition));
+    let prompts = definitions(&one.prompts, PromptEntry::definition)
+        .ne(definitions(&other.prompts, PromptEntry::definition));
+    let resources = definitions(&one.resources, ResourceEntry::definition)
+        .ne(definitions(&other.resources, ResourceEntry::definition));
+    [(tools, List::Tools), (prompts, List::Prompts), (resources, List::Resources)]
+        .into_iter()
+        .filter(|(differ, _)| *differ)
+        .map(|(_, list)| list)
+}
+
+fn definitions<'e, E, D: 'e>(
+    entries: &'e [E],
+    definition: fn(&'e E) -> &'e D,
+) -> impl Iterator<Item = &'e D> {
+    entries.iter().map(definition)
+}

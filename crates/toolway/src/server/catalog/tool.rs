@@ -1,0 +1,591 @@
+//! What is a tool to the server? A definition to list and a handler to call.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use toolway_protocol::http::param::ParamHeaders;
+use toolway_protocol::types::{CallToolResult, Icon, Tool};
+use toolway_protocol::{Method, RawJson};
+
+use crate::panic::catch;
+use crate::schema::{Checker, Examined, examine, object_by_default, output_text};
+use crate::server::Server;
+use crate::server::call::context::Ctx;
+use crate::server::call::layer::stages::Stages;
+use crate::server::call::scope::Scope;
+use crate::server::call::state::States;
+use crate::server::catalog::elements::Owner;
+use crate::server::catalog::generated::misfit;
+use crate::server::catalog::pace::Pace;
+use crate::server::failure::errors::{Face, Subject, ToolError, Trouble};
+use crate::server::handler::arguments::{Arguments, Rules};
+use crate::server::handler::function::{Handler, Running};
+use crate::server::handler::given::Absent;
+use crate::server::respond::tool::IntoToolResult;
+
+/// A running call.
+pub type CallFuture = Running<Result<CallToolResult, ToolError>>;
+
+/// Something that can be listed and called as a tool. `#[tool]` writes this for a function.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::server::{Arguments, CallFuture, Scope, ToolHandler};
+/// use toolway::types::{CallToolResult, Tool};
+///
+/// struct Dice {
+///     sides: u32,
+/// }
+///
+/// impl ToolHandler for Dice {
+///     fn definition(&self) -> Tool {
+///         Tool::new("roll", serde_json::json!({"type": "object"})).with_description("Roll a die.")
+///     }
+///
+///     fn call(&self, _: Arguments, _: Scope) -> CallFuture {
+///         let rolled = self.sides; // always the best
+///         Box::pin(async move { Ok(CallToolResult::text(rolled.to_string())) })
+///     }
+/// }
+///
+/// let server = Server::new("casino", "1.0.0").tool(ToolEntry::new(Dice { sides: 6 })).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+pub trait ToolHandler: Send + Sync + 'static {
+    /// Name, description and schemas. Asked once, when the tool is registered.
+    fn definition(&self) -> Tool;
+
+    /// Runs the tool.
+    fn call(&self, arguments: Arguments, scope: Scope) -> CallFuture;
+
+    /// What is missing for this tool to work, in sentences for its author. Asked when the server is built.
+    fn check(&self, states: &States) -> Vec<String> {
+        let _ = states;
+        Vec::new()
+    }
+
+    /// Whether reading the arguments enforces everything that the schema says. Asked once.
+    #[doc(hidden)]
+    fn is_typed(&self) -> bool {
+        false
+    }
+
+    /// Whether what a round leaves to the next one may be used once only. Asked once; see [`ToolEntry::single_use`].
+    #[doc(hidden)]
+    fn is_single_use(&self) -> bool {
+        false
+    }
+
+    /// How long a call may take, if it is not as long as with others. Asked once; see [`ToolEntry::deadline`].
+    #[doc(hidden)]
+    fn deadline(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// A tool whose fields are its arguments: `#[tool]` stands on the struct, this says what it does. The name follows
+/// from the type (`SaveNote` is `save_note`) unless the attribute gives another one.
+///
+/// The same trait makes prompts and resources of structs that are marked `#[prompt]` or `#[resource]`.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Save a note.
+/// #[tool]
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct SaveNote {
+///     /// What to save.
+///     text: String,
+/// }
+///
+/// impl Run for SaveNote {
+///     type Output = String;
+///
+///     async fn run(self, _: Ctx) -> String {
+///         format!("saved {:?}", self.text)
+///     }
+/// }
+///
+/// let server = Server::new("notes", "1.0.0").tools(tools![SaveNote]).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+pub trait Run: Sized + Send {
+    /// What it returns.
+    type Output: Send;
+
+    /// Does it.
+    fn run(self, ctx: Ctx) -> impl Future<Output = Self::Output> + Send;
+}
+
+/// The entry behind a marked function or struct. The macros write it for the type of that name, and the prelude has it, so a
+/// single entry is `add::entry()`; `tools![…]`, `resources![…]` and `prompts![…]` make lists of them.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: f64, b: f64) -> f64 {
+///     a + b
+/// }
+///
+/// /// The message of the day.
+/// #[resource("motd://today")]
+/// fn motd() -> &'static str {
+///     "be kind"
+/// }
+///
+/// /// Review code.
+/// #[prompt]
+/// fn review(code: &str) -> String {
+///     format!("Review this: {code}")
+/// }
+///
+/// let server = Server::new("app", "1.0.0")
+///     .tool(add::entry().named("sum"))
+///     .resource(motd::entry())
+///     .prompt(review::entry().titled("Code review"))
+///     .build()?;
+/// assert!(server.tool("sum").is_some());
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not marked `#[tool]`, `#[resource]` or `#[prompt]`",
+    label = "not marked"
+)]
+pub trait Offer {
+    /// A [`ToolEntry`], a [`ResourceEntry`](crate::server::ResourceEntry) or a [`PromptEntry`](crate::server::PromptEntry).
+    type Entry;
+
+    /// Makes it.
+    fn entry() -> Self::Entry;
+}
+
+/// A tool that a server has, or is to have.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: f64, b: f64) -> f64 {
+///     a + b
+/// }
+///
+/// let tool = add::entry().named("sum").titled("Sum");
+/// assert_eq!(tool.definition().description(), "Add two numbers.");
+/// let server = Server::new("calculator", "1.0.0").tool(tool).build()?;
+/// # Ok::<(), toolway::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct ToolEntry {
+    definition: Arc<Tool>,
+    handler: Arc<dyn ToolHandler>,
+    rules: Option<Arc<Rules>>,
+    /// Whether the types enforce what the input schema says, and whether values may be turned to fit it.
+    is_typed: bool,
+    coerces: bool,
+    output: Option<Arc<Checker>>,
+    /// The arguments that travel in headers too.
+    param_headers: ParamHeaders,
+    states: Option<Arc<States>>,
+    /// Whether what a round leaves to the next one may be used once only.
+    is_single_use: bool,
+    /// How long a call may take, if it is not as long as with others.
+    deadline: Option<Duration>,
+    pub(crate) layers: Stages,
+    pub(crate) owner: Owner,
+    pace: Pace,
+    described: Described,
+    /// What is wrong with how the input schema was made, and with the schemas as they are.
+    mistakes: Vec<String>,
+    wrong_schemas: Vec<String>,
+    /// Arguments whose defaults are told in there.
+    wrong_defaults: Vec<String>,
+}
+
+/// How much a model is told of a tool besides its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Described {
+    InWords,
+    /// The description is the name, or there is none.
+    NotAtAll,
+}
+
+impl ToolEntry {
+    /// Makes a handler an entry.
+    pub fn new(handler: impl ToolHandler) -> Self {
+        let definition = handler.definition();
+        Self::made(definition, Arc::new(handler))
+    }
+
+    /// The tool behind the name of a function that is marked `#[tool]`: `ToolEntry::of::<add>()`, or shorter `add::entry()`.
+    pub fn of<T: Offer<Entry = Self>>() -> Self {
+        T::entry()
+    }
+
+    /// Makes a function or a closure a tool. The schema follows from the type of its argument, if it has one.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Rectangle {
+    ///     width: f64,
+    ///     height: f64,
+    /// }
+    ///
+    /// let area = ToolEntry::from_fn("area", |r: Rectangle| async move { r.width * r.height })
+    ///     .described("The area of a rectangle.");
+    /// ```
+    pub fn from_fn<P, H: Handler<P>>(name: impl Into<String>, handler: H) -> Self
+    where
+        H::Output: IntoToolResult,
+        P: 'static,
+    {
+        let input = handler.input().finish();
+        let name = name.into();
+        let mut tool = Tool::new(&name, input.schema).with_description(name);
+        tool.output_schema = H::Output::output_schema();
+        let mut entry = Self::defined(tool, handler, input.is_typed);
+        entry.mistakes = input.mistakes;
+        entry
+    }
+
+    /// Makes a function or a closure a tool with a definition that is written by hand, schema and all. The function's
+    /// argument, if it has one, is often a [`Value`]: it was checked against the schema by then.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use toolway::prelude::*;
+    /// use toolway::types::Tool;
+    ///
+    /// let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
+    /// let shout = ToolEntry::define(Tool::new("shout", schema), |arguments: Value| async move {
+    ///     arguments["text"].as_str().unwrap_or_default().to_uppercase()
+    /// });
+    /// ```
+    pub fn define<P, H: Handler<P>>(definition: Tool, handler: H) -> Self
+    where
+        H::Output: IntoToolResult,
+        P: 'static,
+    {
+        // A definition by hand may say something else than the types do.
+        Self::defined(definition, handler, false)
+    }
+
+    fn defined<P, H: Handler<P>>(definition: Tool, handler: H, is_typed: bool) -> Self
+    where
+        H::Output: IntoToolResult,
+        P: 'static,
+    {
+        let handler = FunctionTool { definition, handler, is_typed, parameters: std::marker::PhantomData };
+        Self::made(handler.definition.clone(), Arc::new(handler))
+    }
+
+    fn made(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
+        let mut entry = Self::bare(definition, handler);
+        entry.compile();
+        entry
+    }
+
+    /// Makes a handler an entry that passes calls on to whoever the tool is really of: its definition is listed as it came,
+    /// and neither arguments nor results are held against it.
+    pub(crate) fn foreign(handler: impl ToolHandler) -> Self {
+        let mut entry = Self::bare(handler.definition(), Arc::new(handler));
+        entry.owner = Owner::Other;
+        entry.compile();
+        entry
+    }
+
+    fn bare(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
+        let described = match definition.description() {
+            "" => Described::NotAtAll,
+            description if description == definition.name => Described::NotAtAll,
+            _ => Described::InWords,
+        };
+        Self {
+            definition: Arc::new(definition),
+            is_typed: handler.is_typed(),
+            coerces: true,
+            is_single_use: handler.is_single_use(),
+            deadline: handler.deadline(),
+            handler,
+            rules: None,
+            output: None,
+            param_headers: ParamHeaders::default(),
+            states: None,
+            layers: Stages::default(),
+            owner: Owner::Author,
+            pace: Pace::default(),
+            described,
+            mistakes: Vec::new(),
+            wrong_schemas: Vec::new(),
+            wrong_defaults: Vec::new(),
+        }
+    }
+
+    /// Makes the checkers of the definition.
+    fn compile(&mut self) {
+        if self.owner != Owner::Author {
+            // Marks that cannot be obeyed bind nobody here: whoever lists the tool over HTTP leaves it out.
+            self.param_headers = ParamHeaders::of_schema(&self.definition.input_schema).unwrap_or_default();
+            return;
+        }
+        if let Some(schema) = self.definition.output_schema.as_ref().and_then(object_by_default) {
+            Arc::make_mut(&mut self.definition).output_schema = Some(schema);
+        }
+        let Tool { input_schema, output_schema, .. } = &*self.definition;
+        let Examined { checker, mistakes, wrong_defaults } =
+            examine(&input_schema.decode().unwrap_or_default());
+        (self.wrong_schemas, self.wrong_defaults) = (mistakes, wrong_defaults);
+        let (is_typed, coerces) = (self.is_typed, self.coerces);
+        self.rules = checker.map(|checker| Arc::new(Rules { checker, is_typed, coerces }));
+        let output = output_schema.as_ref().map(|schema| schema.decode().unwrap_or_default());
+        self.output = match output.map(|schema: Value| Checker::compile(&schema)).transpose() {
+            Ok(checker) => checker.map(Arc::new),
+            Err(found) => {
+                let mistakes = found.into_iter().map(|text| format!("the output schema: {text}"));
+                self.wrong_schemas.extend(mistakes);
+                None
+            }
+        };
+        match ParamHeaders::of_schema(&self.definition.input_schema) {
+            Ok(headers) => self.param_headers = headers,
+            Err(mark) => self.wrong_schemas.push(mark.to_string()),
+        }
+    }
+
+    /// What the tool list says about it.
+    pub fn definition(&self) -> &Tool {
+        &self.definition
+    }
+
+    /// Gives it another name.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        self.edit(|tool| tool.name = name.into())
+    }
+
+    /// Gives it a name for people.
+    pub fn titled(self, title: impl Into<String>) -> Self {
+        self.edit(|tool| tool.title = Some(title.into()))
+    }
+
+    /// Says what it does.
+    pub fn described(self, description: impl Into<String>) -> Self {
+        self.edit(|tool| tool.description = Some(description.into()))
+    }
+
+    /// Adds a picture.
+    pub fn with_icon(self, icon: Icon) -> Self {
+        self.edit(|tool| tool.icons.get_or_insert_default().push(icon))
+    }
+
+    /// Lets a client of 2026-07-28 call again with answers once only: what it was given to send back is used up by that, in the
+    /// server's [`Store`](crate::store::Store). `#[tool(single_use)]` says the same.
+    ///
+    /// A client whose second call was lost on the way has to begin again then. Where that is worse than an effect that happens
+    /// twice, leave it, and let the effect recognise itself: see [`Ctx::once`](crate::server::Ctx::once).
+    pub fn single_use(mut self) -> Self {
+        self.is_single_use = true;
+        self
+    }
+
+    pub(crate) fn is_single_use(&self) -> bool {
+        self.is_single_use
+    }
+
+    /// Says how long a call of this tool may take, whatever [the server](crate::server::ServerBuilder::deadline) says about others.
+    /// `#[tool(deadline = Duration::from_secs(30))]` says the same.
+    pub fn deadline(mut self, time: Duration) -> Self {
+        self.deadline = Some(time);
+        self
+    }
+
+    /// Changes what the tool list says about it: annotations, `_meta`, schemas.
+    pub fn edit(mut self, change: impl FnOnce(&mut Tool)) -> Self {
+        let tool = Arc::make_mut(&mut self.definition);
+        let (input, output) = (tool.input_schema.clone(), tool.output_schema.clone());
+        let description = tool.description.clone();
+        change(tool);
+        if tool.description != description {
+            self.described = Described::InWords;
+        }
+        // The types know nothing of a new schema.
+        self.is_typed &= tool.input_schema == input;
+        if tool.input_schema != input || tool.output_schema != output {
+            self.compile();
+        }
+        self
+    }
+
+    /// Checks a value against the output schema; without one everything is right.
+    ///
+    /// # Errors
+    ///
+    /// One text that names everything that is wrong.
+    pub fn check_output(&self, value: &Value) -> Result<(), String> {
+        let problems = self.output.as_ref().map(|checker| checker.check(value)).unwrap_or_default();
+        if problems.is_empty() { Ok(()) } else { Err(output_text(&problems)) }
+    }
+
+    /// The arguments that travel in HTTP headers too, as `#[arg(header = "…")]` says.
+    pub fn param_headers(&self) -> &ParamHeaders {
+        &self.param_headers
+    }
+
+    /// Warns of tools that a model knows nothing about but their names.
+    pub(crate) fn warn_of_undescribed<'t>(tools: impl IntoIterator<Item = &'t Self>) {
+        let undescribed = tools
+            .into_iter()
+            .filter(|tool| tool.owner == Owner::Author && tool.described == Described::NotAtAll);
+        let names: Vec<_> = undescribed.map(|tool| format!("`{}`", tool.definition.name)).collect();
+        if !names.is_empty() {
+            tracing::warn!(
+                "models choose tools by their descriptions, and these have none: {}; write a doc comment (`/// …`) on the \
+                 function, or call `.described(…)`",
+                names.join(", ")
+            );
+        }
+    }
+
+    pub(crate) fn bind(&mut self, states: &Arc<States>) {
+        self.states.get_or_insert_with(|| states.clone());
+    }
+
+    pub(crate) fn strict(&mut self) {
+        self.coerces = false;
+        self.compile();
+    }
+
+    /// Checks it for a door over which calls bring no such values.
+    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
+    pub(crate) fn check_given(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
+        let probe = self.states.as_deref().unwrap_or(states).without(absent);
+        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(states, mistakes);
+    }
+
+    pub(crate) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
+        if self.owner != Owner::Author {
+            return;
+        }
+        let name = &self.definition.name;
+        let states = self.states.as_deref().unwrap_or(states);
+        // The schema of an argument often knows better why a default does not fit the type.
+        let told: Vec<String> = self.wrong_defaults.iter().map(|name| misfit(name)).collect();
+        let handler = self.handler.check(states).into_iter().filter(|mistake| !told.contains(mistake));
+        let found = self.mistakes.iter().chain(&self.wrong_schemas).cloned();
+        let found = wrong_name(name).into_iter().chain(found).chain(handler);
+        mistakes.extend(found.map(|mistake| format!("tool `{name}`: {mistake}")));
+    }
+
+    /// Calls the tool. Whatever happens inside, the caller gets an answer.
+    pub(crate) async fn call(
+        &self,
+        server: &Server,
+        arguments: Option<RawJson>,
+        scope: Scope,
+    ) -> Result<CallToolResult, Trouble> {
+        let (round, sent) = (scope.round(), server.kept(arguments.as_ref()));
+        let scope = scope.with_states(self.states.as_ref()).with_output(self.output.as_ref());
+        let arguments = Arguments::new(arguments, self.rules.clone());
+        if let Some(limit) = self.deadline {
+            let _ = round.deadline.set(limit);
+        }
+        let name = &*self.definition.name;
+        let outcome = {
+            let mut calling = pin!(catch(|| self.handler.call(arguments, scope)));
+            poll_fn(|cx| self.pace.poll(name, calling.as_mut(), cx)).await
+        };
+        let face = match outcome {
+            Ok(Ok(result)) => match self.wrong_output(&result) {
+                None => return Ok(result),
+                Some(text) => Face::Hidden(text.into()),
+            },
+            Ok(Err(error)) => error.0,
+            Err(panic) => Face::Hidden(Box::new(panic)),
+        };
+        let method = Method::CallTool;
+        let subject = Subject { method: method.name(), kind: "tool", name };
+        server.tool_failed(&round, subject, sent, face).await
+    }
+
+    /// A result that the tool's own schema does not allow is the tool's fault, and clients refuse it.
+    fn wrong_output(&self, result: &CallToolResult) -> Option<String> {
+        let checker = self.output.as_ref()?;
+        if result.is_error() {
+            return None;
+        }
+        let Some(structured) = &result.structured_content else {
+            return Some("the tool has an output schema but returned no structured content".to_owned());
+        };
+        let problems = checker.check(&structured.decode().ok()?);
+        (!problems.is_empty()).then(|| output_text(&problems))
+    }
+}
+
+/// What is wrong with the name of a tool or a prompt. 2025-11-25 §Tools: 1 to 128 ASCII letters, digits and `_`, `-`,
+/// `.`; a slash is let pass, as the proposal behind that rule has it and servers use it to group tools.
+pub(crate) fn wrong_name(name: &str) -> Option<String> {
+    let is_allowed =
+        |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/');
+    if let Some(stranger) = name.chars().find(|character| !is_allowed(*character)) {
+        return Some(format!(
+            "its name holds {stranger:?}: a name is made of A–Z, a–z, 0–9, `_`, `-`, `.` and `/`"
+        ));
+    }
+    match name.len() {
+        0 => Some("its name is empty".to_owned()),
+        1..=LONGEST_NAME => None,
+        length => Some(format!("its name is {length} characters long: at most {LONGEST_NAME} are allowed")),
+    }
+}
+
+const LONGEST_NAME: usize = 128;
+
+impl fmt::Debug for ToolEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolEntry").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+/// A function with a definition.
+struct FunctionTool<P, H> {
+    definition: Tool,
+    handler: H,
+    is_typed: bool,
+    parameters: std::marker::PhantomData<fn() -> P>,
+}
+
+impl<P: 'static, H: Handler<P>> ToolHandler for FunctionTool<P, H>
+where
+    H::Output: IntoToolResult,
+{
+    fn definition(&self) -> Tool {
+        self.definition.clone()
+    }
+
+    fn call(&self, arguments: Arguments, scope: Scope) -> CallFuture {
+        // Arguments are checked as they are read; those that nobody reads are held against the schema here.
+        let checked =
+            if self.handler.takes_arguments() { Ok(()) } else { arguments.decode().map(|IgnoredAny| ()) };
+        match checked.and_then(|()| self.handler.run(&arguments, scope)) {
+            Ok(running) => Box::pin(async move { running.await.into_tool_result() }),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn check(&self, states: &States) -> Vec<String> {
+        self.handler.check(states)
+    }
+
+    fn is_typed(&self) -> bool {
+        self.is_typed
+    }
+}

@@ -1,0 +1,151 @@
+//! How do servers that share a store hear of each other's changes?
+//!
+//! One task a server: it publishes what changes here, and tells those who listen here what was published by others. It begins when
+//! there is something to listen to or to tell, because only then is there certainly a runtime.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use toolway_protocol::Notification;
+
+use crate::server::changes::listeners::{Change, List, Listener, Listeners};
+use crate::store::{Store, Subscription};
+
+/// The way between one server and those that share its store.
+#[derive(Debug)]
+pub(crate) struct Bridge {
+    store: Arc<dyn Store>,
+    channel: String,
+    /// Tells our own news from those of others.
+    node: u64,
+    /// Hears everything that changes here.
+    here: Arc<Listener>,
+    task: OnceLock<AbortHandle>,
+}
+
+/// How long a store that does not answer is left alone.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl Bridge {
+    pub(crate) fn new(store: Arc<dyn Store>, server: &str) -> Self {
+        Self {
+            store,
+            channel: format!("changes/{server}"),
+            node: RandomState::new().build_hasher().finish(),
+            here: Arc::new(Listener::of_everything()),
+            task: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn here(&self) -> &Arc<Listener> {
+        &self.here
+    }
+
+    /// Begins, unless it has, or there is no runtime yet.
+    pub(crate) fn begin(&self, listeners: &Arc<Listeners>) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        self.task.get_or_init(|| {
+            let crossing = Crossing {
+                store: self.store.clone(),
+                channel: self.channel.clone(),
+                node: self.node,
+                here: self.here.clone(),
+                listeners: listeners.clone(),
+            };
+            runtime.spawn(crossing.run()).abort_handle()
+        });
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.get() {
+            task.abort();
+        }
+    }
+}
+
+struct Crossing {
+    store: Arc<dyn Store>,
+    channel: String,
+    node: u64,
+    here: Arc<Listener>,
+    listeners: Arc<Listeners>,
+}
+
+/// What is published.
+#[derive(Serialize, Deserialize)]
+struct Published {
+    node: u64,
+    change: Change,
+}
+
+impl Crossing {
+    async fn run(self) {
+        let mut was_deaf = false;
+        loop {
+            match self.store.subscribe(&self.channel).await {
+                Ok(mut heard) => {
+                    if std::mem::replace(&mut was_deaf, true) {
+                        self.tell(None);
+                    }
+                    if let Err(error) = self.cross(&mut *heard).await {
+                        tracing::error!(%error, "changes cannot be told to other servers");
+                    }
+                }
+                Err(error) => tracing::error!(%error, "changes of other servers cannot be heard"),
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn cross(&self, heard: &mut dyn Subscription) -> crate::error::Result<()> {
+        loop {
+            tokio::select! {
+                () = self.here.changed() => {
+                    let mut untold = self.here.untold();
+                    while let Some(news) = untold.first() {
+                        self.publish(news).await?;
+                        untold.told();
+                    }
+                }
+                message = heard.next() => self.tell(message),
+            }
+        }
+    }
+
+    async fn publish(&self, news: &Notification) -> crate::error::Result<()> {
+        let Some(change) = change(news) else { return Ok(()) };
+        let text = serde_json::to_vec(&Published { node: self.node, change });
+        self.store.publish(&self.channel, text.unwrap_or_default().into()).await
+    }
+
+    fn tell(&self, message: Option<Bytes>) {
+        let Some(message) = message else {
+            // Something was missed: whoever looks again misses nothing.
+            return self.listeners.tell_everything(&self.here);
+        };
+        match serde_json::from_slice::<Published>(&message) {
+            Ok(published) if published.node != self.node => {
+                self.listeners.tell(&published.change, Some(&self.here));
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "what another server published cannot be read"),
+        }
+    }
+}
+
+fn change(news: &Notification) -> Option<Change> {
+    Some(match news {
+        Notification::ToolsChanged(_) => Change::List(List::Tools),
+        Notification::PromptsChanged(_) => Change::List(List::Prompts),
+        Notification::ResourcesChanged(_) => Change::List(List::Resources),
+        Notification::ResourceUpdated(updated) => Change::Resource(updated.uri.clone()),
+        _ => return None,
+    })
+}

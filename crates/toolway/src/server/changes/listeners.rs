@@ -1,0 +1,392 @@
+//! Who has to hear that something changed? Every conversation that is open, each at its own pace.
+//!
+//! A listener keeps what it has not told yet, once each: ten thousand changes while a peer does not read are one
+//! notification afterwards, and memory is bounded by what the peer has subscribed to.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::types::{ResourceUpdated, Told};
+use toolway_protocol::{Notification, RpcError};
+
+use crate::server::call::visibility::Sight;
+use crate::server::changes::bridge::Bridge;
+use crate::server::changes::interest::Interest;
+use crate::store::Store;
+
+/// Everybody who listens, here and at the servers that share a store with this one.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    listeners: Arc<Listeners>,
+    bridge: Option<Bridge>,
+    /// What listeners want to hear of, if somebody has to know.
+    interest: Option<Arc<Interest>>,
+}
+
+/// A list that has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum List {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+/// Something that has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Change {
+    List(List),
+    /// The content of a resource.
+    Resource(String),
+}
+
+impl Changes {
+    /// Changes that servers with the same store hear of as well.
+    pub(crate) fn shared(store: Arc<dyn Store>, server: &str) -> Self {
+        let bridge = Bridge::new(store, server);
+        let listeners = Arc::<Listeners>::default();
+        listeners.add(bridge.here());
+        Self { listeners, bridge: Some(bridge), interest: None }
+    }
+
+    /// From now on it is known which resources anybody wants to hear of.
+    pub(crate) fn note_interest(&mut self) {
+        self.interest = Some(Arc::default());
+    }
+
+    pub(crate) fn interest(&self) -> Option<&Arc<Interest>> {
+        self.interest.as_ref()
+    }
+
+    /// Adds a listener that hears of every list, and of resources once it subscribes. It is forgotten when it is dropped.
+    pub(crate) fn listen(&self) -> Arc<Listener> {
+        self.listen_to([true; 3])
+    }
+
+    /// Adds a listener that hears of some lists: tools, prompts, resources.
+    pub(crate) fn listen_to(&self, lists: [bool; 3]) -> Arc<Listener> {
+        let state = State { lists, can_subscribe: true, ..State::default() };
+        let interest = self.interest.clone();
+        let listener = Arc::new(Listener { state: Mutex::new(state), wake: Notify::new(), interest });
+        self.listeners.add(&listener);
+        self.begin();
+        listener
+    }
+
+    /// A list is another one now.
+    pub(crate) fn list(&self, list: List) {
+        self.tell(&Change::List(list));
+    }
+
+    /// A resource has another content now.
+    pub(crate) fn resource(&self, uri: &str) {
+        self.tell(&Change::Resource(uri.to_owned()));
+    }
+
+    fn tell(&self, change: &Change) {
+        self.listeners.tell(change, None);
+        self.begin();
+    }
+
+    fn begin(&self) {
+        if let Some(bridge) = &self.bridge {
+            bridge.begin(&self.listeners);
+        }
+    }
+}
+
+/// Those who listen here.
+#[derive(Debug, Default)]
+pub(crate) struct Listeners(Mutex<Vec<Weak<Listener>>>);
+
+impl Listeners {
+    fn add(&self, listener: &Arc<Listener>) {
+        let mut listeners = lock(&self.0);
+        // Those that have gone are looked for when there may be as many as are there.
+        if listeners.len() == listeners.capacity() {
+            listeners.retain(|listener| listener.strong_count() > 0);
+        }
+        listeners.push(Arc::downgrade(listener));
+    }
+
+    /// Tells all but one.
+    pub(crate) fn tell(&self, change: &Change, but: Option<&Arc<Listener>>) {
+        self.all_but(but, |listener| listener.note(change));
+    }
+
+    /// Tells all but one that anything may have changed.
+    pub(crate) fn tell_everything(&self, but: &Arc<Listener>) {
+        self.all_but(Some(but), Listener::note_everything);
+    }
+
+    fn all_but(&self, but: Option<&Arc<Listener>>, tell: impl Fn(&Listener)) {
+        let listeners: Vec<_> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
+        for listener in listeners {
+            if but.is_none_or(|but| !Arc::ptr_eq(but, &listener)) {
+                tell(&listener);
+            }
+        }
+    }
+}
+
+/// What a server can do for a peer that it has no way to tell of changes: a promise to tell would be broken.
+pub(crate) fn untold(mut capabilities: ServerCapabilities) -> ServerCapabilities {
+    let ServerCapabilities { tools, prompts, resources, .. } = &mut capabilities;
+    for settings in [tools, prompts, resources].into_iter().flatten() {
+        settings
+            .retain(|name, value| !matches!(name.as_str(), "listChanged" | "subscribe") || *value != true);
+    }
+    capabilities
+}
+
+/// One conversation that wants to hear of changes.
+#[derive(Debug, Default)]
+pub(crate) struct Listener {
+    state: Mutex<State>,
+    wake: Notify,
+    interest: Option<Arc<Interest>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Which lists it wants to hear of, and was promised to.
+    lists: [bool; 3],
+    can_subscribe: bool,
+    subscribed: HashSet<String>,
+    /// It hears of every resource.
+    hears_all: bool,
+    pending: Pending,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    lists: [bool; 3],
+    updated: Vec<String>,
+}
+
+impl Listener {
+    /// One that hears of everything, whoever it is for.
+    pub(crate) fn of_everything() -> Self {
+        let state = State { lists: [true; 3], hears_all: true, ..State::default() };
+        Self { state: Mutex::new(state), wake: Notify::new(), interest: None }
+    }
+
+    /// Remembers a change, if it is one to be told.
+    fn note(&self, change: &Change) {
+        let mut state = lock(&self.state);
+        let State { lists, subscribed, hears_all, pending, .. } = &mut *state;
+        let is_wanted = match change {
+            Change::List(list) => {
+                pending.lists[*list as usize] |= lists[*list as usize];
+                lists[*list as usize]
+            }
+            Change::Resource(uri) => {
+                let is_wanted =
+                    subscribed.contains(uri) || (*hears_all && pending.updated.len() < MAX_SUBSCRIBED);
+                if is_wanted && !pending.updated.contains(uri) {
+                    pending.updated.push(uri.clone());
+                }
+                is_wanted
+            }
+        };
+        drop(state);
+        if is_wanted {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Anything that it wants to hear of may have changed.
+    fn note_everything(&self) {
+        let mut state = lock(&self.state);
+        let State { lists, subscribed, pending, .. } = &mut *state;
+        pending.lists = *lists;
+        pending.updated = subscribed.iter().cloned().collect();
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    /// Waits until there may be something to tell.
+    pub(crate) async fn changed(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Looks again, because what kept it from telling may be over.
+    pub(crate) fn rouse(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Takes what is to be told.
+    fn take(&self) -> impl Iterator<Item = Notification> {
+        let Pending { lists, updated } = std::mem::take(&mut lock(&self.state).pending);
+        let makers =
+            [Notification::ToolsChanged, Notification::PromptsChanged, Notification::ResourcesChanged];
+        let lists =
+            lists.into_iter().zip(makers).filter(|(changed, _)| *changed).map(|(_, make)| make(Told::new()));
+        let updated = updated.into_iter().map(|uri| Notification::ResourceUpdated(ResourceUpdated::new(uri)));
+        lists.chain(updated)
+    }
+
+    /// Takes what is to be told to somebody who may see this much. News of what is hidden are gone with it.
+    pub(crate) fn take_for(&self, sight: &Sight) -> impl Iterator<Item = Notification> {
+        self.take().filter(|news| sight.shows(news))
+    }
+
+    /// Takes what is to be told, and takes back what is not told after all.
+    pub(crate) fn untold(&self) -> Untold<'_> {
+        Untold { listener: self, news: self.take().collect() }
+    }
+
+    /// The same for somebody who may see this much.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn untold_for(&self, sight: &Sight) -> Untold<'_> {
+        Untold { listener: self, news: self.take_for(sight).collect() }
+    }
+
+    /// Takes back what could not be told.
+    fn put_back(&self, news: impl IntoIterator<Item = Notification>) {
+        let pending = &mut lock(&self.state).pending;
+        for news in news {
+            match news {
+                Notification::ToolsChanged(_) => pending.lists[List::Tools as usize] = true,
+                Notification::PromptsChanged(_) => pending.lists[List::Prompts as usize] = true,
+                Notification::ResourcesChanged(_) => pending.lists[List::Resources as usize] = true,
+                Notification::ResourceUpdated(updated) if !pending.updated.contains(&updated.uri) => {
+                    pending.updated.push(updated.uri);
+                }
+                _ => {}
+            }
+        }
+        self.wake.notify_one();
+    }
+
+    /// What it has subscribed to.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn subscribed(&self) -> Vec<String> {
+        let mut uris: Vec<_> = lock(&self.state).subscribed.iter().cloned().collect();
+        uris.sort_unstable();
+        uris
+    }
+
+    /// Wants to hear of these resources, and of no others.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn set_subscribed(&self, uris: Vec<String>) {
+        let mut state = lock(&self.state);
+        let uris: HashSet<String> = uris.into_iter().collect();
+        self.wants(uris.difference(&state.subscribed));
+        self.wants_no_more(state.subscribed.difference(&uris));
+        state.subscribed = uris;
+        let State { subscribed, pending, .. } = &mut *state;
+        pending.updated.retain(|uri| subscribed.contains(uri));
+    }
+
+    /// Keeps to what the peer was promised: nothing else is told.
+    pub(crate) fn promise(&self, capabilities: &ServerCapabilities) {
+        let mut state = lock(&self.state);
+        state.lists = promised(capabilities);
+        state.can_subscribe = has(capabilities.resources.as_ref(), "subscribe");
+    }
+
+    /// Whether resources can be subscribed to.
+    pub(crate) fn can_subscribe(&self) -> bool {
+        lock(&self.state).can_subscribe
+    }
+
+    /// Wants to hear of a resource from now on.
+    pub(crate) fn subscribe(&self, uri: String) -> Result<(), RpcError> {
+        if uri.len() > MAX_URI {
+            return Err(RpcError::invalid_params(format!("`params.uri` is longer than {MAX_URI} bytes")));
+        }
+        let mut state = lock(&self.state);
+        if state.subscribed.len() >= MAX_SUBSCRIBED && !state.subscribed.contains(&uri) {
+            let text = format!("there are {MAX_SUBSCRIBED} subscriptions already, and no more are kept");
+            return Err(RpcError::invalid_request(text));
+        }
+        let bytes = uri.len() + state.subscribed.iter().map(String::len).sum::<usize>();
+        if bytes > MAX_SUBSCRIBED_BYTES && !state.subscribed.contains(&uri) {
+            let text =
+                format!("the subscriptions would be longer than {MAX_SUBSCRIBED_BYTES} bytes together");
+            return Err(RpcError::invalid_request(text));
+        }
+        if !state.subscribed.contains(&uri) {
+            self.wants([&uri]);
+            state.subscribed.insert(uri);
+        }
+        Ok(())
+    }
+
+    /// Does not any more; what was not told yet is forgotten.
+    pub(crate) fn unsubscribe(&self, uri: &str) {
+        let mut state = lock(&self.state);
+        if let Some(uri) = state.subscribed.take(uri) {
+            self.wants_no_more([&uri]);
+        }
+        state.pending.updated.retain(|known| known != uri);
+    }
+
+    fn wants<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
+        if let Some(interest) = &self.interest {
+            uris.into_iter().for_each(|uri| interest.add(uri));
+        }
+    }
+
+    fn wants_no_more<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
+        if let Some(interest) = &self.interest {
+            uris.into_iter().for_each(|uri| interest.remove(uri));
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.wants_no_more(&lock(&self.state).subscribed);
+    }
+}
+
+/// News on their way to somebody. What is not told when this is dropped goes back.
+pub(crate) struct Untold<'l> {
+    listener: &'l Listener,
+    news: VecDeque<Notification>,
+}
+
+impl Untold<'_> {
+    pub(crate) fn first(&self) -> Option<&Notification> {
+        self.news.front()
+    }
+
+    /// The first one has arrived.
+    pub(crate) fn told(&mut self) {
+        self.news.pop_front();
+    }
+}
+
+impl Drop for Untold<'_> {
+    fn drop(&mut self) {
+        if !self.news.is_empty() {
+            self.listener.put_back(std::mem::take(&mut self.news));
+        }
+    }
+}
+
+/// Which lists a peer was promised news of: tools, prompts, resources.
+pub(crate) fn promised(capabilities: &ServerCapabilities) -> [bool; 3] {
+    let ServerCapabilities { tools, prompts, resources, .. } = capabilities;
+    [tools, prompts, resources].map(|settings| has(settings.as_ref(), "listChanged"))
+}
+
+/// Whether a capability says yes to something.
+pub(crate) fn has(settings: Option<&Settings>, name: &str) -> bool {
+    settings.and_then(|settings| settings.get(name)) == Some(&serde_json::Value::Bool(true))
+}
+
+/// The longest URI that can be subscribed to.
+const MAX_URI: usize = 8 << 10;
+/// How many resources one conversation may subscribe to.
+const MAX_SUBSCRIBED: usize = 1000;
+/// How long their URIs may be together. They are kept as long as the conversation, and written down with each change.
+const MAX_SUBSCRIBED_BYTES: usize = 256 << 10;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

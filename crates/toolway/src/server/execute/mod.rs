@@ -1,0 +1,9 @@
+//! Execution: which part of the server answers a request, and how often does its handler run?
+//!
+//! | file | question |
+//! |---|---|
+//! | `run.rs` | How does a call pass its layers, and how often does its handler run? |
+//! | `router.rs` | Which entry answers which request? |
+
+pub(crate) mod router;
+pub(crate) mod run;

@@ -1,0 +1,261 @@
+//! Which part of the server answers a request? The one match, the same for every era and every door.
+
+use toolway_protocol::jsonrpc::Params;
+use toolway_protocol::request::{CallTool, GetPrompt, Outcome, ReadResource, Reply, Request};
+use toolway_protocol::types::{
+    CacheHints, Complete, CompleteResult, Completion, ReadResourceResult, Reference,
+};
+use toolway_protocol::uri_template::UriTemplate;
+use toolway_protocol::{Method, ProtocolVersion, RpcError};
+
+use crate::closest::closest;
+use crate::panic::catch;
+use crate::server::Server;
+use crate::server::call::layer::call::Answered;
+use crate::server::call::scope::Scope;
+use crate::server::call::visibility::{Allowed, unshared};
+use crate::server::catalog::cache::Cacheable;
+use crate::server::catalog::completion::Completing;
+use crate::server::catalog::prompt::PromptEntry;
+use crate::server::catalog::registry::Snapshot;
+use crate::server::catalog::resource::{Reading, ResourceEntry};
+use crate::server::changes::listeners::has;
+use crate::server::failure::errors::{Face, ResourceError, Subject, ToolError, Trouble};
+
+impl Server {
+    /// Whether this server has anything behind a method. A method that is not offered does not exist.
+    pub(crate) fn offers(&self, method: &Method) -> bool {
+        let snapshot = self.inner.registry.load();
+        let capabilities = &snapshot.capabilities;
+        match method {
+            Method::ListTools | Method::CallTool => capabilities.tools.is_some(),
+            Method::ListResources | Method::ListResourceTemplates | Method::ReadResource => {
+                capabilities.resources.is_some()
+            }
+            Method::Subscribe | Method::Unsubscribe => has(capabilities.resources.as_ref(), "subscribe"),
+            Method::ListPrompts | Method::GetPrompt => capabilities.prompts.is_some(),
+            Method::Complete => capabilities.completions.is_some(),
+            Method::SetLogLevel => capabilities.logging.is_some(),
+            Method::Listen => {
+                capabilities.tools.is_some()
+                    || capabilities.prompts.is_some()
+                    || capabilities.resources.is_some()
+            }
+            Method::Other(name) => self.inner.methods.contains_key(&**name),
+            _ => false,
+        }
+    }
+
+    /// Reads a request that this server answers.
+    pub(crate) fn read(
+        &self,
+        version: ProtocolVersion,
+        method: &Method,
+        params: &Params,
+    ) -> Result<Request, RpcError> {
+        let is_known = method.is_known_in(version) || matches!(method, Method::Other(_));
+        let request = if is_known && self.offers(method) { Request::decode(method, params)? } else { None };
+        request.ok_or_else(|| RpcError::method_not_found(method.name()))
+    }
+
+    /// Has a request answered by whoever it is for.
+    pub(crate) async fn route(&self, request: Request, scope: Scope) -> Result<Answered, Trouble> {
+        let mut cache = None;
+        let cursors = &self.inner.cursors;
+        let allowed = scope.round.arrival.allowed.clone();
+        let allowed = allowed.as_deref();
+        let reply = match request {
+            Request::CallTool(call) => self.call_tool(call, scope).await?,
+            Request::ListTools(page) => {
+                let pages = &self.inner.registry.load().tool_pages;
+                let cursor = page.cursor.as_deref();
+                Reply::Tools(match allowed {
+                    None => pages.page(cursor, cursors)?,
+                    Some(allowed) => pages.seen_page(cursor, cursors, |tool| allowed.tool(&tool.name))?,
+                })
+            }
+            Request::ListPrompts(page) => {
+                let pages = &self.inner.registry.load().prompt_pages;
+                let cursor = page.cursor.as_deref();
+                Reply::Prompts(match allowed {
+                    None => pages.page(cursor, cursors)?,
+                    Some(allowed) => {
+                        pages.seen_page(cursor, cursors, |prompt| allowed.prompt(&prompt.name))?
+                    }
+                })
+            }
+            Request::ListResourceTemplates(page) => {
+                let pages = &self.inner.registry.load().template_pages;
+                let cursor = page.cursor.as_deref();
+                Reply::ResourceTemplates(match allowed {
+                    None => pages.page(cursor, cursors)?,
+                    Some(allowed) => pages.seen_page(cursor, cursors, |template| {
+                        allowed.template(&template.uri_template, &template.name)
+                    })?,
+                })
+            }
+            Request::ListResources(page) => {
+                let round = scope.round();
+                let reply = self.list_resources(&page, scope).await?;
+                // All pages of a list must be for the same readers: a handler says how long, the server for whom.
+                let scope = &self.inner.cache.get(Cacheable::Resources).cache_scope;
+                cache = round.cache_hints().map(|hints| CacheHints::new(hints.ttl_ms, scope.clone()));
+                reply
+            }
+            Request::ReadResource(ReadResource { uri, .. }) => {
+                let round = scope.round();
+                let result = self.read_resource(uri, scope).await?;
+                cache = round.cache_hints();
+                Reply::ResourceRead(result)
+            }
+            Request::GetPrompt(get) => self.get_prompt(get, scope).await?,
+            Request::Complete(asked) => {
+                Reply::Completed(CompleteResult::new(self.complete(*asked, scope).await?))
+            }
+            Request::Other(method, params) => self.call_method(&method, params.as_ref(), scope).await?,
+            request => return Err(RpcError::method_not_found(request.method().name()).into()),
+        };
+        let hints = cache.as_ref().unwrap_or_else(|| self.inner.cache.of(&reply));
+        let cache = unshared(allowed, &reply, hints).or(cache);
+        Ok(Answered { outcome: Outcome::Complete(reply), cache, past: None })
+    }
+
+    async fn call_tool(&self, call: CallTool, scope: Scope) -> Result<Reply, Trouble> {
+        // A clone of the entry would cost more than a count on the snapshot that holds it.
+        let snapshot = self.inner.registry.load_full();
+        let is_seen = |name: &str| scope.allowed().is_none_or(|allowed| allowed.tool(name));
+        match snapshot.tool(&call.name).filter(|_| is_seen(&call.name)) {
+            Some(tool) => Ok(Reply::ToolCalled(tool.call(self, call.arguments, scope).await?)),
+            None => {
+                Err(unknown("tool", &call.name, snapshot.tool_names().filter(|name| is_seen(name))).into())
+            }
+        }
+    }
+
+    async fn get_prompt(&self, get: GetPrompt, scope: Scope) -> Result<Reply, Trouble> {
+        let snapshot = self.inner.registry.load_full();
+        let arguments = get.arguments.unwrap_or_default();
+        match seen_prompt(&snapshot, &get.name, scope.allowed()) {
+            Ok(prompt) => Ok(Reply::PromptFilled(prompt.get(self, arguments, scope).await?)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn read_resource(&self, uri: String, scope: Scope) -> Result<ReadResourceResult, Trouble> {
+        if let Some(allowed) = scope.allowed()
+            && !allowed.uri(&self.inner.registry.load(), &uri)
+        {
+            return Err(Trouble::NoSuchResource(uri));
+        }
+        let name = uri.clone();
+        let round = scope.round();
+        let allowed = scope.round.arrival.allowed.clone();
+        let face = match self.read_any(uri, scope, allowed.as_deref()).await {
+            Ok(result) => return Ok(result),
+            Err(_) if round.asked.is_open() => return Err(Trouble::Asked),
+            Err(Face::NotFound) => return Err(Trouble::NoSuchResource(name)),
+            Err(face) => face,
+        };
+        let method = Method::ReadResource;
+        let subject = Subject { method: method.name(), kind: "resource", name: &name };
+        Err(self.failed(&round, subject, face).await)
+    }
+
+    /// Reads a resource on behalf of a handler, which may read what its caller may not.
+    pub(crate) async fn read_in_process(
+        &self,
+        uri: String,
+        scope: Scope,
+    ) -> Result<ReadResourceResult, ResourceError> {
+        self.read_any(uri, scope, None).await.map_err(ResourceError)
+    }
+
+    /// Reads a resource: the one with this URI, else one of a family, else whatever the server's own readers know, else what
+    /// somebody behind it has and whoever asks may see.
+    async fn read_any(
+        &self,
+        uri: String,
+        scope: Scope,
+        allowed: Option<&Allowed>,
+    ) -> Result<ReadResourceResult, Face> {
+        let snapshot = self.inner.registry.load_full();
+        let mut reading = Reading::new(uri, self.max_message());
+        if let Some((entry, variables)) = snapshot.find(&reading.uri) {
+            reading.mime_type = entry.definition().mime_type().cloned();
+            reading.variables = variables;
+            if !entry.is_metadata_only() {
+                return entry.read(reading, scope).await;
+            }
+        }
+        for reader in &self.inner.readers {
+            match catch(|| reader.call(reading.clone(), scope.inner())).await {
+                Ok(Ok(result)) => return Ok(result),
+                Ok(Err(error)) => match ResourceError::hidden(error).0 {
+                    Face::NotFound => {}
+                    face => return Err(face),
+                },
+                Err(panic) => return Err(Face::Hidden(Box::new(panic))),
+            }
+        }
+        if self.has_sources() {
+            // Boxed: most servers have none.
+            return Box::pin(self.inner.sources.read(&reading, &scope, allowed)).await;
+        }
+        Err(Face::NotFound)
+    }
+
+    async fn complete(&self, asked: Complete, scope: Scope) -> Result<Completion, Trouble> {
+        let snapshot = self.inner.registry.load_full();
+        let (completers, known, states): (_, Vec<&str>, _) = match &asked.reference {
+            Reference::Prompt(reference) => {
+                let prompt = seen_prompt(&snapshot, &reference.name, scope.allowed())?;
+                (prompt.completers(), prompt.arguments().collect(), prompt.states())
+            }
+            Reference::Resource(reference) => {
+                let is_seen =
+                    |entry: &&ResourceEntry| scope.allowed().is_none_or(|allowed| allowed.entry(entry));
+                let Some(resource) = snapshot.resource_at(&reference.uri).filter(is_seen) else {
+                    let text = format!("no such resource or template: `{}`", reference.uri);
+                    return Err(RpcError::invalid_params(text).into());
+                };
+                let known = resource.template().into_iter().flat_map(UriTemplate::variables);
+                (resource.completers(), known.collect(), resource.states())
+            }
+            _ => return Err(RpcError::invalid_params("`params.ref` is of an unknown type").into()),
+        };
+        let name = &asked.argument.name;
+        if !completers.know_better() && !known.contains(&name.as_str()) {
+            return Err(unknown("argument", name, known.into_iter()).into());
+        }
+        let Some(completer) = completers.get(name) else { return Ok(Completion::new(Vec::new())) };
+        let mut typed = Completing::new(name, asked.argument.value);
+        typed.arguments = asked.context.and_then(|context| context.arguments).unwrap_or_default();
+        let round = scope.round();
+        let face = match catch(|| Box::pin(completer.complete(typed, scope.with_states(states)))).await {
+            Ok(Ok(completion)) => return Ok(completion),
+            Ok(Err(error)) => ToolError::hidden(error).0,
+            Err(panic) => Face::Hidden(Box::new(panic)),
+        };
+        let subject = Subject { method: Method::Complete.name(), kind: "completion of", name };
+        Err(self.failed(&round, subject, face).await)
+    }
+}
+
+/// The prompt of this name, if the caller may see it.
+fn seen_prompt<'s>(
+    snapshot: &'s Snapshot,
+    name: &str,
+    allowed: Option<&Allowed>,
+) -> Result<&'s PromptEntry, RpcError> {
+    let is_seen = |name: &str| allowed.is_none_or(|allowed| allowed.prompt(name));
+    let found = snapshot.prompt(name).filter(|_| is_seen(name));
+    found.ok_or_else(|| unknown("prompt", name, snapshot.prompt_names().filter(|name| is_seen(name))))
+}
+
+fn unknown<'n>(kind: &str, name: &str, known: impl Iterator<Item = &'n str>) -> RpcError {
+    let hint = match closest(name, known) {
+        Some(meant) => format!(", did you mean `{meant}`?"),
+        None => String::new(),
+    };
+    RpcError::invalid_params(format!("no such {kind}: `{name}`{hint}"))
+}

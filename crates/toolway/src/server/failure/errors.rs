@@ -1,0 +1,307 @@
+//! Failures of handlers: what may the peer read, and what goes to the log only?
+//!
+//! Every kind of handler has an error type with two faces. What its `new` is given is for the peer. Anything
+//! else that comes through `?` is not: the peer gets a reference, the log gets the cause.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use toolway_protocol::RpcError;
+use toolway_protocol::capability::ClientCapabilities;
+
+use crate::server::failure::ask::{AskError, OnceError};
+
+/// Any error, boxed.
+pub type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// An error that a handler may return: whatever converts into a [`BoxError`]. `Own` is the error that handlers of this kind
+/// have for what the peer is to read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an error that a handler can return",
+    label = "return `{Own}`, or implement `std::error::Error` for `{Self}`",
+    note = "`{Own}::new(…)` is read by the caller; any other error is kept from it, and goes to the log"
+)]
+pub trait Failure<Own> {
+    /// Boxes the error.
+    fn into_box(self) -> BoxError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<BoxError>, Own> Failure<Own> for E {
+    fn into_box(self) -> BoxError {
+        self.into()
+    }
+}
+
+/// What a peer is told of an error that was not meant for it.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::testing::connect;
+///
+/// /// Read the message of the day.
+/// #[tool]
+/// fn motd() -> Result<String, ToolError> {
+///     Ok(std::fs::read_to_string("/no/such/file")?)
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> toolway::Result<()> {
+/// for (policy, shows_cause) in [(ErrorPolicy::Hidden, false), (ErrorPolicy::Verbose, true)] {
+///     let server = Server::new("app", "1.0.0").tools(tools![motd]).errors(policy).build()?;
+///     let result = connect(&server).await.call("motd", serde_json::json!({})).await?;
+///     assert!(result.is_error());
+///     assert_eq!(result.first_text().unwrap().contains("No such file"), shows_cause);
+/// }
+/// let server = Server::new("app", "1.0.0").tools(tools![motd]).errors(ErrorPolicy::Rpc).build()?;
+/// let error = connect(&server).await.call("motd", serde_json::json!({})).await.unwrap_err();
+/// assert_eq!(error.code(), Some(toolway::Code::INTERNAL_ERROR));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ErrorPolicy {
+    /// A generic text with a reference; the log has the cause under the same reference. For tools it is a
+    /// result that the model reads.
+    #[default]
+    Hidden,
+    /// The same text, but as a JSON-RPC error, for tools too.
+    Rpc,
+    /// The cause itself, with everything it says. For development.
+    Verbose,
+}
+
+/// What a handler has to say when it failed.
+#[derive(Debug)]
+pub(crate) enum Face {
+    Visible(String),
+    Hidden(BoxError),
+    /// An error of the protocol, sent as it is.
+    Rpc(RpcError),
+    /// There is no such resource.
+    NotFound,
+    /// The client cannot be asked what the handler has to know.
+    Lacks(Box<ClientCapabilities>, String),
+}
+
+impl Face {
+    /// An error that comes in a box: one of ours shows its own face again, an [`RpcError`] is meant as it is.
+    pub(crate) fn unbox(error: BoxError) -> Self {
+        let error = match error.downcast::<Carried>() {
+            Ok(carried) => return carried.0,
+            Err(error) => error,
+        };
+        let error = match error.downcast::<AskError>() {
+            Ok(error) => return error.face(),
+            Err(error) => error,
+        };
+        let error = match error.downcast::<OnceError>() {
+            Ok(error) => return Self::unbox(error.into_inner()),
+            Err(error) => error,
+        };
+        match error.downcast::<RpcError>() {
+            Ok(error) => Self::Rpc(*error),
+            Err(error) => Self::Hidden(error),
+        }
+    }
+}
+
+/// A failure on its way through a box.
+#[derive(Debug)]
+struct Carried(Face);
+
+impl fmt::Display for Carried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Face::Visible(text) | Face::Lacks(_, text) => f.write_str(text),
+            Face::Hidden(error) => error.fmt(f),
+            Face::Rpc(error) => error.fmt(f),
+            Face::NotFound => f.write_str("no such resource"),
+        }
+    }
+}
+
+impl StdError for Carried {}
+
+macro_rules! failures {
+    ($($(#[$meta:meta])* $name:ident),*) => {$(
+        $(#[$meta])*
+        pub struct $name(pub(crate) Face);
+
+        impl $name {
+            /// A failure whose text the peer reads.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(Face::Visible(text.into()))
+            }
+
+            /// A failure whose cause the peer does not see. `?` does the same for every `std` error; this is for
+            /// those that are none, such as `anyhow::Error`.
+            pub fn hidden(cause: impl Into<BoxError>) -> Self {
+                Self(Face::unbox(cause.into()))
+            }
+        }
+
+        /// The type itself is no `std::error::Error`: that is what lets every other error convert.
+        impl<E: StdError + Send + Sync + 'static> From<E> for $name {
+            fn from(error: E) -> Self {
+                Self(Face::unbox(Box::new(error)))
+            }
+        }
+
+        impl From<$name> for BoxError {
+            fn from(error: $name) -> Self {
+                Box::new(Carried(error.0))
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($name)).field(&self.0).finish()
+            }
+        }
+    )*};
+}
+failures! {
+    /// The failure of a tool call.
+    ///
+    /// [`ToolError::new`] makes one whose text the model reads, so that it can correct itself. Any other error
+    /// that comes through `?` is kept from the peer: the model gets a reference, the log gets the cause.
+    /// [`ErrorPolicy`] changes that. An [`RpcError`] becomes a JSON-RPC error as it is.
+    ///
+    /// ```
+    /// use toolway::ToolError;
+    ///
+    /// fn divide(a: f64, b: f64) -> Result<f64, ToolError> {
+    ///     if b == 0.0 {
+    ///         return Err(ToolError::new("division by zero: choose another `b`"));
+    ///     }
+    ///     Ok(a / b)
+    /// }
+    ///
+    /// fn read() -> Result<String, ToolError> {
+    ///     Ok(std::fs::read_to_string("/etc/secret")?) // the model does not see why this failed
+    /// }
+    /// ```
+    ToolError,
+    /// The failure to read a resource. It becomes a JSON-RPC error: with the text that [`ResourceError::new`] was
+    /// given, or with a reference if it came through `?`.
+    ///
+    /// ```
+    /// use toolway::ResourceError;
+    ///
+    /// fn read(id: u64) -> Result<String, ResourceError> {
+    ///     match id {
+    ///         0 => Err(ResourceError::not_found()),
+    ///         1 => Err(ResourceError::new("note 1 is locked")),
+    ///         _ => Ok(std::fs::read_to_string(format!("/srv/notes/{id}"))?),
+    ///     }
+    /// }
+    /// ```
+    ResourceError,
+    /// The failure to fill in a prompt. It becomes a JSON-RPC error: with the text that [`PromptError::new`] was
+    /// given, or with a reference if it came through `?`.
+    ///
+    /// ```
+    /// use toolway::PromptError;
+    ///
+    /// fn review(language: &str) -> Result<String, PromptError> {
+    ///     if language == "brainfuck" {
+    ///         return Err(PromptError::new("nobody reviews that"));
+    ///     }
+    ///     Ok(format!("Review this {language} code."))
+    /// }
+    /// ```
+    PromptError
+}
+
+impl ResourceError {
+    /// There is no such resource; the protocol has a code for it, another one in each era.
+    pub fn not_found() -> Self {
+        Self(Face::NotFound)
+    }
+}
+
+/// A resource that could not be read fails the tool that wanted it, with the same face.
+impl From<ResourceError> for ToolError {
+    fn from(error: ResourceError) -> Self {
+        match error.0 {
+            Face::NotFound => Self::new("no such resource"),
+            face => Self(face),
+        }
+    }
+}
+
+/// A resource that could not be read fails the prompt that wanted it, with the same face.
+impl From<ResourceError> for PromptError {
+    fn from(error: ResourceError) -> Self {
+        match error.0 {
+            Face::NotFound => Self::new("no such resource"),
+            face => Self(face),
+        }
+    }
+}
+
+/// What is refused now may be taken later.
+pub(crate) fn busy(text: &'static str) -> RpcError {
+    RpcError::internal(text).with_data(serde_json::json!({"retryAfterMs": 1000}))
+}
+
+/// Why a request has no result.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// This error.
+    Rpc(RpcError),
+    /// There is no resource of this URI; the code is another one in each era.
+    NoSuchResource(String),
+    /// The client cannot be asked what the handler has to know: what it would have to be able to, and a text for people. What
+    /// becomes of that is another thing in each era.
+    Lacks(Box<ClientCapabilities>, String),
+    /// The handler has asked something that has no answer yet; nothing else counts.
+    Asked,
+}
+
+impl From<RpcError> for Trouble {
+    fn from(error: RpcError) -> Self {
+        Self::Rpc(error)
+    }
+}
+
+/// What failed, for the log and for the peer: "the tool `add`".
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'s> {
+    /// The method that was asked for.
+    pub(crate) method: &'s str,
+    pub(crate) kind: &'static str,
+    pub(crate) name: &'s str,
+}
+
+impl Subject<'_> {
+    /// With a name of bounded length: a URI may be as long as a message.
+    pub(crate) fn cut(self) -> Self {
+        let end = self.name.char_indices().nth(MAX_NAME).map_or(self.name.len(), |(end, _)| end);
+        Self { name: &self.name[..end], ..self }
+    }
+}
+
+/// How much of a name is shown.
+const MAX_NAME: usize = 200;
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} `{}`", self.kind, self.name)
+    }
+}
+
+impl ErrorPolicy {
+    /// What the peer reads of an error that was not meant for it.
+    pub(crate) fn say(self, subject: Subject<'_>, cause: &str, reference: &str) -> String {
+        let subject = subject.cut();
+        match self {
+            Self::Verbose => format!("{subject} failed: {cause}"),
+            Self::Hidden | Self::Rpc => {
+                format!("{subject} failed; its operator finds the cause under reference {reference}")
+            }
+        }
+    }
+}

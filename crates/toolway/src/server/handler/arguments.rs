@@ -1,0 +1,514 @@
+//! How does the object that a caller sent become the parameters of a function?
+//!
+//! In one pass: the text is walked once, and each value is read straight into the type of its parameter. What
+//! is wrong is collected and told all at once, in words that let a model correct itself.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::{Map, Value};
+use toolway_protocol::RawJson;
+use toolway_protocol::json::reason;
+
+use crate::closest::closest;
+use crate::schema::{Checker, MOST_PROBLEMS, Problem, cut, expected_text, expected_texts};
+use crate::server::call::scope::Scope;
+use crate::server::failure::errors::ToolError;
+use crate::server::handler::function::Handler;
+use crate::server::handler::given::{lacking, needed};
+use crate::server::handler::location::Placed;
+use crate::server::handler::parameter::Parameter;
+
+/// One place for each parameter of a function. `#[tool]` writes it.
+pub trait Slots: Default {
+    /// Reads the value of `name` into its place; `false` if there is no argument of that name.
+    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error>;
+
+    /// The names of the arguments.
+    fn names() -> Vec<&'static str>;
+}
+
+/// Reads one argument into its place.
+pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(
+    slot: &mut Option<P>,
+    map: &mut A,
+) -> Result<bool, A::Error> {
+    if !P::IS_ARGUMENT {
+        return Ok(false);
+    }
+    let value = P::read(map).map_err(|error| with_format(&error, || expected_text(P::describe)))?;
+    if slot.replace(value).is_some() {
+        return Err(twice());
+    }
+    Ok(true)
+}
+
+/// What the arguments of a tool must be.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(crate) checker: Checker,
+    /// The types of the parameters enforce everything that the schema says.
+    pub(crate) is_typed: bool,
+    /// Whether `"5"` may stand for 5 where the schema leaves no doubt.
+    pub(crate) coerces: bool,
+}
+
+impl Rules {
+    /// Makes the rules of a handler's argument from its type. Returns none if there is no argument, or none that can be checked.
+    pub(crate) fn of<P, H: Handler<P>>(handler: &H) -> Option<Arc<Self>> {
+        if !handler.takes_arguments() {
+            return None;
+        }
+        let input = handler.input().finish();
+        let checker = Checker::compile(&input.schema.decode().ok()?).ok()?;
+        Some(Arc::new(Self { checker, is_typed: input.is_typed, coerces: false }))
+    }
+}
+
+/// The arguments of one call, as they were sent, and the rules that they have to obey.
+///
+/// They are read strictly first. Only if that fails, and only where the schema leaves no doubt, a value is taken for
+/// another: `"5"` for 5, `"[1]"` for a list.
+///
+/// A [`ToolHandler`](crate::server::ToolHandler) gets them and reads them as what it wants:
+///
+/// ```
+/// use toolway::server::{Arguments, CallFuture};
+/// use toolway::types::CallToolResult;
+///
+/// fn call(arguments: Arguments) -> CallFuture {
+///     Box::pin(async move {
+///         let numbers: Vec<f64> = arguments.decode::<std::collections::BTreeMap<String, f64>>()?.into_values().collect();
+///         Ok(CallToolResult::text(numbers.iter().sum::<f64>().to_string()))
+///     })
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Arguments {
+    text: Option<RawJson>,
+    rules: Option<Arc<Rules>>,
+}
+
+impl Arguments {
+    pub(crate) fn new(text: Option<RawJson>, rules: Option<Arc<Rules>>) -> Self {
+        Self { text, rules }
+    }
+
+    pub(crate) fn ruled_by(self, rules: Option<Arc<Rules>>) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// The object as it was sent; nothing was sent if there is none.
+    pub fn json(&self) -> Option<&RawJson> {
+        self.text.as_ref()
+    }
+
+    /// Reads the object as a `T`, after it was checked against the schema. Arguments that were not sent, or are null,
+    /// get the defaults that the schema names.
+    ///
+    /// # Errors
+    ///
+    /// One text that names everything that is wrong, for the model.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
+        self.accept().map(|Whole(value)| value)
+    }
+
+    /// Reads each argument into its place. `#[tool]` uses it.
+    #[doc(hidden)]
+    pub fn read<S: Slots>(&self) -> Result<Collected<S>, ToolError> {
+        let mut collected: Collected<S> = self.accept()?;
+        collected.rules.clone_from(&self.rules);
+        Ok(collected)
+    }
+
+    /// Reads the text as it is if it keeps to the rules, else what it was probably meant to be.
+    fn accept<T: Target>(&self) -> Result<T, ToolError> {
+        let Some(rules) = &self.rules else { return self.strictly().map_err(ToolError::new) };
+        let mut told = None;
+        if T::enforces(rules) && !self.may_ask_for_defaults(rules) {
+            match self.strictly() {
+                Ok(target) => return Ok(target),
+                Err(text) => told = Some(text),
+            }
+        } else {
+            let mut value = self.value()?;
+            if rules.checker.check(&value).is_empty() {
+                // The text says more than the value where numbers are long.
+                let target = if fill_in(&mut value, &rules.checker) { T::of(value) } else { self.strictly() };
+                match target {
+                    Ok(target) => return Ok(target),
+                    Err(text) => told = Some(text),
+                }
+            }
+        }
+        self.leniently(rules, told)
+    }
+
+    /// Reads the text as it is.
+    fn strictly<T: Target>(&self) -> Result<T, String> {
+        match &self.text {
+            Some(text) => T::of(&mut serde_json::Deserializer::from_slice(text.as_bytes())),
+            None => T::of(Value::Object(Map::new())),
+        }
+    }
+
+    /// Reads the arguments after what can be taken for something else was, or says everything that is wrong.
+    fn leniently<T: Target>(&self, rules: &Rules, told: Option<String>) -> Result<T, ToolError> {
+        let mut value = self.value()?;
+        let mut is_changed = rules.coerces && rules.checker.coerce(&mut value);
+        let problems = rules.checker.check(&value);
+        if !problems.is_empty() {
+            return Err(ToolError::new(Problem::join(&problems)));
+        }
+        is_changed |= fill_in(&mut value, &rules.checker);
+        // The schema finds nothing wrong: what the type itself says is all there is to say.
+        match told {
+            Some(text) if !is_changed => Err(ToolError::new(text)),
+            _ => T::of(value).map_err(ToolError::new),
+        }
+    }
+
+    /// Whether a null may stand beside a default, and so mean it. Absent arguments are no matter: places are given their
+    /// defaults later.
+    fn may_ask_for_defaults(&self, rules: &Rules) -> bool {
+        rules.checker.defaults().next().is_some()
+            && self.text.as_ref().is_some_and(|text| text.as_str().contains("null"))
+    }
+
+    /// What was sent, as a value. A name that comes twice is refused, since the value could keep only one of the two.
+    fn value(&self) -> Result<Value, ToolError> {
+        let Some(text) = &self.text else { return Ok(Value::Object(Map::new())) };
+        if text.is_object() {
+            Members::of(&mut serde_json::Deserializer::from_slice(text.as_bytes()))
+                .map(|Members(members)| Value::Object(members))
+                .map_err(ToolError::new)
+        } else {
+            text.decode().map_err(|error| ToolError::new(reason(&error)))
+        }
+    }
+}
+
+/// Puts the defaults in for what was not sent; whether there was anything to put in.
+fn fill_in(value: &mut Value, checker: &Checker) -> bool {
+    let Value::Object(members) = value else { return false };
+    let mut is_changed = false;
+    for (name, default) in checker.defaults() {
+        if members.get(name).is_none_or(Value::is_null) {
+            members.insert(name.to_owned(), default.clone());
+            is_changed = true;
+        }
+    }
+    is_changed
+}
+
+/// What arguments are read into.
+trait Target: Sized {
+    /// Reads them; what is wrong comes back as one text.
+    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String>;
+
+    /// Whether reading enforces every word of the schema.
+    fn enforces(rules: &Rules) -> bool;
+}
+
+impl<S: Slots> Target for Collected<S> {
+    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String> {
+        walk(object)
+    }
+
+    fn enforces(rules: &Rules) -> bool {
+        rules.is_typed
+    }
+}
+
+/// Reads an object as a whole; what is wrong names the argument it is about.
+pub(crate) fn whole<'de, T: DeserializeOwned, D>(object: D) -> Result<T, String>
+where
+    D: Deserializer<'de, Error: fmt::Display>,
+{
+    let mut current = None;
+    T::deserialize(Placed { inner: object, current: &mut current })
+        .map_err(|error| placed(current.as_deref(), &error))
+}
+
+/// Reads an object of texts as a whole; an error names the argument and the format that it must have.
+pub(crate) fn whole_of_texts<'de, T: DeserializeOwned + JsonSchema, D: Deserializer<'de>>(
+    object: D,
+) -> Result<T, String> {
+    let mut current = None;
+    T::deserialize(Placed { inner: object, current: &mut current }).map_err(|error| {
+        let expected = || expected_texts::<T>(current.as_deref()?);
+        placed(current.as_deref(), &with_format(&error, expected))
+    })
+}
+
+/// One type for all arguments together.
+struct Whole<T>(T);
+
+impl<T: DeserializeOwned> Target for Whole<T> {
+    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String> {
+        whole(object).map(Self)
+    }
+
+    fn enforces(_: &Rules) -> bool {
+        false
+    }
+}
+
+/// Any object.
+struct Members(Map<String, Value>);
+
+impl Members {
+    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String> {
+        struct Unique<'c>(&'c mut Option<String>);
+
+        impl<'de> Visitor<'de> for Unique<'_> {
+            type Value = Map<String, Value>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of arguments")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Map::new();
+                while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                    if members.contains_key(&name) {
+                        *self.0 = Some(name);
+                        return Err(twice());
+                    }
+                    members.insert(name, value);
+                }
+                Ok(members)
+            }
+        }
+
+        let mut current = None;
+        object
+            .deserialize_map(Unique(&mut current))
+            .map(Self)
+            .map_err(|error| placed(current.as_deref(), &error))
+    }
+}
+
+fn twice<E: serde::de::Error>() -> E {
+    E::custom("it comes twice")
+}
+
+/// Adds the format that a type expects: the errors of foreign types often name none.
+fn with_format<E: serde::de::Error>(error: &E, expected: impl FnOnce() -> Option<String>) -> E {
+    let text = error.to_string();
+    let text = without_place(&text);
+    match expected() {
+        Some(expected) if !text.contains(&*expected) => {
+            E::custom(format_args!("{text}; expected {expected}"))
+        }
+        _ => E::custom(text),
+    }
+}
+
+/// Removes line and column: they count inside one member and mean nothing to the sender of the whole message.
+fn without_place(text: &str) -> &str {
+    text.rfind(" at line ").map_or(text, |end| &text[..end])
+}
+
+/// What a decoder complained about, with the argument that it was at.
+fn placed(argument: Option<&str>, error: &impl fmt::Display) -> String {
+    let text = error.to_string();
+    let text = without_place(&text);
+    match argument {
+        Some(name) => format!("argument `{}`: {text}", cut(name)),
+        None => text.to_owned(),
+    }
+}
+
+/// Reads an object into places.
+pub(crate) fn walk<'de, S: Slots, D: Deserializer<'de>>(object: D) -> Result<Collected<S>, String>
+where
+    D::Error: fmt::Display,
+{
+    let mut collected = Collected::default();
+    let mut walk = Walk { into: &mut collected, current: None };
+    if let Err(error) = object.deserialize_map(&mut walk) {
+        let problem = placed(walk.current.take().as_deref(), &error);
+        collected.problems.push(problem);
+    }
+    if collected.problems.is_empty() { Ok(collected) } else { Err(collected.problems.join("; ")) }
+}
+
+/// The places, filled, and what was wrong on the way.
+#[derive(Debug)]
+pub struct Collected<S> {
+    /// The places.
+    pub slots: S,
+    problems: Vec<String>,
+    /// What the server lacks: no caller can send it, and none is told.
+    lacks: Vec<String>,
+    rules: Option<Arc<Rules>>,
+}
+
+impl<S: Slots> Default for Collected<S> {
+    fn default() -> Self {
+        Self { slots: S::default(), problems: Vec::new(), lacks: Vec::new(), rules: None }
+    }
+}
+
+impl<S: Slots> Collected<S> {
+    /// The parameter for `name`: what the caller sent, or the default that the schema names, or the one that the
+    /// author wrote, or what its type has for nobody sent anything.
+    pub fn take<P: Parameter>(
+        &mut self,
+        name: &str,
+        sent: Option<P>,
+        default: Option<fn() -> Value>,
+        scope: &Scope,
+    ) -> Option<P> {
+        let value = sent.or_else(|| self.of_schema(name)).or_else(|| P::of_default(&default?()));
+        match value.map_or_else(|| P::absent(scope), Ok) {
+            Ok(value) => Some(value),
+            Err(_) if let Some(text) = needed::<P>(scope) => {
+                self.problems.push(text.to_owned());
+                None
+            }
+            Err(_) if !P::IS_ARGUMENT => {
+                self.lacks.push(format!("`{name}` ({})", lacking::<P>()));
+                None
+            }
+            Err(_) => {
+                self.problems.push(format!("argument `{name}` is missing"));
+                None
+            }
+        }
+    }
+
+    fn of_schema<P: Parameter>(&self, name: &str) -> Option<P> {
+        let (_, default) = self.rules.as_ref()?.checker.defaults().find(|(known, _)| *known == name)?;
+        P::of_default(default)
+    }
+
+    /// Whether anything was wrong.
+    pub fn is_wrong(&self) -> bool {
+        !self.problems.is_empty() || !self.lacks.is_empty()
+    }
+
+    /// Everything that was wrong, as the error of a tool.
+    pub fn error(&self) -> ToolError {
+        match self.refusal() {
+            Refusal::Sent(text) => ToolError::new(text),
+            Refusal::Lacking(lacking) => lacking.into(),
+        }
+    }
+
+    /// Everything that was wrong, and whose fault it is.
+    pub fn refusal(&self) -> Refusal {
+        if self.lacks.is_empty() {
+            Refusal::Sent(self.problems.join("; "))
+        } else {
+            Refusal::Lacking(Lacking(self.lacks.join(", ")))
+        }
+    }
+}
+
+/// Why a handler cannot begin.
+#[derive(Debug)]
+pub enum Refusal {
+    /// What was sent is wrong, and its sender may know why.
+    Sent(String),
+    /// The server has not all that the handler takes, which is nothing that a caller can mend or need know.
+    Lacking(Lacking),
+}
+
+/// What a handler takes and a call came without.
+#[derive(Debug)]
+pub struct Lacking(String);
+
+impl Lacking {
+    /// This is missing.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
+
+impl fmt::Display for Lacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the call came without what its handler takes: {}", self.0)
+    }
+}
+
+/// As any error that is not made for peers, it stays hidden from them.
+impl std::error::Error for Lacking {}
+
+struct Walk<'w, S> {
+    into: &'w mut Collected<S>,
+    current: Option<String>,
+}
+
+impl<'de, S: Slots> Visitor<'de> for &mut Walk<'_, S> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of arguments")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key_seed(Name)? {
+            match self.into.slots.read(&name, &mut map) {
+                Ok(true) => {}
+                Ok(false) => {
+                    map.next_value::<IgnoredAny>()?;
+                    self.into.problems.push(unknown::<S>(&name));
+                    if self.into.problems.len() >= MOST_PROBLEMS {
+                        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                        return Ok(());
+                    }
+                }
+                Err(error) => {
+                    self.current = Some(name.into_owned());
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unknown<S: Slots>(name: &str) -> String {
+    let names = S::names();
+    let meant = closest(name, names.iter().copied());
+    let name = cut(name);
+    if let Some(meant) = meant {
+        return format!("unknown argument `{name}`, did you mean `{meant}`?");
+    }
+    match names.as_slice() {
+        [] => format!("unknown argument `{name}`: this tool takes none"),
+        names => format!("unknown argument `{name}`, known are `{}`", names.join("`, `")),
+    }
+}
+
+/// Reads a key without copying it, unless it holds escapes.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(name))
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name.to_owned()))
+    }
+}

@@ -1,0 +1,214 @@
+//! How does a function or a closure become a handler, without a macro?
+//!
+//! Each parameter says by its type where it comes from, as in functions that are marked `#[tool]`. At most one of them
+//! may be an argument, and it is then all that was sent: names of parameters cannot be seen from here.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::schema::InputSchema;
+use crate::server::call::layer::stages::Stages;
+use crate::server::call::scope::Scope;
+use crate::server::call::state::States;
+use crate::server::failure::errors::{BoxError, ToolError};
+use crate::server::handler::arguments::Arguments;
+use crate::server::handler::given::Absent;
+use crate::server::handler::parameter::Parameter;
+
+/// A running handler.
+pub type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A handler whose parameters are forgotten: it gets what was sent and gives back what became of it.
+pub(crate) struct Erased<In, Out> {
+    handler: Arc<dyn Function<In, Out>>,
+    /// The values of the server it was made for, if that one was merged into another.
+    states: Option<Arc<States>>,
+    /// Those of that server.
+    pub(crate) layers: Stages,
+}
+
+impl<In, Out> Erased<In, Out> {
+    pub(crate) fn new(handler: impl Function<In, Out> + 'static) -> Self {
+        Self { handler: Arc::new(handler), states: None, layers: Stages::default() }
+    }
+
+    pub(crate) fn call(&self, sent: In, scope: Scope) -> Running<Result<Out, BoxError>> {
+        self.handler.call(sent, scope.with_states(self.states.as_ref()))
+    }
+
+    pub(crate) fn bind(&mut self, states: &Arc<States>) {
+        self.states.get_or_insert_with(|| states.clone());
+    }
+
+    /// What is missing for it to work, with `what` it is before each sentence.
+    pub(crate) fn check(&self, what: &str, states: &States, mistakes: &mut Vec<String>) {
+        let found = self.handler.check(self.states.as_deref().unwrap_or(states));
+        mistakes.extend(found.into_iter().map(|mistake| format!("{what}: {mistake}")));
+    }
+
+    /// Checks it for a door over which calls bring no such values.
+    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
+    pub(crate) fn check_given(
+        &self,
+        what: &str,
+        states: &States,
+        absent: Absent,
+        mistakes: &mut Vec<String>,
+    ) {
+        let probe = self.states.as_deref().unwrap_or(states).without(absent);
+        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(what, states, mistakes);
+    }
+}
+
+impl<In, Out> Clone for Erased<In, Out> {
+    fn clone(&self) -> Self {
+        Self { handler: self.handler.clone(), states: self.states.clone(), layers: self.layers.clone() }
+    }
+}
+
+impl<In, Out> fmt::Debug for Erased<In, Out> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a handler")
+    }
+}
+
+/// A hook: a handler that gets what `put` puts into its scope, and returns nothing.
+pub(crate) fn hook<In: 'static, P: 'static, H: Handler<P, Output = ()>>(
+    handler: H,
+    put: fn(Scope, In) -> Scope,
+) -> Erased<In, ()> {
+    let adapt = move |handler: &H, told, scope| -> Running<Result<(), BoxError>> {
+        match handler.run(&Arguments::new(None, None), put(scope, told)) {
+            Ok(running) => Box::pin(async move {
+                running.await;
+                Ok(())
+            }),
+            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
+        }
+    };
+    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+}
+
+/// What [`Erased`] keeps of a handler.
+pub(crate) trait Function<In, Out>: Send + Sync {
+    fn call(&self, sent: In, scope: Scope) -> Running<Result<Out, BoxError>>;
+
+    fn check(&self, states: &States) -> Vec<String>;
+}
+
+/// A handler, and how what was sent gets to it and what it returns becomes a result.
+pub(crate) struct Adapted<P, H, A> {
+    pub(crate) handler: H,
+    pub(crate) adapt: A,
+    pub(crate) parameters: PhantomData<fn() -> P>,
+}
+
+impl<In, Out, P, H, A> Function<In, Out> for Adapted<P, H, A>
+where
+    P: 'static,
+    H: Handler<P>,
+    A: Fn(&H, In, Scope) -> Running<Result<Out, BoxError>> + Send + Sync,
+{
+    fn call(&self, sent: In, scope: Scope) -> Running<Result<Out, BoxError>> {
+        (self.adapt)(&self.handler, sent, scope)
+    }
+
+    fn check(&self, states: &States) -> Vec<String> {
+        self.handler.check(states)
+    }
+}
+
+/// An async function, or a closure that returns a future, whose parameters are [`Parameter`]s.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Sum {
+///     a: i64,
+///     b: i64,
+/// }
+///
+/// async fn sum(numbers: Sum, ctx: Ctx) -> i64 {
+///     ctx.progress(1, 1, "adding").await;
+///     numbers.a + numbers.b
+/// }
+///
+/// let tool = ToolEntry::from_fn("sum", sum);
+/// let same = ToolEntry::from_fn("same", |numbers: Sum| async move { numbers.a + numbers.b });
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a handler",
+    note = "a handler is an `async fn`, or a closure `|…| async move {{ … }}`, with at most six parameters",
+    note = "each parameter implements `toolway::server::Parameter`: something to deserialize, `Ctx`, `State<T>`, …"
+)]
+pub trait Handler<Parameters>: Send + Sync + 'static {
+    /// What it returns.
+    type Output: Send + 'static;
+
+    /// Runs it.
+    fn run(&self, arguments: &Arguments, scope: Scope) -> Result<Running<Self::Output>, ToolError>;
+
+    /// What is missing for it to work, in sentences for its author.
+    fn check(&self, states: &States) -> Vec<String>;
+
+    /// What it wants to be sent.
+    #[doc(hidden)]
+    fn input(&self) -> InputSchema;
+
+    /// Whether it looks at what was sent at all.
+    #[doc(hidden)]
+    fn takes_arguments(&self) -> bool;
+}
+
+macro_rules! handlers {
+    ($($($name:ident)*;)*) => {$(
+        impl<F, Fut, $($name),*> Handler<($($name,)*)> for F
+        where
+            F: Fn($($name),*) -> Fut + Send + Sync + 'static,
+            Fut: Future + Send + 'static,
+            Fut::Output: Send + 'static,
+            $($name: Parameter + 'static,)*
+        {
+            type Output = Fut::Output;
+
+            #[allow(non_snake_case, reason = "each value is named after its type, where there are any")]
+            fn run(&self, arguments: &Arguments, scope: Scope) -> Result<Running<Self::Output>, ToolError> {
+                let _ = arguments;
+                $(let $name = $name::whole(arguments, &scope)?;)*
+                drop(scope);
+                Ok(Box::pin(self($($name),*)))
+            }
+
+            fn check(&self, states: &States) -> Vec<String> {
+                let _ = states;
+                let mut mistakes: Vec<String> = Vec::new();
+                $(mistakes.extend($name::check(states));)*
+                let arguments: &[bool] = &[$($name::IS_ARGUMENT),*];
+                if arguments.iter().filter(|is_argument| **is_argument).count() > 1 {
+                    mistakes.push(
+                        "a handler without `#[tool]` takes one argument, which is all that was sent: make it a struct"
+                            .to_owned(),
+                    );
+                }
+                mistakes
+            }
+
+            fn input(&self) -> InputSchema {
+                #[allow(unused_mut, reason = "a handler may have no parameters")]
+                let mut input = InputSchema::default();
+                $(if $name::IS_ARGUMENT {
+                    input = $name::whole_schema();
+                })*
+                input
+            }
+
+            fn takes_arguments(&self) -> bool {
+                false $(|| $name::IS_ARGUMENT)*
+            }
+        }
+    )*};
+}
+handlers! { ; A; A B; A B C; A B C D; A B C D E; A B C D E G; }

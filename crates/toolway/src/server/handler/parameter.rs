@@ -1,0 +1,176 @@
+//! What may a handler take? The type of each parameter answers, never its name.
+
+use schemars::JsonSchema;
+use serde::de::value::Error as ValueError;
+use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::schema::{Arg, Generator, InputSchema, input_schema_of};
+use crate::server::call::scope::Scope;
+use crate::server::call::state::States;
+use crate::server::failure::errors::ToolError;
+use crate::server::handler::arguments::{Arguments, Lacking};
+use crate::server::handler::given::{lacking, needed};
+
+/// A type that may be a parameter of a tool, a prompt, a resource, or any other handler.
+///
+/// There are two kinds. Types that can be read from JSON and describe themselves (`Deserialize` and
+/// `JsonSchema`) are *arguments*: they appear in the tool's schema and the caller sends them. Types that
+/// implement this trait themselves, such as [`Ctx`](crate::server::Ctx) and [`State`](crate::server::State), are taken from the
+/// call and do not appear in the schema.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::server::{Missing, Parameter, Scope};
+///
+/// struct Config {
+///     unit: &'static str,
+/// }
+///
+/// /// The unit to answer in, taken from the server's configuration.
+/// struct Unit(&'static str);
+///
+/// impl Parameter for Unit {
+///     fn absent(scope: &Scope) -> Result<Self, Missing> {
+///         scope.states().get::<Config>().map(|config| Unit(config.unit)).ok_or(Missing)
+///     }
+/// }
+///
+/// /// How long something is.
+/// #[tool]
+/// fn length(metres: f64, unit: Unit) -> String {
+///     format!("{metres} {}", unit.0)
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a tool",
+    label = "not a parameter",
+    note = "an argument needs `#[derive(serde::Deserialize, schemars::JsonSchema)]`",
+    note = "anything else implements `toolway::server::Parameter`, as `Ctx` and `State<T>` do"
+)]
+pub trait Parameter: Sized {
+    /// The value when the caller sent none under this name. Types that are no arguments come from here always.
+    fn absent(scope: &Scope) -> Result<Self, Missing>;
+
+    /// What the server lacks for this parameter, in a sentence for its author.
+    fn check(states: &States) -> Option<String> {
+        let _ = states;
+        None
+    }
+
+    #[doc(hidden)]
+    const IS_ARGUMENT: bool = false;
+
+    /// What the caller is told when there is none, if it is the caller's affair. Of anything else it learns nothing.
+    #[doc(hidden)]
+    const NEEDED: Option<&'static str> = None;
+
+    /// Names the sources of this value, for the end of a sentence in the log.
+    #[doc(hidden)]
+    const GIVEN_BY: Option<&'static str> = None;
+
+    #[doc(hidden)]
+    fn describe(generator: &mut Generator) -> serde_json::Value {
+        let _ = generator;
+        serde_json::Value::Bool(false)
+    }
+
+    /// Whether the caller may leave the argument out.
+    #[doc(hidden)]
+    fn is_optional() -> bool {
+        true
+    }
+
+    #[doc(hidden)]
+    fn read<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Self, A::Error> {
+        let _ = map;
+        Err(A::Error::custom("this parameter is not an argument"))
+    }
+
+    /// The value that a default stands for.
+    #[doc(hidden)]
+    fn of_default(default: &serde_json::Value) -> Option<Self> {
+        let _ = default;
+        None
+    }
+
+    /// The schema of an argument that is all that is sent.
+    #[doc(hidden)]
+    fn whole_schema() -> InputSchema {
+        InputSchema::default()
+    }
+
+    /// The parameter of a handler that has at most one argument, which is then all that was sent.
+    #[doc(hidden)]
+    fn whole(arguments: &Arguments, scope: &Scope) -> Result<Self, ToolError> {
+        let _ = arguments;
+        Self::absent(scope).map_err(|Missing| match needed::<Self>(scope) {
+            Some(text) => ToolError::new(text),
+            None => Lacking::new(lacking::<Self>()).into(),
+        })
+    }
+}
+
+impl InputSchema {
+    /// Adds a parameter, if its type is one that callers send.
+    pub fn parameter<P: Parameter>(self, name: &'static str, arg: Arg) -> Self {
+        if P::IS_ARGUMENT { self.argument(name, arg, P::is_optional(), P::describe) } else { self }
+    }
+}
+
+/// There is nothing to make a parameter from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missing;
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema + Send> Parameter for T {
+    const IS_ARGUMENT: bool = true;
+
+    fn absent(_: &Scope) -> Result<Self, Missing> {
+        T::deserialize(Nothing).map_err(|_| Missing)
+    }
+
+    fn describe(generator: &mut Generator) -> serde_json::Value {
+        generator.describe::<T>()
+    }
+
+    fn is_optional() -> bool {
+        T::deserialize(Nothing).is_ok()
+    }
+
+    fn read<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Self, A::Error> {
+        map.next_value()
+    }
+
+    fn of_default(default: &serde_json::Value) -> Option<Self> {
+        serde_json::from_value(default.clone()).ok()
+    }
+
+    fn whole_schema() -> InputSchema {
+        input_schema_of::<T>()
+    }
+
+    fn whole(arguments: &Arguments, _: &Scope) -> Result<Self, ToolError> {
+        arguments.decode()
+    }
+}
+
+/// A value that is not there: an `Option` reads it as `None`, everything else refuses.
+struct Nothing;
+
+impl<'de> Deserializer<'de> for Nothing {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ValueError> {
+        Err(ValueError::custom("missing"))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        visitor.visit_none()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}

@@ -1,0 +1,131 @@
+//! The answers to a batch: when do they go out, and as what?
+//!
+//! A message of a batch is served as if it had come alone. Only its answer waits, until those to the others are there
+//! too, and all of them go out as one array.
+
+use std::collections::HashMap;
+
+use toolway_protocol::jsonrpc::{Rejected, Skimmed, Skimmer, write_error};
+use toolway_protocol::{Message, RpcError};
+
+/// The answers to one batch, in the order of its messages.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    answers: Vec<Option<Vec<u8>>>,
+    /// How many messages have not been settled.
+    owed: usize,
+}
+
+impl Gathered {
+    /// Nothing yet, and something owed to each request and to what is refused aloud.
+    pub(crate) fn new(messages: &[Result<Message, Rejected>]) -> Self {
+        let is_owed = |message: &&Result<Message, Rejected>| match message {
+            Ok(message) => matches!(message, Message::Request { .. }),
+            Err(rejected) => rejected.wants_answer(),
+        };
+        Self { answers: vec![None; messages.len()], owed: messages.iter().filter(is_owed).count() }
+    }
+
+    /// Takes the answer to the message at this place, once; a request that was cancelled has none.
+    pub(crate) fn settle(&mut self, index: usize, answer: Option<Vec<u8>>) {
+        self.answers[index] = answer;
+        self.owed -= 1;
+    }
+
+    /// Whether no answer is missing.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.owed == 0
+    }
+
+    /// The array, of at most `max` bytes; without an answer there is none, because JSON-RPC has no empty batches (2.0,
+    /// section 6). Where the answers are too long together, the longest fail.
+    pub(crate) fn take_frame(&mut self, max: usize) -> Option<Vec<u8>> {
+        while self.size() + self.answers.len() + 1 > max && self.fail_longest(max) {}
+        let mut frame = Vec::with_capacity(self.size() + self.answers.len() + 1);
+        for answer in self.answers.drain(..).flatten() {
+            frame.push(if frame.is_empty() { b'[' } else { b',' });
+            frame.extend_from_slice(&answer);
+        }
+        if frame.is_empty() {
+            return None;
+        }
+        frame.push(b']');
+        Some(frame)
+    }
+
+    /// Puts an error in the place of the longest answer; `false` if that would not make it shorter.
+    fn fail_longest(&mut self, max: usize) -> bool {
+        let Some(longest) = self.answers.iter_mut().flatten().max_by_key(|answer| answer.len()) else {
+            return false;
+        };
+        let mut skimmer = Skimmer::default();
+        skimmer.push(longest);
+        let Skimmed::Reply(id) = skimmer.finish() else { return false };
+        let text = format!(
+            "the answers to this batch are longer than {max} bytes together: ask in several messages, or raise `max_message` on the server"
+        );
+        let mut failed = Vec::new();
+        write_error(&mut failed, Some(&id), &RpcError::internal(text).with_max_message(max));
+        let is_shorter = failed.len() < longest.len();
+        if is_shorter {
+            *longest = failed;
+        }
+        is_shorter
+    }
+
+    fn size(&self) -> usize {
+        self.answers.iter().flatten().map(Vec::len).sum()
+    }
+}
+
+/// The batches of one pipe that are not whole.
+#[derive(Debug)]
+pub(crate) struct Batches {
+    open: HashMap<u64, Gathered>,
+    opened: u64,
+    held: usize,
+    max_message: usize,
+}
+
+/// Where an answer belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    batch: u64,
+    index: usize,
+}
+
+impl Batches {
+    /// None yet. Their answers are at most so long.
+    pub(crate) fn new(max_message: usize) -> Self {
+        Self { open: HashMap::new(), opened: 0, held: 0, max_message }
+    }
+
+    /// Expects answers to these messages, and names the place of each.
+    pub(crate) fn open(&mut self, messages: &[Result<Message, Rejected>]) -> impl Fn(usize) -> Place + use<> {
+        let batch = self.opened;
+        self.opened += 1;
+        let gathered = Gathered::new(messages);
+        if !gathered.is_whole() {
+            self.open.insert(batch, gathered);
+        }
+        move |index| Place { batch, index }
+    }
+
+    /// Takes an answer; the last one of its batch gives the frame to send, if there is anything to say.
+    pub(crate) fn settle(&mut self, place: Place, answer: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        let gathered = self.open.get_mut(&place.batch)?;
+        self.held += answer.as_ref().map_or(0, Vec::len);
+        gathered.settle(place.index, answer);
+        if !gathered.is_whole() {
+            return None;
+        }
+        let mut gathered = self.open.remove(&place.batch)?;
+        self.held -= gathered.size();
+        gathered.take_frame(self.max_message)
+    }
+
+    /// How many bytes wait for the rest of their batch.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+}

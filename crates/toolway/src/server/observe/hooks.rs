@@ -1,0 +1,425 @@
+//! What is done when a request, a pipe or a session is over?
+//!
+//! The doors know when something is over, often because a future or a body is dropped, where nothing can be waited for. So hooks
+//! run in tasks of the server, each for a bounded time; a door that ends on purpose waits for them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::Method;
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use toolway_protocol::ProtocolVersion;
+
+use crate::random::random;
+use crate::server::Server;
+use crate::server::build::builder::ServerBuilder;
+use crate::server::call::extract::Principal;
+use crate::server::call::scope::{Arrival, Facts, Scope};
+use crate::server::call::state::States;
+use crate::server::handler::function::{Erased, Handler, hook};
+use crate::server::handler::parameter::{Missing, Parameter};
+use crate::server::observe::report::within_time;
+
+/// How long somebody who ends waits for the hooks that still run.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How many hooks may run at the same time.
+const MAX_RUNNING: usize = 16_384;
+
+impl ServerBuilder {
+    /// Does something whenever a peer has gone: over HTTP once for each request that was let in, when its reply was written
+    /// to its end or its client went away before that; on a pipe once, when the pipe has ended. The handler takes
+    /// [`Disconnected`] and what handlers take of a request: [`State<T>`](crate::server::State), [`Headers`](crate::server::Headers),
+    /// [`Extension<T>`](crate::server::Extension), [`Principal`].
+    ///
+    /// It runs when the request is over and delays nobody. One that panics is told in the log, one that takes longer than
+    /// five seconds is stopped. Of several, each runs, in the order in which they were added.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use toolway::prelude::*;
+    /// use toolway::server::Disconnected;
+    ///
+    /// async fn count(over: Disconnected, lost: State<AtomicU32>) {
+    ///     if !over.is_complete() {
+    ///         lost.fetch_add(1, Ordering::Relaxed);
+    ///     }
+    /// }
+    ///
+    /// let server = Server::new("app", "1.0.0").state(AtomicU32::new(0)).on_disconnect(count).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn on_disconnect<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
+        self.check_hook("on_disconnect", &handler);
+        self.endings.disconnect.push(hook(handler, Scope::over_this));
+        self
+    }
+
+    /// Does something whenever a session has ended for good: it was deleted, was silent for too long, its pipe ended, or
+    /// the server stops. Once for each session, on each server that has served it. Requests that stand alone have no
+    /// session, and nothing happens for them. The handler takes [`Terminated`] and [`State<T>`](crate::server::State), and
+    /// [`Principal`] where every session has one; a session that has expired has no request that the rest
+    /// could come from.
+    ///
+    /// It runs as hooks of [`on_disconnect`](Self::on_disconnect) do. What is
+    /// [remembered](crate::server::Ctx::memory) in a session is forgotten by itself.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use std::sync::Mutex;
+    /// use toolway::prelude::*;
+    /// use toolway::server::Terminated;
+    ///
+    /// type Carts = Mutex<HashMap<String, Vec<String>>>;
+    ///
+    /// async fn tidy_up(over: Terminated, carts: State<Carts>) {
+    ///     carts.lock().unwrap().remove(over.session_id());
+    /// }
+    ///
+    /// let server = Server::new("shop", "1.0.0").state(Carts::default()).on_terminate(tidy_up).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn on_terminate<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
+        self.check_hook("on_terminate", &handler);
+        self.endings.terminate.push(hook(handler, Scope::over_this));
+        self
+    }
+
+    pub(crate) fn check_hook<P, H: Handler<P>>(&mut self, name: &str, handler: &H) {
+        if handler.takes_arguments() {
+            self.mistakes.push(format!("the handler of `{name}` takes an argument, but nothing was sent"));
+        }
+    }
+}
+
+/// A peer has gone: what the handler of [`on_disconnect`](ServerBuilder::on_disconnect) takes.
+///
+/// ```
+/// use toolway::prelude::*;
+/// use toolway::server::Disconnected;
+///
+/// async fn log(over: Disconnected, caller: Principal) {
+///     let what = over.http_method().unwrap_or("a pipe");
+///     eprintln!("{what} of {caller}: {:?}, {}", over.duration(), if over.is_complete() { "done" } else { "broken off" });
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Disconnected {
+    method: Option<Method>,
+    is_complete: bool,
+    duration: Duration,
+}
+
+impl Disconnected {
+    fn new(method: Option<&Method>) -> Self {
+        Self { method: method.cloned(), is_complete: false, duration: Duration::ZERO }
+    }
+
+    /// Whether nothing was left undone: the reply was handed over to its end, or the pipe was closed after everything was
+    /// answered. What was handed over may still be lost on the network.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// The method of the HTTP request: `POST`, `GET` or `DELETE`. None on a pipe.
+    pub fn http_method(&self) -> Option<&str> {
+        self.method.as_ref().map(Method::as_str)
+    }
+
+    /// Whether it was a pipe.
+    pub fn is_pipe(&self) -> bool {
+        self.method.is_none()
+    }
+
+    /// How long it took, from when it was let in.
+    pub fn duration(&self) -> Duration {
+        self.duration
+    }
+}
+
+/// A session has ended for good: what the handler of [`on_terminate`](ServerBuilder::on_terminate) takes.
+///
+/// ```
+/// use toolway::server::{Terminated, Termination};
+///
+/// async fn log(over: Terminated) {
+///     let whose = over.principal().map_or("nobody", |principal| principal.as_str());
+///     if over.reason() == Termination::Expired {
+///         eprintln!("the session {} of {whose} was silent for too long", over.session_id());
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Terminated {
+    session_id: String,
+    principal: Option<Principal>,
+    reason: Termination,
+}
+
+impl Terminated {
+    pub(crate) fn new(session_id: String, principal: Option<Principal>, reason: Termination) -> Self {
+        Self { session_id, principal, reason }
+    }
+
+    /// A text that tells this session from all others. Over HTTP it is the one that its client was given.
+    pub fn session_id(&self) -> &str {
+        &self.session_id
+    }
+
+    /// Whose session it was.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.principal.as_ref()
+    }
+
+    /// Why it has ended.
+    pub fn reason(&self) -> Termination {
+        self.reason
+    }
+}
+
+/// Why a session has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Termination {
+    /// Its client ended it.
+    Deleted,
+    /// It was silent for too long, or a server that shares the store has ended it.
+    Expired,
+    /// Its pipe has ended.
+    Disconnected,
+    /// The server stops. Where servers share a store, another one may go on with it.
+    Stopped,
+}
+
+/// What is over.
+#[derive(Debug, Clone)]
+pub(crate) enum Over {
+    Disconnected(Disconnected),
+    Terminated(Terminated),
+}
+
+impl Parameter for Disconnected {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        match scope.over() {
+            Some(Over::Disconnected(disconnected)) => Ok(disconnected.clone()),
+            _ => Err(Missing),
+        }
+    }
+}
+
+impl Parameter for Terminated {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        match scope.over() {
+            Some(Over::Terminated(terminated)) => Ok(terminated.clone()),
+            _ => Err(Missing),
+        }
+    }
+}
+
+type Hook = Erased<Over, ()>;
+
+/// What is done when something is over.
+#[derive(Debug, Default)]
+pub(crate) struct Endings {
+    disconnect: Vec<Hook>,
+    terminate: Vec<Hook>,
+}
+
+impl Endings {
+    pub(crate) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
+        for (name, hooks) in [("on_disconnect", &self.disconnect), ("on_terminate", &self.terminate)] {
+            for hook in hooks {
+                hook.check(&format!("the handler of `{name}`"), states, mistakes);
+            }
+        }
+    }
+
+    /// Adds those of a server that is merged.
+    pub(crate) fn extend(&mut self, mut others: Self, states: &Arc<States>) {
+        for hook in others.disconnect.iter_mut().chain(&mut others.terminate) {
+            hook.bind(states);
+        }
+        self.disconnect.extend(others.disconnect);
+        self.terminate.extend(others.terminate);
+    }
+}
+
+/// The tasks in which hooks run. They end with the server, or soon.
+#[derive(Debug)]
+pub(crate) struct HookTasks {
+    tasks: Mutex<JoinSet<()>>,
+    running: watch::Sender<usize>,
+}
+
+impl Default for HookTasks {
+    fn default() -> Self {
+        Self { tasks: Mutex::default(), running: watch::Sender::new(0) }
+    }
+}
+
+/// One that runs; counted until it is dropped.
+struct Counted(watch::Sender<usize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.send_modify(|running| *running -= 1);
+    }
+}
+
+impl HookTasks {
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let Ok(runtime) = Handle::try_current() else {
+            tracing::warn!("something has ended outside of a runtime, and its hooks were not run");
+            return;
+        };
+        if *self.running.borrow() >= MAX_RUNNING {
+            tracing::error!("{MAX_RUNNING} hooks are running: another one was not run");
+            return;
+        }
+        self.running.send_modify(|running| *running += 1);
+        let counted = Counted(self.running.clone());
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        let work = async move {
+            work.await;
+            drop(counted);
+        };
+        tasks.spawn_on(work, &runtime);
+    }
+}
+
+impl Server {
+    pub(crate) fn hears_disconnect(&self) -> bool {
+        !self.inner.endings.disconnect.is_empty()
+    }
+
+    pub(crate) fn hears_terminate(&self) -> bool {
+        !self.inner.endings.terminate.is_empty()
+    }
+
+    /// Does something after whoever caused it has gone.
+    pub(crate) fn afterwards(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.inner.hook_tasks.spawn(work);
+    }
+
+    /// Waits until no hook runs, a little.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) async fn hooks_done(&self) {
+        let mut running = self.inner.hook_tasks.running.subscribe();
+        let _ = tokio::time::timeout(PATIENCE, running.wait_for(|running| *running == 0)).await;
+    }
+
+    /// Runs the hooks for a session that has ended, in a task.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn terminated(&self, terminated: Terminated, mut arrival: Arrival) {
+        if self.hears_terminate() {
+            arrival.principal.clone_from(&terminated.principal);
+            let server = self.clone();
+            self.inner
+                .hook_tasks
+                .spawn(async move { server.run_hooks(Over::Terminated(terminated), arrival).await });
+        }
+    }
+
+    async fn run_hooks(&self, over: Over, arrival: Arrival) {
+        let (name, hooks) = match over {
+            Over::Disconnected(_) => ("on_disconnect", &self.inner.endings.disconnect),
+            Over::Terminated(_) => ("on_terminate", &self.inner.endings.terminate),
+        };
+        for hook in hooks {
+            let facts = Facts::unknown(ProtocolVersion::LATEST);
+            let (scope, _ending) = Scope::begin(self.clone(), facts, arrival.clone());
+            within_time(name, || hook.call(over.clone(), scope)).await;
+        }
+    }
+}
+
+/// What is told when it is dropped: that a peer has gone, and perhaps its session with it.
+#[derive(Debug)]
+pub(crate) struct Parting {
+    server: Server,
+    arrival: Arrival,
+    since: Instant,
+    /// Nothing, where only the end of a session is told.
+    disconnected: Option<Disconnected>,
+    terminated: Option<Terminated>,
+}
+
+impl Parting {
+    /// What is told of an HTTP request that was let in; nothing, if nobody hears it.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn of_request(
+        server: &Server,
+        method: &Method,
+        arrival: impl FnOnce() -> Arrival,
+    ) -> Option<Box<Self>> {
+        let tells = server.hears_disconnect();
+        tells.then(|| Box::new(Self::new(server, arrival(), Some(Disconnected::new(Some(method))))))
+    }
+
+    /// What is told of a pipe.
+    pub(crate) fn of_pipe(server: &Server, arrival: Arrival) -> Self {
+        Self::new(server, arrival, Some(Disconnected::new(None)))
+    }
+
+    /// What is told of something that is not a connection of its own.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn of_session(server: &Server, arrival: Arrival) -> Self {
+        Self::new(server, arrival, None)
+    }
+
+    fn new(server: &Server, arrival: Arrival, disconnected: Option<Disconnected>) -> Self {
+        Self { server: server.clone(), arrival, since: Instant::now(), disconnected, terminated: None }
+    }
+
+    /// Nothing was left undone.
+    pub(crate) fn complete(&mut self) {
+        if let Some(disconnected) = &mut self.disconnected {
+            disconnected.is_complete = true;
+        }
+    }
+
+    /// A session ends with it.
+    pub(crate) fn terminate(&mut self) {
+        if self.server.hears_terminate() {
+            let principal = self.arrival.principal.clone();
+            self.terminated = Some(Terminated::new(random::<16>(), principal, Termination::Disconnected));
+        }
+    }
+
+    /// Tells it, and waits until it was heard.
+    pub(crate) async fn finish(mut self) {
+        if let Some(heard) = self.tell() {
+            let _ = heard.await;
+        }
+    }
+
+    /// Tells it, once.
+    fn tell(&mut self) -> Option<oneshot::Receiver<()>> {
+        let disconnected = self.disconnected.take().filter(|_| self.server.hears_disconnect());
+        let disconnected =
+            disconnected.map(|it| Over::Disconnected(Disconnected { duration: self.since.elapsed(), ..it }));
+        let all: Vec<_> =
+            disconnected.into_iter().chain(self.terminated.take().map(Over::Terminated)).collect();
+        if all.is_empty() {
+            return None;
+        }
+        let (server, arrival) = (self.server.clone(), std::mem::take(&mut self.arrival));
+        let (done, heard) = oneshot::channel();
+        self.server.inner.hook_tasks.spawn(async move {
+            for over in all {
+                server.run_hooks(over, arrival.clone()).await;
+            }
+            let _ = done.send(());
+        });
+        Some(heard)
+    }
+}
+
+impl Drop for Parting {
+    fn drop(&mut self) {
+        self.tell();
+    }
+}

@@ -1,0 +1,91 @@
+//! OpenTelemetry: whose trace is a call part of, and how long do calls take?
+
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+use opentelemetry::metrics::Histogram;
+use opentelemetry::propagation::Extractor;
+use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
+use opentelemetry::{Context, KeyValue, global};
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+
+use crate::server::observe::stats::RequestStats;
+use crate::server::observe::trace::Origin;
+
+/// What calls are measured with. Made with the first call, so that a program may set its provider after it has built its
+/// servers.
+#[derive(Debug, Default)]
+pub(crate) struct Instruments(OnceLock<Histogram<f64>>);
+
+impl Instruments {
+    /// Whether calls are to be measured.
+    pub(crate) const ARE_THERE: bool = true;
+
+    /// Makes a span a child of the one that the request came from.
+    pub(crate) fn adopt(span: &Span, origin: &Origin) {
+        let parent = origin.parent;
+        let state = origin.state.as_deref().and_then(|text| TraceState::from_str(text).ok());
+        let context = SpanContext::new(
+            TraceId::from(parent.trace_id),
+            SpanId::from(parent.span_id),
+            TraceFlags::new(parent.flags) & TraceFlags::SAMPLED,
+            true,
+            state.unwrap_or_default(),
+        );
+        // Baggage is for programs that have asked for it, by setting a propagator that reads it.
+        let carried = global::get_text_map_propagator(|propagator| {
+            propagator.extract_with_context(&Context::new(), &Baggage(origin))
+        });
+        // Without a layer of OpenTelemetry there is no span to be a child.
+        let _ = span.set_parent(carried.with_remote_span_context(context));
+    }
+
+    /// Measures a call that is over.
+    pub(crate) fn ended(
+        &self,
+        stats: &RequestStats,
+        version: &'static str,
+        error_type: Option<&str>,
+        code: Option<&str>,
+    ) {
+        let histogram = self.0.get_or_init(|| {
+            global::meter("toolway")
+                .f64_histogram("mcp.server.operation.duration")
+                .with_unit("s")
+                .with_description("How long calls take")
+                .with_boundaries(BOUNDARIES.to_vec())
+                .build()
+        });
+        let mut labels = vec![
+            KeyValue::new("mcp.method.name", stats.method.to_string()),
+            KeyValue::new("mcp.protocol.version", version),
+        ];
+        let mut label = |name: &'static str, value: Option<&str>| {
+            labels.extend(value.map(|value| KeyValue::new(name, value.to_owned())));
+        };
+        label("gen_ai.operation.name", stats.tool.as_ref().map(|_| "execute_tool"));
+        label("gen_ai.tool.name", stats.tool.as_deref());
+        label("gen_ai.prompt.name", stats.prompt.as_deref());
+        label("error.type", error_type);
+        label("rpc.response.status_code", code);
+        histogram.record(stats.duration.as_secs_f64(), &labels);
+    }
+}
+
+/// In seconds, as the conventions have them.
+const BOUNDARIES: [f64; 14] =
+    [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
+
+/// The baggage of a request, for a propagator.
+struct Baggage<'o>(&'o Origin);
+
+impl Extractor for Baggage<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        if key == "baggage" { self.0.baggage.as_deref() } else { None }
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        vec!["baggage"]
+    }
+}

@@ -1,0 +1,285 @@
+//! Who hears of an error that nobody expected? The log, and the server's own hook; the peer gets a reference.
+//!
+//! Every failure of a handler ends here: [`Server::tool_failed`] for tools, [`Server::failed`] for everything else.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use toolway_protocol::types::CallToolResult;
+use toolway_protocol::{RawJson, RpcError};
+
+use crate::at_once::at_once;
+use crate::error::Chain;
+use crate::operator::tell_without_log;
+use crate::panic::{Panic, attempt, catch};
+use crate::random::random;
+use crate::server::Server;
+use crate::server::build::builder::ServerBuilder;
+use crate::server::call::question_log::Asking;
+use crate::server::call::scope::{Facts, Round, Scope};
+use crate::server::failure::errors::{BoxError, ErrorPolicy, Face, Subject, Trouble};
+use crate::server::handler::function::{Erased, Handler, Running, hook};
+use crate::server::handler::parameter::{Missing, Parameter};
+
+/// An error that was not meant for the peer, as a parameter of the handler of [`on_error`](ServerBuilder::on_error).
+#[derive(Clone)]
+pub struct ErrorReport {
+    error: Arc<dyn StdError + Send + Sync>,
+    reference: Arc<str>,
+    scope: ErrorScope,
+}
+
+impl ErrorReport {
+    /// What went wrong.
+    pub fn error(&self) -> &(dyn StdError + Send + Sync + 'static) {
+        &*self.error
+    }
+
+    /// What the peer was told instead, and what stands in the log.
+    pub fn reference(&self) -> &str {
+        &self.reference
+    }
+
+    /// Where it went wrong.
+    pub fn scope(&self) -> &ErrorScope {
+        &self.scope
+    }
+
+    /// Whether it was a panic.
+    pub fn is_panic(&self) -> bool {
+        self.error.is::<Panic>()
+    }
+}
+
+/// Without the arguments.
+impl fmt::Debug for ErrorReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ErrorReport");
+        shown.field("error", &self.error).field("reference", &self.reference).finish_non_exhaustive()
+    }
+}
+
+/// The error, each cause after a colon.
+impl fmt::Display for ErrorReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Chain(&*self.error).fmt(f)
+    }
+}
+
+impl Parameter for ErrorReport {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.report().cloned().ok_or(Missing)
+    }
+}
+
+/// Where an error came up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorScope {
+    /// In a tool.
+    #[non_exhaustive]
+    Tool {
+        /// Its name.
+        name: String,
+        /// What it was called with.
+        arguments: Option<RawJson>,
+    },
+    /// In anything else.
+    #[non_exhaustive]
+    Request {
+        /// The method: `resources/read`.
+        method: String,
+        /// The prompt, the URI or the argument that it was about.
+        name: Option<String>,
+    },
+}
+
+/// The handler of `on_error`.
+pub(crate) type Reporter = Erased<ErrorReport, ()>;
+
+impl ServerBuilder {
+    /// Hears of every error that was not meant for the peer: what came through `?`, panics, results that their own schema does
+    /// not allow. Not of [`ToolError::new`](crate::server::ToolError::new) and its kin, which are answers.
+    ///
+    /// The handler takes [`ErrorReport`] and whatever else handlers take, those of the call that failed. The answer waits for it,
+    /// for five seconds at most; if it panics, that is written to the log. Without one there is the log only, which has
+    /// every error anyway.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    /// use toolway::prelude::*;
+    /// use toolway::server::{ErrorReport, ErrorScope};
+    /// use toolway::testing::connect;
+    ///
+    /// /// Read the message of the day.
+    /// #[tool]
+    /// fn motd() -> Result<String, ToolError> {
+    ///     Ok(std::fs::read_to_string("/no/such/file")?)
+    /// }
+    ///
+    /// async fn remember(report: ErrorReport, seen: State<Mutex<Vec<String>>>) {
+    ///     assert!(matches!(report.scope(), ErrorScope::Tool { name, .. } if name == "motd"));
+    ///     seen.lock().unwrap().push(report.reference().to_owned());
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("app", "1.0.0")
+    ///     .state(Mutex::new(Vec::<String>::new()))
+    ///     .tools(tools![motd])
+    ///     .on_error(remember)
+    ///     .build()?;
+    /// let result = connect(&server).await.call("motd", serde_json::json!({})).await?;
+    /// let seen = server.state::<Mutex<Vec<String>>>().unwrap();
+    /// assert!(result.first_text().unwrap().contains(&seen.lock().unwrap()[0]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn on_error<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
+        self.check_hook("on_error", &handler);
+        if self.reporter.replace(hook(handler, Scope::reporting)).is_some() {
+            self.mistakes.push("`on_error` is called twice: a server has one".to_owned());
+        }
+        self
+    }
+}
+
+impl Server {
+    /// What the caller of a tool gets when it failed. `arguments` are what [`kept`](Self::kept) has kept.
+    pub(crate) async fn tool_failed(
+        &self,
+        round: &Arc<Round>,
+        subject: Subject<'_>,
+        arguments: Option<RawJson>,
+        face: Face,
+    ) -> Result<CallToolResult, Trouble> {
+        // A question that waits for its answer counts more than whatever the handler made of that.
+        if round.asked.is_open() {
+            return Err(Trouble::Asked);
+        }
+        match face {
+            Face::Visible(text) => Ok(CallToolResult::error(text)),
+            Face::NotFound => Ok(CallToolResult::error("no such resource")),
+            Face::Rpc(error) => Err(error.into()),
+            Face::Lacks(required, text) => Err(Trouble::Lacks(required, text)),
+            Face::Hidden(cause) => {
+                let scope = ErrorScope::Tool { name: subject.name.to_owned(), arguments };
+                // Boxed, here and below: what seldom happens shall not make the futures of calls larger.
+                let text = Box::pin(self.report(round, subject, scope, cause)).await;
+                match self.inner.errors {
+                    ErrorPolicy::Rpc => Err(RpcError::internal(text).into()),
+                    ErrorPolicy::Hidden | ErrorPolicy::Verbose => Ok(CallToolResult::error(text)),
+                }
+            }
+        }
+    }
+
+    /// What the caller of anything else gets.
+    pub(crate) async fn failed(&self, round: &Arc<Round>, subject: Subject<'_>, face: Face) -> Trouble {
+        if round.asked.is_open() {
+            return Trouble::Asked;
+        }
+        match face {
+            Face::Visible(text) => RpcError::internal(text).into(),
+            Face::Rpc(error) => error.into(),
+            // The protocol's code is for the resource that was asked for; this one somebody else wanted on the way.
+            Face::NotFound => RpcError::internal("no such resource").into(),
+            Face::Lacks(required, text) => Trouble::Lacks(required, text),
+            Face::Hidden(cause) => {
+                let Subject { method, name, .. } = subject;
+                let name = (name != method).then(|| name.to_owned());
+                let scope = ErrorScope::Request { method: method.to_owned(), name };
+                RpcError::internal(Box::pin(self.report(round, subject, scope, cause)).await).into()
+            }
+        }
+    }
+
+    /// What was sent, if a report may want it.
+    pub(crate) fn kept(&self, arguments: Option<&RawJson>) -> Option<RawJson> {
+        self.inner.reporter.as_ref().and(arguments).cloned()
+    }
+
+    /// The cause goes to the log and to the hook under a reference. What comes back is for the peer.
+    async fn report(
+        &self,
+        round: &Arc<Round>,
+        subject: Subject<'_>,
+        scope: ErrorScope,
+        cause: BoxError,
+    ) -> String {
+        round.facts.noted.unexpected();
+        let reference = random::<8>();
+        let Subject { kind, name, .. } = subject.cut();
+        // Errors are somebody else's code as well: one may panic when it is asked what it is, and when it is dropped.
+        let (told, cause) = match attempt(|| Chain(&*cause).to_string()) {
+            Ok(told) => (told, cause),
+            Err(panic) => {
+                let _ = attempt(|| drop(cause));
+                (panic.to_string(), panic.into())
+            }
+        };
+        let remedy = remedy(self.inner.errors, kind, (*cause).is::<Panic>());
+        tracing::error!(
+            name: "toolway.call.exception",
+            target: "toolway",
+            kind,
+            name,
+            reference,
+            error = %told,
+            "a handler failed{remedy}"
+        );
+        // The caller was sent to the operator: the reference must be found somewhere.
+        tell_without_log(format_args!("the {kind} `{name}` failed, reference {reference}: {told}{remedy}"));
+        let text = self.inner.errors.say(subject, &told, &reference);
+        match &self.inner.reporter {
+            Some(reporter) => {
+                let report = ErrorReport { error: cause.into(), reference: reference.into(), scope };
+                // A scope of its own, because a hook must not ask: its question would take the place of the failure.
+                let facts = Facts { asking: Asking::default(), ..round.facts.clone() };
+                let (scope, _ending) = Scope::begin(self.clone(), facts, round.arrival.clone());
+                within_time("on_error", || reporter.call(report, scope)).await;
+            }
+            None => drop(attempt(|| drop(cause))),
+        }
+        text
+    }
+}
+
+/// The way to tell a caller more than the reference, for the end of a sentence.
+fn remedy(errors: ErrorPolicy, kind: &str, is_panic: bool) -> &'static str {
+    match kind {
+        _ if is_panic || errors == ErrorPolicy::Verbose => "",
+        "tool" | "method" => "; for a text that the caller reads, return `ToolError::new(text)`",
+        "resource" | "list" => "; for a text that the caller reads, return `ResourceError::new(text)`",
+        "prompt" => "; for a text that the caller reads, return `PromptError::new(text)`",
+        _ => "",
+    }
+}
+
+/// Runs a hook: neither its errors nor its slowness are anybody else's. Starting it runs code of the application too.
+pub(crate) async fn within_time(hook: &'static str, start: impl FnOnce() -> Running<Result<(), BoxError>>) {
+    let cause: BoxError = match catch(|| Box::pin(in_time(start()))).await {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => error,
+        Err(panic) => panic.into(),
+    };
+    tracing::error!(target: "toolway", hook, error = %Chain(&*cause), "a hook failed");
+}
+
+/// Most hooks are done at once, and need no clock; a host without a runtime has none.
+async fn in_time(mut running: Running<Result<(), BoxError>>) -> Result<(), BoxError> {
+    if let Poll::Ready(done) = at_once(running.as_mut()).await {
+        return done;
+    }
+    if Handle::try_current().is_err() {
+        return running.await;
+    }
+    tokio::time::timeout(MAX_HOOK, running).await?
+}
+
+/// How long a hook may take.
+const MAX_HOOK: Duration = Duration::from_secs(5);

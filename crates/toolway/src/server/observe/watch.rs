@@ -1,0 +1,339 @@
+//! What is seen of a call from outside? One span, three events, and what the server's own hook is told.
+//!
+//! | event | level | when |
+//! |---|---|---|
+//! | `toolway.call.start` | debug | a call begins |
+//! | `toolway.call.exception` | error | a handler failed in a way that was not meant for the peer |
+//! | `toolway.call.stop` | debug | the call is over; `error` says what was wrong, as in [`RequestStats`] |
+//!
+//! Nothing that a peer or a handler has sent stands in them, but for the id of the request, its trace, and the cause of an exception.
+//! Where nobody looks, none of this is done.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use toolway_protocol::era::resource_not_found;
+use toolway_protocol::jsonrpc::{Code, Params};
+use toolway_protocol::request::{Outcome, Reply, Request};
+use toolway_protocol::{Id, Method, RpcError};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
+
+use crate::at_once::at_once;
+use crate::peer::Peer;
+use crate::server::Server;
+use crate::server::call::layer::call::Answered;
+use crate::server::call::question_log::Asking;
+use crate::server::call::scope::{Arrival, Facts, Scope};
+use crate::server::call::visibility::{Allowed, Element};
+use crate::server::failure::errors::Trouble;
+use crate::server::observe::otel::Instruments;
+use crate::server::observe::report::within_time;
+use crate::server::observe::stats::RequestStats;
+use crate::server::observe::trace::Traced;
+
+/// What is noted about a request for those who watch it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Noted {
+    id: Option<Id>,
+    traced: Traced,
+    seen: Option<Arc<Seen>>,
+}
+
+/// What happens inside of a call that is watched.
+#[derive(Debug, Default)]
+struct Seen {
+    rounds: AtomicU32,
+    is_unexpected: AtomicBool,
+}
+
+impl Noted {
+    pub(crate) fn of(id: Option<&Id>, params: &Params) -> Self {
+        Self { id: id.cloned(), traced: Traced::of(params), seen: None }
+    }
+
+    /// A handler runs, perhaps not for the first time.
+    pub(crate) fn round(&self) {
+        if let Some(seen) = &self.seen {
+            seen.rounds.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The call fails in a way that was not meant for the peer.
+    pub(crate) fn unexpected(&self) {
+        if let Some(seen) = &self.seen {
+            seen.is_unexpected.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Server {
+    /// Ends a request that could not become a call.
+    pub(crate) async fn refuse(
+        &self,
+        method: &Method,
+        error: RpcError,
+        mut facts: Facts,
+        arrival: &Arrival,
+    ) -> Trouble {
+        let trouble = Trouble::from(error);
+        if let Some(watching) = Watching::begin(self, || method.clone(), None, &mut facts, arrival) {
+            watching.failed(&trouble).await;
+        }
+        trouble
+    }
+}
+
+/// A call that is being watched. Dropped before its end, it was given up.
+pub(crate) struct Watching {
+    server: Server,
+    seen: Arc<Seen>,
+    peer: Arc<Peer>,
+    /// What the hook gets of the call, if there is one.
+    kept: Option<(Facts, Arrival)>,
+    stats: RequestStats,
+    span: Span,
+    begun: Instant,
+    /// Whether what was asked could be read.
+    is_read: bool,
+    is_over: bool,
+}
+
+impl Watching {
+    /// Begins to watch, if anybody wants to know.
+    pub(crate) fn begin(
+        server: &Server,
+        method: impl FnOnce() -> Method,
+        request: Option<&Request>,
+        facts: &mut Facts,
+        arrival: &Arrival,
+    ) -> Option<Self> {
+        let inner = &server.inner;
+        let is_traced = tracing::enabled!(target: "toolway", tracing::Level::INFO);
+        if inner.counter.is_none() && !is_traced && !Instruments::ARE_THERE {
+            return None;
+        }
+        let stats = describe(server, &method(), request, arrival.allowed.as_deref());
+        let origin = facts.noted.traced.origin(arrival.headers.as_deref());
+        let span = span(&stats, facts, arrival, origin.as_ref().map(|origin| origin.parent.trace_id));
+        if let Some(origin) = &origin {
+            Instruments::adopt(&span, origin);
+        }
+        let earlier = facts.asking.past.as_ref().map_or(0, |past| past.rounds());
+        let seen = Arc::new(Seen { rounds: AtomicU32::new(earlier.into()), ..Seen::default() });
+        facts.noted.seen = Some(seen.clone());
+        let kept = inner.counter.is_some().then(|| {
+            let facts = Facts { asking: Asking::default(), ..facts.clone() };
+            (facts, arrival.for_hooks())
+        });
+        span.in_scope(|| tracing::debug!(name: "toolway.call.start", target: "toolway", "a call begins"));
+        let peer = facts.peer.clone();
+        let begun = Instant::now();
+        let is_read = request.is_some();
+        Some(Self { server: server.clone(), seen, peer, kept, stats, span, begun, is_read, is_over: false })
+    }
+
+    /// Watches the work to its end.
+    pub(crate) async fn over(
+        mut self,
+        work: impl Future<Output = Result<Answered, Trouble>>,
+    ) -> Result<Answered, Trouble> {
+        let outcome = work.instrument(self.span.clone()).await;
+        self.is_over = true;
+        match &outcome {
+            Ok(Answered { outcome: Outcome::Complete(reply), .. }) => {
+                let error = self.judge(reply);
+                self.settle(error, None).await;
+            }
+            // A question is no end: the peer comes back with the answer.
+            Ok(_) => {}
+            Err(trouble) => self.failed(trouble).await,
+        }
+        outcome
+    }
+
+    /// Ends with an error.
+    async fn failed(mut self, trouble: &Trouble) {
+        self.is_over = true;
+        let (error, code) = self.look_up(trouble);
+        self.settle(Some(error), code).await;
+    }
+
+    /// Runs the hook in place if it is quick, else beside its call: the answer waits for nobody's statistics.
+    async fn settle(mut self, error: Option<&'static str>, code: Option<Code>) {
+        let Some(hook) = self.end(error, code) else { return };
+        let mut hook = Box::pin(hook);
+        let first = at_once(hook.as_mut()).await;
+        if first.is_pending() {
+            match Handle::try_current() {
+                Ok(_) => self.server.afterwards(hook),
+                Err(_) => hook.await,
+            }
+        }
+    }
+
+    /// What was wrong with an answer.
+    fn judge(&self, reply: &Reply) -> Option<&'static str> {
+        let is_error = matches!(reply, Reply::ToolCalled(result) if result.is_error());
+        let is_unexpected = self.seen.is_unexpected.load(Ordering::Relaxed);
+        is_error.then_some(if is_unexpected { "internal_error" } else { "tool_error" })
+    }
+
+    /// What was wrong without an answer, and the code that the peer gets.
+    fn look_up(&self, trouble: &Trouble) -> (&'static str, Option<Code>) {
+        let error = match trouble {
+            Trouble::Rpc(error) => error,
+            Trouble::NoSuchResource(uri) => {
+                let error = resource_not_found(self.peer.version, uri);
+                return ("resource_not_found", Some(error.code));
+            }
+            Trouble::Lacks(..) => return ("missing_capability", None),
+            Trouble::Asked => return ("internal_error", None),
+        };
+        let RequestStats { method, tool, prompt, .. } = &self.stats;
+        let lacks = |found: &Option<String>, asked: Method| {
+            self.is_read && found.is_none() && *method == asked.name()
+        };
+        let what = match error.code {
+            Code::INVALID_PARAMS if lacks(tool, Method::CallTool) => "tool_not_found",
+            Code::INVALID_PARAMS if lacks(prompt, Method::GetPrompt) => "prompt_not_found",
+            Code::INVALID_PARAMS => "invalid_params",
+            Code::INVALID_REQUEST => "invalid_request",
+            Code::METHOD_NOT_FOUND => "method_not_found",
+            Code::INTERNAL_ERROR => "internal_error",
+            _ => "error",
+        };
+        (what, Some(error.code))
+    }
+
+    /// Writes down how it ended. The hook is left to be run.
+    fn end(
+        &mut self,
+        error: Option<&'static str>,
+        code: Option<Code>,
+    ) -> Option<impl Future<Output = ()> + Send + use<>> {
+        self.stats.duration = self.begun.elapsed();
+        self.stats.rounds = self.seen.rounds.load(Ordering::Relaxed);
+        self.stats.error = error;
+        let code = code.map(|code| code.0.to_string());
+        // As the conventions have it: the code of an error, and one name for every result of a tool that failed.
+        let error_type = code.as_deref().or(match error {
+            Some("internal_error") => Some("tool_error"),
+            error => error,
+        });
+        if let Some(error_type) = error_type {
+            self.span.record("error.type", error_type);
+            self.span.record("otel.status_code", "ERROR");
+        }
+        if let Some(code) = &code {
+            self.span.record("rpc.response.status_code", code.as_str());
+        }
+        let duration_ms = self.stats.duration.as_secs_f64() * 1000.0;
+        self.span.in_scope(|| {
+            tracing::debug!(name: "toolway.call.stop", target: "toolway", error, duration_ms, "a call is over");
+        });
+        let version = self.peer.version.as_str();
+        self.server.inner.instruments.ended(&self.stats, version, error_type, code.as_deref());
+        let (facts, arrival) = self.kept.take()?;
+        let (server, stats, span) = (self.server.clone(), self.stats.clone(), self.span.clone());
+        let hook = async move {
+            let Some(counter) = &server.inner.counter else { return };
+            let (scope, _ending) = Scope::begin(server.clone(), facts, arrival);
+            within_time("on_request_end", || counter.call(stats, scope)).await;
+        };
+        Some(hook.instrument(span))
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        if let Some(hook) = self.end(Some("cancelled"), None) {
+            self.server.afterwards(hook);
+        }
+    }
+}
+
+/// What may be said about a request: names of what the server has for this caller.
+fn describe(
+    server: &Server,
+    method: &Method,
+    request: Option<&Request>,
+    allowed: Option<&Allowed>,
+) -> RequestStats {
+    let name = match (method.facts(), method) {
+        (Some(facts), _) => Cow::Borrowed(facts.name),
+        (None, Method::Other(name)) if server.inner.methods.contains_key(&**name) => {
+            Cow::Owned(name.as_ref().to_owned())
+        }
+        _ => Cow::Borrowed("unknown"),
+    };
+    let mut stats = RequestStats {
+        method: name,
+        tool: None,
+        prompt: None,
+        uri: None,
+        error: None,
+        duration: Duration::ZERO,
+        rounds: 0,
+    };
+    let snapshot = server.inner.registry.load();
+    match request.and_then(|request| snapshot.asked_for(request, allowed)) {
+        Some(Element::Tool(tool)) => stats.tool = Some(tool.definition().name.clone()),
+        Some(Element::Prompt(prompt)) => stats.prompt = Some(prompt.definition().name.clone()),
+        Some(Element::Resource(resource)) => stats.uri = Some(resource.definition().uri().to_owned()),
+        None => {}
+    }
+    stats
+}
+
+/// The span of a call, by OpenTelemetry's conventions for this protocol. Of the resource there is what was registered, and no
+/// id of a conversation: who reads traces may not enter it.
+fn span(stats: &RequestStats, facts: &Facts, arrival: &Arrival, trace_id: Option<u128>) -> Span {
+    let RequestStats { method, tool, prompt, uri, .. } = stats;
+    let is_http = arrival.headers.is_some();
+    let name = || match tool.as_ref().or(prompt.as_ref()) {
+        Some(target) => format!("{method} {target}"),
+        None => method.to_string(),
+    };
+    let id = || match facts.noted.id.as_ref()? {
+        Id::Number(number) => Some(number.to_string()),
+        Id::String(text) => Some(text.chars().take(MAX_ID).collect()),
+    };
+    tracing::info_span!(
+        target: "toolway",
+        "call",
+        otel.name = name(),
+        otel.kind = "server",
+        otel.status_code = Empty,
+        mcp.method.name = &**method,
+        mcp.protocol.version = facts.peer.version.as_str(),
+        mcp.resource.uri = uri.as_deref(),
+        gen_ai.operation.name = tool.as_ref().map(|_| "execute_tool"),
+        gen_ai.tool.name = tool.as_deref(),
+        gen_ai.prompt.name = prompt.as_deref(),
+        jsonrpc.request.id = id(),
+        network.transport = transport(arrival),
+        network.protocol.name = is_http.then_some("http"),
+        rpc.response.status_code = Empty,
+        "error.type" = Empty,
+        trace_id = trace_id.map(|id| format!("{id:032x}")),
+    )
+}
+
+/// What carried a request, if that is known.
+fn transport(arrival: &Arrival) -> Option<&'static str> {
+    if arrival.headers.is_some() {
+        return Some("tcp");
+    }
+    // What is about to close without being HTTP is a pipe; a message that a host has handed over is neither.
+    arrival.closing.as_ref().map(|_| "pipe")
+}
+
+/// How much of a request's id is shown.
+const MAX_ID: usize = 200;

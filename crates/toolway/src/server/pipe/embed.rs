@@ -1,0 +1,72 @@
+//! One message in, at most one out: how does a server answer inside any host?
+
+use bytes::Bytes;
+use toolway_protocol::jsonrpc::write_error;
+
+use crate::extensions::Extensions;
+use crate::server::Server;
+use crate::server::call::extract::Principal;
+use crate::server::call::scope::Arrival;
+use crate::server::pipe::conversation::Conversation;
+
+impl Server {
+    /// Answers one JSON-RPC message, for hosts that bring their own way of carrying text: a web framework, a queue, a
+    /// function in the cloud. Nothing is remembered between calls, and there is nobody to send notifications to. So no revision
+    /// with batches can be agreed upon: one is refused.
+    ///
+    /// [`max_message`](crate::server::ServerBuilder::max_message) holds here too, for the text and for the answer.
+    ///
+    /// `extensions` are values for the handlers of this request. `None` means that nothing is to be answered.
+    ///
+    /// There is no connection here, so [`on_connect`](crate::server::ServerBuilder::on_connect) is not asked: who calls this has
+    /// admitted the caller. A [`Principal`] among the extensions is who the caller is.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("app", "1.0.0").build()?;
+    /// let answer = server.handle_json(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Extensions::new()).await;
+    /// assert_eq!(answer.as_deref(), Some(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// /// Say who calls.
+    /// #[tool]
+    /// fn whoami(caller: Principal) -> String {
+    ///     caller.to_string()
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("app", "1.0.0").tools(tools![whoami]).build()?;
+    /// let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami"}}"#;
+    /// let answer = server.handle_json(call, Extensions::new().with(Principal::new("ann"))).await;
+    /// assert!(answer.unwrap().contains("ann"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn handle_json(&self, text: impl Into<String>, extensions: Extensions) -> Option<String> {
+        let conversation = Conversation::deaf(self.clone());
+        let text = Bytes::from(text.into());
+        let frame = match conversation.refuse_long(&text).and_then(|()| conversation.read_one(&text)) {
+            Ok(message) => {
+                let principal = extensions.get::<Principal>().as_deref().cloned();
+                let arrival = Arrival { extensions, principal, ..Arrival::default() };
+                conversation.serve(message, arrival).await?
+            }
+            Err(rejected) if !rejected.wants_answer() => return None,
+            Err(rejected) => {
+                let mut frame = Vec::new();
+                write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
+                frame
+            }
+        };
+        String::from_utf8(frame).ok()
+    }
+}

@@ -1,0 +1,63 @@
+//! What waits to be written to a pipe?
+
+use std::io;
+
+use bytes::Buf;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+use crate::outbound::Said;
+use crate::transport::frame::push_line;
+
+/// Bytes on their way to the peer.
+#[derive(Default)]
+pub(crate) struct Out {
+    pub(crate) waiting: Vec<u8>,
+    written: usize,
+    unflushed: bool,
+}
+
+impl Out {
+    pub(crate) fn say(&mut self, said: Said) {
+        if let Some(frame) = said.into_frame() {
+            push_line(&mut self.waiting, &frame);
+        }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.waiting.is_empty() && !self.unflushed
+    }
+
+    pub(crate) async fn write_all(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        while !self.is_done() {
+            self.write(writer).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes some. Safe to drop at any point: what was written is taken off at once.
+    pub(crate) async fn write(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        if self.waiting.is_empty() {
+            writer.flush().await?;
+            self.unflushed = false;
+            return Ok(());
+        }
+        let mut rest = &self.waiting[self.written..];
+        writer.write_buf(&mut rest).await?;
+        let left = rest.remaining();
+        self.written = self.waiting.len() - left;
+        self.unflushed = true;
+        if left == 0 {
+            self.waiting.clear();
+            self.written = 0;
+        }
+        Ok(())
+    }
+}
+
+/// The other side went away; on a pipe that is how a conversation ends.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted
+    )
+}

@@ -1,0 +1,454 @@
+//! One two-way pipe: lines come in, lines go out, both eras at once.
+//!
+//! Everything happens in one task. A request is polled once in place, and most are done then; only one that
+//! has to wait becomes a task of its own. A finished task hands its frame back by returning it; only what a handler says
+//! while it runs goes through a queue. Output is written while input is read, and when a peer does not read its answers,
+//! reading stops too, so memory is bounded by configuration and not by the peer. The messages of a batch are taken one by
+//! one; only their answers wait for each other (`batch.rs`).
+
+use std::collections::HashMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{self, AbortHandle, JoinSet};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, Skimmed, write_error};
+use toolway_protocol::types::Cancelled;
+use toolway_protocol::{Id, Message, Method, RpcError};
+
+use crate::at_once::at_once;
+use crate::error::{Error, ErrorKind, Result};
+use crate::extensions::Extensions;
+use crate::outbound::{Outbound, Said};
+use crate::server::Server;
+use crate::server::admission::admit::{Admitted, Refuse};
+use crate::server::admission::connecting::Connecting;
+use crate::server::build::builder::ServerBuilder;
+use crate::server::call::scope::Arrival;
+use crate::server::failure::errors::busy;
+use crate::server::handshake::batch::{Batches, Place};
+use crate::server::observe::hooks::Parting;
+use crate::server::pipe::conversation::Conversation;
+use crate::server::pipe::output::{Out, is_gone};
+use crate::transport::frame::{Line, Lines, push_line};
+
+/// How much output may wait before input is left alone; and how much may wait for the rest of a batch before other batches
+/// are refused.
+const MAX_WAITING: usize = 1 << 20;
+/// How much output may wait before nothing more is told that nobody waits for: of what changes, one message is as good as many.
+const MAX_TOLD: usize = 8 << 10;
+/// How many streams of changes one pipe may have.
+const MAX_LISTENS: usize = 32;
+/// How many notifications of running requests may wait.
+const MAX_SAID: usize = 64;
+/// How long running requests may take after the input has ended.
+const GRACE: Duration = Duration::from_secs(10);
+
+impl ServerBuilder {
+    /// Builds the server and serves one peer over a pair of streams: see [`Server::serve_io`].
+    pub async fn serve_io(
+        self,
+        reader: impl AsyncRead + Unpin + Send,
+        writer: impl AsyncWrite + Unpin + Send,
+    ) -> Result<()> {
+        self.build()?.serve_io(reader, writer).await
+    }
+}
+
+impl Server {
+    /// Serves one peer over a pair of streams, one message a line, until the input ends.
+    ///
+    /// Requests that still run then may finish, for ten seconds. A peer that stops reading is no error.
+    ///
+    /// # Errors
+    ///
+    /// When the pipe breaks, and when [`on_connect`](ServerBuilder::on_connect) refuses the peer
+    /// ([`ErrorKind::NotAdmitted`]), which is asked once, before the first message. A refused peer gets the refusal as the
+    /// answer to what it asks, and the conversation ends with that.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future ends the conversation and every request in it.
+    pub async fn serve_io(
+        &self,
+        reader: impl AsyncRead + Unpin + Send,
+        writer: impl AsyncWrite + Unpin + Send,
+    ) -> Result<()> {
+        let admission = self.admit(Connecting::over_pipe(), Extensions::new()).await;
+        match admission {
+            Ok(admitted) => {
+                let parting = Parting::of_pipe(self, admitted.clone().arrival());
+                self.serve_until_over(reader, writer, admitted, parting).await
+            }
+            Err(refuse) => Err(Pipe::new(self.clone(), reader, writer).turn_away(&refuse).await),
+        }
+    }
+
+    /// Serves a peer that was let in already, and whose connection is somebody else's affair.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) async fn serve_admitted(
+        &self,
+        reader: impl AsyncRead + Unpin + Send,
+        writer: impl AsyncWrite + Unpin + Send,
+        admitted: Admitted,
+    ) -> Result<()> {
+        let parting = Parting::of_session(self, admitted.clone().arrival());
+        self.serve_until_over(reader, writer, admitted, parting).await
+    }
+
+    async fn serve_until_over(
+        &self,
+        reader: impl AsyncRead + Unpin + Send,
+        writer: impl AsyncWrite + Unpin + Send,
+        admitted: Admitted,
+        parting: Parting,
+    ) -> Result<()> {
+        let mut pipe = Pipe { admitted, ..Pipe::new(self.clone(), reader, writer) };
+        let mut served = Served { conversation: pipe.conversation.clone(), parting: Some(parting) };
+        let outcome = pipe.run().await;
+        let is_complete = outcome.is_ok() && pipe.running.is_empty() && pipe.out.is_done();
+        // Whatever still runs ends before anybody is told.
+        drop(pipe);
+        if let Some(mut parting) = served.part() {
+            if is_complete {
+                parting.complete();
+            }
+            parting.finish().await;
+        }
+        outcome
+    }
+}
+
+/// A pipe that is served. When it is dropped, it is told that it is over.
+struct Served {
+    conversation: Arc<Conversation>,
+    parting: Option<Parting>,
+}
+
+impl Served {
+    fn part(&mut self) -> Option<Parting> {
+        let mut parting = self.parting.take()?;
+        if self.conversation.is_opened() {
+            parting.terminate();
+        }
+        Some(parting)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.part());
+    }
+}
+
+struct Pipe<R, W> {
+    reader: R,
+    writer: W,
+    lines: Lines,
+    max_message: usize,
+    out: Out,
+    conversation: Arc<Conversation>,
+    running: JoinSet<Option<Vec<u8>>>,
+    /// The running requests by id, to cancel them.
+    handles: HashMap<Id, AbortHandle>,
+    /// The requests that are tasks.
+    asked: HashMap<task::Id, Asked>,
+    batches: Batches,
+    listens: Arc<Semaphore>,
+    /// What handlers say while they run. Bounded: one that says more than the peer reads has to wait.
+    said: mpsc::Receiver<Said>,
+    outbound: Outbound,
+    closing: Arc<CancellationToken>,
+    /// Who the peer is.
+    admitted: Admitted,
+    open: bool,
+    /// When the pipe is given up, once the input has ended.
+    deadline: Instant,
+}
+
+/// What an answer needs to find its way.
+struct Asked {
+    id: Id,
+    /// Where it belongs, if the request came in a batch.
+    place: Option<Place>,
+}
+
+impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
+    fn new(server: Server, reader: R, writer: W) -> Self {
+        let (sender, said) = mpsc::channel(MAX_SAID);
+        let max_message = server.max_message();
+        Self {
+            said,
+            outbound: Outbound::to(sender, max_message),
+            closing: Arc::default(),
+            admitted: Admitted::default(),
+            reader,
+            writer,
+            lines: Lines::new(max_message),
+            max_message,
+            out: Out::default(),
+            conversation: Arc::new(Conversation::new(server)),
+            running: JoinSet::new(),
+            handles: HashMap::new(),
+            asked: HashMap::new(),
+            batches: Batches::new(max_message),
+            listens: Arc::new(Semaphore::new(MAX_LISTENS)),
+            open: true,
+            deadline: Instant::now(),
+        }
+    }
+
+    async fn run(&mut self) -> Result<()> {
+        loop {
+            while self.has_room() {
+                match self.lines.next_line() {
+                    Some(line) => self.take(line).await,
+                    None => break,
+                }
+            }
+            if !self.open && self.running.is_empty() && self.out.is_done() {
+                return Ok(());
+            }
+            match self.step().await {
+                Ok(Step::Go) => {}
+                Ok(Step::End) => return Ok(()),
+                Err(error) if is_gone(&error) => return Ok(()),
+                Err(error) => return Err(Error::new(ErrorKind::Transport, "the pipe broke").caused_by(error)),
+            }
+        }
+    }
+
+    /// Tells a peer that it was not let in, as soon as it asks for anything, and then goes.
+    async fn turn_away(mut self, refuse: &Refuse) -> Error {
+        while self.open && self.out.is_done() {
+            // Whatever is wrong with the pipe, the refusal is what there is to tell.
+            self.open = self.lines.fill(&mut self.reader).await.unwrap_or(false);
+            while self.has_room()
+                && let Some(line) = self.lines.next_line()
+            {
+                self.turn_down(line, refuse);
+            }
+        }
+        // A peer that does not read its answer is not waited for without end.
+        let _ = tokio::time::timeout(GRACE, self.out.write_all(&mut self.writer)).await;
+        Error::new(ErrorKind::NotAdmitted, format!("the connection was refused: {refuse}"))
+    }
+
+    /// Whatever wants an answer gets the refusal.
+    fn turn_down(&mut self, line: Line, refuse: &Refuse) {
+        let id = match line {
+            Line::TooLong(Skimmed::Request(id)) => Some(id),
+            Line::TooLong(Skimmed::Unknown) => None,
+            Line::TooLong(Skimmed::Notification | Skimmed::Reply(_)) => return,
+            Line::Text(frame) => match self.conversation.read(&frame) {
+                Ok(Incoming::One(Message::Request { id, .. })) => Some(id),
+                Err(rejected) if rejected.wants_answer() => rejected.id,
+                Ok(_) | Err(_) => return,
+            },
+        };
+        self.refuse(None, &Rejected { id, error: refuse.error() });
+    }
+
+    /// Whether more may be read and said. What runs does not count: cancels, pings and answers must always come through.
+    fn has_room(&self) -> bool {
+        self.out.waiting.len() < MAX_WAITING
+    }
+
+    /// Waits for whichever comes first: room to write, a finished request, more input.
+    async fn step(&mut self) -> io::Result<Step> {
+        let has_room = self.has_room();
+        let is_read = self.out.waiting.len() < MAX_TOLD;
+        tokio::select! {
+            biased;
+            written = self.out.write(&mut self.writer), if !self.out.is_done() => written?,
+            Some(done) = self.running.join_next_with_id(), if !self.running.is_empty() => match done {
+                Ok((task, frame)) => self.finish(task, frame),
+                // A cancelled request has no answer. A panic outside of user code is ours; it costs this answer.
+                Err(error) => self.finish(error.id(), None),
+            },
+            Some(said) = self.said.recv(), if is_read => self.out.say(said),
+            () = self.conversation.changed(), if is_read => {
+                self.conversation.tell(self.admitted.allowed.clone(), &mut self.out.waiting);
+            }
+            more = self.lines.fill(&mut self.reader), if self.open && has_room => {
+                self.open = more?;
+                if !self.open {
+                    self.deadline = Instant::now() + GRACE;
+                    self.closing.cancel();
+                    self.conversation.end_questions();
+                }
+            }
+            () = tokio::time::sleep_until(self.deadline), if !self.open => return Ok(Step::End),
+        }
+        Ok(Step::Go)
+    }
+
+    async fn take(&mut self, line: Line) {
+        let frame = match line {
+            Line::Text(frame) => frame,
+            Line::TooLong(skimmed) => return self.refuse_long(skimmed),
+        };
+        match self.conversation.read(&frame) {
+            Ok(Incoming::One(message)) => self.take_one(None, message).await,
+            Ok(Incoming::Batch(messages)) => self.take_batch(messages).await,
+            Err(rejected) => self.refuse(None, &rejected),
+        }
+    }
+
+    /// Tells the sender of a line that was too long to be kept, as far as it can be told which message it was.
+    fn refuse_long(&mut self, skimmed: Skimmed) {
+        let error = RpcError::too_large(self.max_message);
+        match skimmed {
+            Skimmed::Request(id) => self.refuse(None, &Rejected { id: Some(id), error }),
+            Skimmed::Unknown => self.refuse(None, &Rejected { id: None, error }),
+            Skimmed::Reply(id) => {
+                self.conversation.settle(Message::Response { id: Some(id), outcome: Err(error) });
+            }
+            // A notification has no answer (JSON-RPC 2.0, 4.1).
+            Skimmed::Notification => tracing::warn!(
+                max_message = self.max_message,
+                "a notification is longer than the server's `max_message`, and was ignored"
+            ),
+        }
+    }
+
+    async fn take_batch(&mut self, messages: Vec<Result<Message, Rejected>>) {
+        // A request that never ends keeps the answers of its batch here. Where nothing is started, nothing is kept.
+        let is_full = self.batches.held() >= MAX_WAITING;
+        let place = self.batches.open(&messages);
+        for (index, message) in messages.into_iter().enumerate() {
+            let place = Some(place(index));
+            match message {
+                Ok(Message::Request { id, method, .. }) if is_full && method != Method::Ping => {
+                    let error = busy("too many answers wait for the rest of their batch");
+                    self.refuse(place, &Rejected { id: Some(id), error });
+                }
+                Ok(message) => self.take_one(place, message).await,
+                Err(rejected) => self.refuse(place, &rejected),
+            }
+        }
+    }
+
+    async fn take_one(&mut self, place: Option<Place>, message: Message) {
+        match &message {
+            Message::Request { id, .. } => {
+                let asked = Asked { id: id.clone(), place };
+                self.start(Some(asked), message).await;
+            }
+            Message::Notification { method: Method::Cancelled, params } => self.cancel(params),
+            Message::Notification { .. } => self.start(None, message).await,
+            Message::Response { .. } => self.conversation.settle(message),
+        }
+    }
+
+    /// Runs a request, in place if it is quick.
+    async fn start(&mut self, asked: Option<Asked>, message: Message) {
+        let place = asked.as_ref().and_then(|asked| asked.place);
+        if let Some(Asked { id, .. }) = &asked
+            && self.handles.contains_key(id)
+        {
+            let error = RpcError::invalid_request("a request with this id is still running");
+            return self.refuse(place, &Rejected { id: Some(id.clone()), error });
+        }
+        if self.running.len() >= self.conversation.places() && !is_quick(&message) {
+            // A notification has no answer that could say so.
+            if let Some(Asked { id, .. }) = asked {
+                let error = busy("too many requests of this connection are running");
+                self.refuse(place, &Rejected { id: Some(id), error });
+            }
+            return;
+        }
+        let conversation = self.conversation.clone();
+        let arrival = Arrival {
+            outbound: self.outbound.clone(),
+            closing: Some(self.closing.clone()),
+            listens: Some(self.listens.clone()),
+            ..self.admitted.clone().arrival()
+        };
+        let mut work: Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>> =
+            Box::pin(async move { conversation.serve(message, arrival).await });
+        let first = at_once(work.as_mut()).await;
+        match first {
+            Poll::Ready(frame) => self.answer(place, frame),
+            Poll::Pending => {
+                let handle = self.running.spawn(work);
+                if let Some(asked) = asked {
+                    let task = handle.id();
+                    self.handles.insert(asked.id.clone(), handle);
+                    self.asked.insert(task, asked);
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, task: task::Id, mut frame: Option<Vec<u8>>) {
+        let asked = self.asked.remove(&task);
+        if let Some(Asked { id, .. }) = &asked {
+            if self.handles.get(id).is_some_and(|handle| handle.id() == task) {
+                self.handles.remove(id);
+            } else {
+                // It was cancelled, maybe a moment after it was done. The id may be in use again by another request, and an
+                // answer would be taken for that one's.
+                frame = None;
+            }
+        }
+        self.answer(asked.and_then(|asked| asked.place), frame);
+    }
+
+    /// What a request has said comes before its answer.
+    fn answer(&mut self, place: Option<Place>, frame: Option<Vec<u8>>) {
+        while let Ok(said) = self.said.try_recv() {
+            self.out.say(said);
+        }
+        self.put(place, frame);
+    }
+
+    fn refuse(&mut self, place: Option<Place>, rejected: &Rejected) {
+        if rejected.wants_answer() {
+            let mut frame = Vec::new();
+            write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
+            self.put(place, Some(frame));
+        }
+    }
+
+    /// Sends an answer, or keeps it until its batch is whole.
+    fn put(&mut self, place: Option<Place>, frame: Option<Vec<u8>>) {
+        let frame = match place {
+            Some(place) => self.batches.settle(place, frame),
+            None => frame,
+        };
+        if let Some(frame) = frame {
+            push_line(&mut self.out.waiting, &frame);
+        }
+    }
+
+    /// An id that is not running, or a malformed cancel, is nothing to talk about.
+    fn cancel(&mut self, params: &Params) {
+        let cancelled = params.decode::<Cancelled>().ok().and_then(|cancelled| cancelled.request_id);
+        if let Some(handle) = cancelled.and_then(|id| self.handles.remove(&id)) {
+            handle.abort();
+        }
+    }
+}
+
+/// Whether a message is answered at once whatever else runs.
+fn is_quick(message: &Message) -> bool {
+    match message {
+        Message::Request { method, .. } => {
+            matches!(method, Method::Ping | Method::Initialize | Method::Discover)
+        }
+        Message::Notification { method, .. } => *method == Method::Initialized,
+        Message::Response { .. } => true,
+    }
+}
+
+enum Step {
+    Go,
+    End,
+}

@@ -1,0 +1,157 @@
+//! Which kind of descriptor is it, and how is it read and written without blocking the runtime?
+//!
+//! Hosts give pipes, Node gives sockets, a shell gives files and terminals. Pipes and sockets are made
+//! non-blocking. That flag belongs to the open file, which other descriptors may share: a terminal is shared with
+//! the shell, and stdout may be the same pipe as stderr, where a non-blocking write would make `eprintln!` panic.
+//! Those, and files, which the kernel cannot wait for, are used from threads.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use rustix::fs::{FileType, OFlags};
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::net::AddressFamily;
+use rustix::stdio::{dup2_stdin, dup2_stdout};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::unix::pipe;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::mpsc;
+
+type Reader = Pin<Box<dyn AsyncRead + Send>>;
+type Writer = Pin<Box<dyn AsyncWrite + Send>>;
+
+/// Takes stdin and stdout away from the rest of the process.
+pub(crate) fn take() -> io::Result<(Reader, Writer)> {
+    // Above 2, so that nothing that is opened later gets the number of a standard stream.
+    let input = fcntl_dupfd_cloexec(io::stdin(), 3)?;
+    let output = fcntl_dupfd_cloexec(io::stdout(), 3)?;
+    io::stdout().flush()?;
+    let shared = is_same_file(output.as_fd(), io::stderr().as_fd());
+    dup2_stdout(io::stderr())?;
+    let nothing = File::open("/dev/null")?;
+    dup2_stdin(&nothing)?;
+    // The two are standard streams again, but of this process only until it starts children.
+    fcntl_setfd(io::stdin(), FdFlags::empty())?;
+    Ok((reader(input)?, writer(output, shared)?))
+}
+
+fn is_same_file(a: BorrowedFd<'_>, b: BorrowedFd<'_>) -> bool {
+    match (rustix::fs::fstat(a), rustix::fs::fstat(b)) {
+        (Ok(a), Ok(b)) => a.st_dev == b.st_dev && a.st_ino == b.st_ino,
+        _ => false,
+    }
+}
+
+enum Kind {
+    Pipe,
+    UnixSocket,
+    InternetSocket,
+    Other,
+}
+
+fn kind(descriptor: &OwnedFd) -> io::Result<Kind> {
+    let mode = rustix::fs::fstat(descriptor)?.st_mode;
+    Ok(match FileType::from_raw_mode(mode) {
+        FileType::Fifo => Kind::Pipe,
+        FileType::Socket => match rustix::net::getsockname(descriptor)?.address_family() {
+            AddressFamily::UNIX => Kind::UnixSocket,
+            AddressFamily::INET | AddressFamily::INET6 => Kind::InternetSocket,
+            _ => Kind::Other,
+        },
+        _ => Kind::Other,
+    })
+}
+
+fn reader(input: OwnedFd) -> io::Result<Reader> {
+    Ok(match kind(&input)? {
+        Kind::Pipe => {
+            nonblocking(&input)?;
+            Box::pin(pipe::Receiver::from_owned_fd(input)?)
+        }
+        Kind::UnixSocket => Box::pin(unix_stream(input)?),
+        Kind::InternetSocket => Box::pin(tcp_stream(input)?),
+        Kind::Other => Box::pin(ThreadReader::start(File::from(input))?),
+    })
+}
+
+fn writer(output: OwnedFd, shared_with_stderr: bool) -> io::Result<Writer> {
+    let kind = if shared_with_stderr { Kind::Other } else { kind(&output)? };
+    Ok(match kind {
+        Kind::Pipe => {
+            nonblocking(&output)?;
+            Box::pin(pipe::Sender::from_owned_fd(output)?)
+        }
+        Kind::UnixSocket => Box::pin(unix_stream(output)?),
+        Kind::InternetSocket => Box::pin(tcp_stream(output)?),
+        Kind::Other => Box::pin(tokio::fs::File::from_std(File::from(output))),
+    })
+}
+
+fn nonblocking(descriptor: &OwnedFd) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(descriptor)?;
+    Ok(rustix::fs::fcntl_setfl(descriptor, flags | OFlags::NONBLOCK)?)
+}
+
+fn unix_stream(socket: OwnedFd) -> io::Result<UnixStream> {
+    let stream = std::os::unix::net::UnixStream::from(socket);
+    stream.set_nonblocking(true)?;
+    UnixStream::from_std(stream)
+}
+
+fn tcp_stream(socket: OwnedFd) -> io::Result<TcpStream> {
+    let stream = std::net::TcpStream::from(socket);
+    stream.set_nonblocking(true)?;
+    TcpStream::from_std(stream)
+}
+
+/// Reads a file or a terminal in a thread of its own. The thread is not joined: a read from a terminal ends
+/// when the user types, and the process must be able to end before that.
+struct ThreadReader {
+    chunks: mpsc::Receiver<io::Result<Bytes>>,
+    rest: Bytes,
+}
+
+impl ThreadReader {
+    fn start(mut file: File) -> io::Result<Self> {
+        let (sender, chunks) = mpsc::channel(1);
+        std::thread::Builder::new().name("toolway-stdin".into()).spawn(move || {
+            let mut buffer = vec![0; 64 << 10];
+            loop {
+                let chunk = match file.read(&mut buffer) {
+                    Ok(0) => return,
+                    Ok(count) => Ok(Bytes::copy_from_slice(&buffer[..count])),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => Err(error),
+                };
+                let is_last = chunk.is_err();
+                if sender.blocking_send(chunk).is_err() || is_last {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { chunks, rest: Bytes::new() })
+    }
+}
+
+impl AsyncRead for ThreadReader {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.rest.is_empty() {
+            match ready!(self.chunks.poll_recv(cx)) {
+                Some(chunk) => self.rest = chunk?,
+                None => return Poll::Ready(Ok(())),
+            }
+        }
+        let count = self.rest.len().min(buf.remaining());
+        buf.put_slice(&self.rest[..count]);
+        self.rest.advance(count);
+        Poll::Ready(Ok(()))
+    }
+}

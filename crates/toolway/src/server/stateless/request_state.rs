@@ -1,0 +1,180 @@
+//! A client calls again with answers: what did earlier rounds leave, and is it ours?
+//!
+//! What they left travels through the client, sealed: bound to the caller, the method, its target and its arguments, and only for
+//! a while. A state that does not open is refused. Answers that come without one count as well: they are checked against the
+//! forms that they answer, and an answer is no authorization.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Once};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use toolway_protocol::jsonrpc::Params;
+use toolway_protocol::request::{Request, Rounds};
+use toolway_protocol::types::{InputRequired, Keyed};
+use toolway_protocol::{Method, RawJson, RpcError};
+
+use crate::server::Server;
+use crate::server::call::extract::Principal;
+use crate::server::call::question_log::{Asking, Way};
+use crate::server::call::replay::Past;
+use crate::server::failure::errors::busy;
+use crate::server::stateless::seal::keys::SealKeys;
+use crate::server::stateless::seal::{Bound, Unsealed};
+
+/// What is known about the questions of a request.
+pub(crate) async fn asking(
+    server: &Server,
+    request: &Request,
+    principal: Option<&Principal>,
+) -> Result<Asking, RpcError> {
+    let Some(Rounds { input_responses, request_state, .. }) = rounds(request) else {
+        return Ok(Asking::default());
+    };
+    let mut asking = Asking { way: Way::Again, ..Asking::default() };
+    if let Some(responses) = input_responses {
+        let Keyed(answers) = responses.decode::<Keyed<RawJson>>().map_err(|_| {
+            RpcError::invalid_params(
+                "`params.inputResponses` must be an object of answers, by the keys of their questions",
+            )
+        })?;
+        let answers: BTreeMap<_, _> = answers.into_iter().map(|(key, answer)| (key, Ok(answer))).collect();
+        asking.fresh = Some(Arc::new(answers));
+    }
+    if let Some(state) = request_state {
+        // Boxed: few calls come back.
+        asking.past = Some(Arc::new(Box::pin(past(server, request, principal, state)).await?));
+    }
+    Ok(asking)
+}
+
+fn rounds(request: &Request) -> Option<&Rounds> {
+    match request {
+        Request::CallTool(call) => Some(&call.rounds),
+        Request::GetPrompt(get) => Some(&get.rounds),
+        Request::ReadResource(read) => Some(&read.rounds),
+        _ => None,
+    }
+}
+
+async fn past(
+    server: &Server,
+    request: &Request,
+    principal: Option<&Principal>,
+    state: &str,
+) -> Result<Past, RpcError> {
+    let now = now();
+    let arguments = arguments(request);
+    let bound = bound(server, request, principal, arguments.as_ref());
+    let opened = server.inner.seal.open(&bound, state, now).map_err(|why| {
+        RpcError::invalid_params(match why {
+            Unsealed::Foreign => {
+                "`params.requestState` is not one that was given to this call: call again without it"
+            }
+            Unsealed::Expired => "`params.requestState` has expired: call again without it",
+        })
+    })?;
+    if is_single_use(server, request) {
+        // What is refused for want of room must be able to come again.
+        if server.inner.places.available_permits() == 0 {
+            return Err(busy("too many requests are running"));
+        }
+        let left = Duration::from_secs(opened.expires.saturating_sub(now)) + CLOCKS;
+        let key = format!("used/{}", opened.id);
+        match server.inner.store.swap(&key, None, Bytes::from_static(b"1"), left).await {
+            Ok(true) => {}
+            Ok(false) => {
+                return Err(RpcError::invalid_params(
+                    "`params.requestState` was used before: call again without it",
+                ));
+            }
+            Err(error) => {
+                tracing::error!(%error, "the store does not answer");
+                return Err(busy("it cannot be found out now whether `params.requestState` was used before"));
+            }
+        }
+    }
+    // What opens was written here, perhaps by another version of this program.
+    Past::read(&opened.plain).ok_or_else(|| {
+        RpcError::invalid_params("`params.requestState` cannot be read any more: call again without it")
+    })
+}
+
+fn is_single_use(server: &Server, request: &Request) -> bool {
+    match request {
+        Request::CallTool(call) => server
+            .inner
+            .registry
+            .load()
+            .tool(&call.name)
+            .is_some_and(crate::server::catalog::tool::ToolEntry::is_single_use),
+        _ => false,
+    }
+}
+
+/// Adds what the next round has to know to the questions that a round ended in.
+pub(crate) fn seal(
+    server: &Server,
+    method: &Method,
+    params: &Params,
+    principal: Option<&Principal>,
+    required: InputRequired,
+    past: &Past,
+    is_http: bool,
+) -> Result<InputRequired, RpcError> {
+    if is_http && server.inner.seal.is_random() {
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| {
+            tracing::warn!(
+                "this server asks over HTTP and has keys of its own: what a client brings back after a restart, or to another \
+                 machine, cannot be opened; give it `seal_keys` or set TOOLWAY_SEAL_KEYS"
+            );
+        });
+    }
+    let text = past.write();
+    if !SealKeys::fits(text.len()) {
+        return Err(RpcError::internal("the call has to remember more than there is room for"));
+    }
+    // Once more, because the call has taken it; few calls ask.
+    let request =
+        Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
+    let arguments = arguments(&request);
+    let bound = bound(server, &request, principal, arguments.as_ref());
+    let expires = now().saturating_add(server.inner.question_timeout.as_secs().max(1));
+    Ok(required.with_request_state(server.inner.seal.seal(&bound, &text, expires)))
+}
+
+fn arguments(request: &Request) -> Option<RawJson> {
+    match request {
+        Request::CallTool(call) => call.arguments.clone(),
+        Request::GetPrompt(get) => RawJson::from_value(get.arguments.as_ref()?).ok(),
+        _ => None,
+    }
+}
+
+fn bound<'b>(
+    server: &'b Server,
+    request: &'b Request,
+    principal: Option<&'b Principal>,
+    arguments: Option<&'b RawJson>,
+) -> Bound<'b> {
+    Bound {
+        principal: principal.map(Principal::as_str),
+        server: &server.inner.info.name,
+        method: match request {
+            Request::CallTool(_) => Method::CallTool.name(),
+            Request::GetPrompt(_) => Method::GetPrompt.name(),
+            _ => Method::ReadResource.name(),
+        },
+        target: request.name().unwrap_or_default(),
+        arguments,
+    }
+}
+
+/// How far the clocks of machines that share a store may be apart.
+const CLOCKS: Duration = Duration::from_mins(10);
+
+/// Seconds since the epoch: every machine that opens a state has to agree on it.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}

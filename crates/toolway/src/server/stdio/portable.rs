@@ -1,9 +1,0 @@
-//! Stdin and stdout where descriptors cannot be moved safely: used as they are, so the program must not print.
-
-use std::io;
-
-use tokio::io::{AsyncRead, AsyncWrite};
-
-pub(super) fn take() -> io::Result<(impl AsyncRead + Unpin + Send, impl AsyncWrite + Unpin + Send)> {
-    Ok((tokio::io::stdin(), tokio::io::stdout()))
-}
