@@ -6,10 +6,8 @@
 use std::process::{Command, ExitCode};
 
 use crate::arguments::Arguments;
-use crate::counts;
 use crate::cross;
 use crate::dependencies;
-use crate::features;
 use crate::newcomers;
 use crate::python::Python;
 use crate::run::{self, Result};
@@ -44,7 +42,8 @@ const PLAN: Plan<'_> = Plan {
         test::STAGES[0],
         test::STAGES[1],
         test::STAGES[2],
-        SEPARATE,
+        OTHER_BUILDS[0],
+        OTHER_BUILDS[1],
         LAST[0],
         LAST[1],
         LAST[2],
@@ -79,30 +78,22 @@ const QUICK: [Stage<'_>; 3] = [
     }],
 ];
 
-/// Each of these builds in a folder of its own, so that none waits for another one's lock.
-const SEPARATE: Stage<'_> = &[
-    Step { name: "cross", repeat: "cargo xtask cross", needs: Needs::Build, work: cross::run, counted: None },
-    Step {
+/// One after the other, because they share a folder with all other builds: most dependencies are built only once.
+const OTHER_BUILDS: [Stage<'_>; 2] = [
+    &[Step {
+        name: "cross",
+        repeat: "cargo xtask cross",
+        needs: Needs::Build,
+        work: cross::run,
+        counted: None,
+    }],
+    &[Step {
         name: "newcomers",
         repeat: "cargo xtask newcomers",
         needs: Needs::Build,
         work: |workspace| done(newcomers::run(workspace)),
         counted: None,
-    },
-    Step {
-        name: "counts",
-        repeat: "cargo xtask counts",
-        needs: Needs::Build,
-        work: |workspace| done(counts::run(workspace, counts::Mode::Compare)),
-        counted: None,
-    },
-    Step {
-        name: "features",
-        repeat: "cargo xtask check --step features",
-        needs: Needs::Build,
-        work: features::run,
-        counted: None,
-    },
+    }],
 ];
 
 const LAST: [Stage<'_>; 3] = [

@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use crate::arguments::Arguments;
 use crate::busy::Busy;
 use crate::conformance;
+use crate::counts;
+use crate::features;
 use crate::fuzz;
 use crate::interop;
 use crate::run::Result;
@@ -33,10 +35,10 @@ const fn part(name: &'static str, repeat: &'static str, work: fn(&Workspace) -> 
     Step { name, repeat, needs: Needs::Nothing, work, counted: None }
 }
 
-const PARTS: [Stage<'_>; 8] = [
+const PARTS: [Stage<'_>; 10] = [
     &[part("suite", "cargo xtask deep --part suite", |workspace| {
         let _busy = Busy::start(LOOPS);
-        done(test::run_all(workspace, 3))
+        done(test::run_all(workspace, 2))
     })],
     &[part("races", "cargo xtask deep --part races", |workspace| {
         let _busy = Busy::start(LOOPS);
@@ -69,6 +71,10 @@ const PARTS: [Stage<'_>; 8] = [
     &[part("rounds", "cargo xtask deep --part rounds", |workspace| {
         done(test::tests(workspace, Rounds::Full, None))
     })],
+    &[part("counts", "cargo xtask deep --part counts", |workspace| {
+        done(counts::run(workspace, counts::Mode::Compare))
+    })],
+    &[part("features", "cargo xtask deep --part features", features::run)],
     &[part("fuzz", "cargo xtask deep --part fuzz", |workspace| done(fuzz::run(workspace, FUZZ_SECONDS)))],
 ];
 

@@ -112,11 +112,11 @@ usage: cargo xtask COMMAND
   test          every test: unit, integration, doctests, conformance, interop
                   --step NAME              only build, tests, interop, conformance or doctests
                   --repeat N               so often; tells which rounds failed
-  check         everything CI runs: the tests, format, typos, dependency rules, other systems, newcomers' programs,
-                instruction counts, each feature alone, clippy, docs, and the official schemas when they stand beside
-                the checkout
+  check         everything CI runs: the tests, format, typos, dependency rules, other systems with each feature alone,
+                newcomers' programs, clippy, docs, and the official schemas when they stand beside the checkout
                   --step NAME              only this one; an unknown name lists them
-  deep          what is too long for CI: all of it with busy loops, again and again, full rounds, latency, fuzzing
+  deep          what is too long for CI: all of it with busy loops, again and again, full rounds, latency, instruction
+                counts, each feature alone on this system, fuzzing
                   --part NAME              only this part, at most an hour; an unknown name lists them
   conformance   the official MCP conformance suite, strictly, against conformance/baseline.toml
                   --only SCENARIO          only this scenario

@@ -18,7 +18,8 @@ use crate::workspace::Workspace;
 
 /// `cargo xtask newcomers`.
 pub(crate) fn run(workspace: &Workspace) -> Result {
-    let folder = workspace.target.join("newcomers");
+    // The folder of all other builds: what a dependency has in common with them is not built again.
+    let folder = workspace.target.clone();
     for project in PROJECTS {
         cargo(workspace, &folder, &["build", "--quiet", "-p", project])?;
     }
@@ -36,10 +37,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
         r#""name":"save""#,
     )?;
 
-    let server = Listening::start(&program(HTTP), |port| vec![port.to_string()], folder.join("http.log"))?;
+    let server =
+        Listening::start(&program(HTTP), |port| vec![port.to_string()], folder.join("newcomer-http.log"))?;
     expect("the client", &said(Command::new(program(CLIENT)).arg(server.url()), "")?, "2 + 3 = 5")?;
 
-    let file = folder.join("mcp.json");
+    let file = folder.join("newcomer-mcp.json");
     let servers = json!({"mcpServers": {"calc": {"command": program(STDIO)}, "far": {"url": server.url()}}});
     fs::write(&file, servers.to_string())
         .map_err(|error| format!("could not write {}: {error}", file.display()))?;
