@@ -59,7 +59,6 @@ impl Extensions {
         self.0.get_or_insert_default().insert(TypeId::of::<T>(), Arc::new(value));
     }
 
-
     /// Adds the values of another; they take the place of those of the same type.
     pub(crate) fn extend(&mut self, over: Self) {
         match (&mut self.0, over.0) {

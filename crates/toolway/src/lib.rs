@@ -90,6 +90,7 @@ mod closest;
 mod error;
 #[cfg(feature = "server")]
 mod extensions;
+mod future;
 #[cfg(feature = "client")]
 pub mod hub;
 #[cfg(feature = "client")]
@@ -123,6 +124,7 @@ pub use client::Client;
 pub use error::{Chain, Error, ErrorKind, Result};
 #[cfg(feature = "server")]
 pub use extensions::Extensions;
+pub use future::BoxFuture;
 #[cfg(feature = "client")]
 pub use hub::Hub;
 #[cfg(all(feature = "server", feature = "client"))]
@@ -173,7 +175,8 @@ pub mod __private {
         bad_arguments, blocking, completers_of, expand, misfit, prompt_argument, prompt_arguments_of,
     };
     pub use crate::server::catalog::named::{NamedPrompt, NamedResource, NamedTool, unmarked};
-    pub use crate::server::handler::arguments::{Arguments, Collected, Lacking, Refusal, Slots, fill};
+    pub use crate::server::handler::arguments::{Arguments, Collected, Lacking, Refusal, Slots};
+    pub use crate::server::handler::slots::fill;
     pub use crate::server::handler::suspect;
     pub use crate::server::handler::texts::{read_described_struct, read_struct, read_texts};
     pub use crate::server::respond::anything::{self, Probe};

@@ -82,6 +82,7 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::types::Implementation;
 use toolway_protocol::{Era, ProtocolVersion};
 
+pub use crate::error::BoxError;
 pub use crate::schema::Generator;
 #[cfg(feature = "client")]
 pub(crate) use admission::admit::Admitted;
@@ -93,21 +94,22 @@ pub use ask::form::field::FormField;
 pub use ask::question::{Ask, IntoSample, Question, UserAnswer};
 pub use ask::questions::Questions;
 pub use build::builder::ServerBuilder;
-pub use build::revisions::ProtocolPin;
+pub use build::pin::ProtocolPin;
 pub use call::context::{Amount, Ctx};
-pub use call::extract::{Extension, Headers, Principal};
 pub use call::layer::answer::{Answer, CallError};
 pub use call::layer::call::Call;
 pub use call::layer::function::{FnLayer, FnService, layer_fn};
+pub use call::layer::service::{Next, Service};
 pub use call::layer::stages::Kind;
 pub use call::layer::tower::{ForEachCall, Tower, TowerService, tower};
-pub use call::layer::{Next, Service};
 pub use call::log::Log;
-#[cfg(feature = "testing")]
-pub(crate) use call::memory::Place;
-pub use call::memory::{Memory, MemoryError};
+pub use call::memory::Memory;
 #[cfg(feature = "client")]
 pub(crate) use call::passing::Passing;
+pub use call::place::MemoryError;
+#[cfg(feature = "testing")]
+pub(crate) use call::place::Place;
+pub use call::principal::Principal;
 #[cfg(feature = "client")]
 pub(crate) use call::scope::Arrival;
 #[cfg(feature = "testing")]
@@ -129,9 +131,13 @@ pub(crate) use catalog::source::{Offering, Source};
 pub(crate) use catalog::tool::wrong_name;
 pub use catalog::tool::{CallFuture, Offer, Run, ToolEntry, ToolHandler};
 pub use failure::ask::{AskError, AskErrorKind, OnceError};
-pub use failure::errors::{BoxError, ErrorPolicy, Failure, PromptError, ResourceError, ToolError};
+pub use failure::errors::{ErrorPolicy, IntoFailure, PromptError, ResourceError, ToolError};
 pub use handler::arguments::Arguments;
-pub use handler::function::{Handler, Running};
+pub use handler::extract::{Extension, Headers};
+pub use handler::function::Handler;
+
+/// A future of a handler, boxed.
+pub type Running<T> = crate::BoxFuture<'static, T>;
 pub use handler::parameter::{Missing, Parameter};
 pub use observe::hooks::{Disconnected, Terminated, Termination};
 pub use observe::report::{ErrorReport, ErrorScope};
@@ -146,14 +152,14 @@ pub use toolway_protocol::uri_template::Values;
 
 use admission::admit::Admission;
 use call::layer::stages::Stages;
-use call::memory::Memories;
+use call::place::Memories;
 use catalog::cache::CachePolicy;
 use catalog::cursor::CursorKey;
 use catalog::listing::Lister;
 use catalog::method::CustomMethod;
 use catalog::registry::Registry;
 use catalog::source::Sources;
-use changes::listeners::Changes;
+use changes::broadcast::Changes;
 use observe::hooks::{Endings, HookTasks};
 use observe::otel::Instruments;
 use observe::report::Reporter;
@@ -227,7 +233,7 @@ struct Inner {
     /// How many bytes a message may have.
     max_message: AtomicUsize,
     sources: Sources,
-    told: handler::given::Told,
+    told: handler::parameter::Told,
 }
 
 impl Server {

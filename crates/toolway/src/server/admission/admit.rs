@@ -9,81 +9,17 @@ use std::sync::Arc;
 
 use toolway_protocol::{ProtocolVersion, RpcError};
 
-use crate::error::Chain;
+use crate::error::{BoxError, Chain};
 use crate::extensions::Extensions;
+use crate::future::BoxFuture;
 use crate::panic::catch;
 use crate::server::Server;
 pub(crate) use crate::server::admission::connecting::Connecting;
-use crate::server::build::builder::ServerBuilder;
-use crate::server::call::extract::Principal;
+use crate::server::call::principal::Principal;
 use crate::server::call::scope::{Arrival, Facts, Scope};
 use crate::server::call::visibility::Allowed;
-use crate::server::failure::errors::BoxError;
 use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::{Adapted, Erased, Handler, Running};
-
-impl ServerBuilder {
-    /// Decides who may come in, and as whom. The handler takes [`Connecting`] and whatever else handlers take, and returns
-    /// [`Admit`] or `Result<Admit, Refuse>`.
-    ///
-    /// It runs once for each pipe, and over HTTP for every request: no caller is trusted for what came before. When it panics
-    /// or cannot be run, the peer is refused and the log says why. Without it everybody is admitted, as nobody.
-    ///
-    /// A server has one; one that was given to a [merged](Self::merge) server is not taken over, and
-    /// [`build`](Self::build) says so where that would leave the door open.
-    ///
-    /// ```
-    /// use toolway::prelude::*;
-    /// use toolway::testing::connect;
-    ///
-    /// struct Users(Vec<(&'static str, &'static str)>);
-    /// struct Plan(&'static str);
-    ///
-    /// async fn authenticate(connecting: Connecting, users: State<Users>) -> Result<Admit, Refuse> {
-    ///     if connecting.is_pipe() {
-    ///         return Ok(Admit::as_principal("the owner of this process").with(Plan("unlimited")));
-    ///     }
-    ///     let metadata = "https://app.example/.well-known/oauth-protected-resource/mcp";
-    ///     let token = connecting.bearer().ok_or_else(|| Refuse::unauthorized(metadata))?;
-    ///     let known = users.0.iter().find(|(known, _)| *known == token);
-    ///     match known.ok_or_else(|| Refuse::unauthorized(metadata))? {
-    ///         (_, "mallory") => Err(Refuse::forbidden("please upgrade your plan")),
-    ///         (_, name) => Ok(Admit::as_principal(*name).with(Plan("small"))),
-    ///     }
-    /// }
-    ///
-    /// /// Say who calls.
-    /// #[tool]
-    /// fn whoami(caller: Principal, plan: Extension<Plan>) -> String {
-    ///     format!("{caller}, whose plan is {}", plan.0)
-    /// }
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> toolway::Result<()> {
-    /// let server = Server::new("app", "1.0.0")
-    ///     .state(Users(vec![("secret", "ann"), ("other secret", "mallory")]))
-    ///     .tools(tools![whoami])
-    ///     .on_connect(authenticate)
-    ///     .build()?;
-    /// let result = connect(&server).await.call("whoami", serde_json::json!({})).await?;
-    /// assert_eq!(result.first_text(), Some("the owner of this process, whose plan is unlimited"));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn on_connect<P: 'static, H: Handler<P>>(mut self, handler: H) -> Self
-    where
-        H::Output: IntoAdmission,
-    {
-        if handler.takes_arguments() {
-            self.mistakes
-                .push("the handler of `on_connect` takes an argument, but nothing was sent yet".to_owned());
-        }
-        if self.admission.replace(admission(handler)).is_some() {
-            self.mistakes.push("`on_connect` is called twice: a server has one".to_owned());
-        }
-        self
-    }
-}
+use crate::server::handler::function::{Adapted, Erased, Handler};
 
 /// The peer may come in.
 ///
@@ -288,12 +224,15 @@ impl IntoAdmission for Result<Admit, Refuse> {
 /// The handler of `on_connect`.
 pub(crate) type Admission = Erased<Connecting, Result<Admit, Refuse>>;
 
-fn admission<P: 'static, H: Handler<P>>(handler: H) -> Admission
+pub(crate) fn admission<P: 'static, H: Handler<P>>(handler: H) -> Admission
 where
     H::Output: IntoAdmission,
 {
-    let adapt = |handler: &H, connecting, scope: Scope| -> Running<Result<Result<Admit, Refuse>, BoxError>> {
-        match handler.run(&Arguments::new(None, None), scope.connecting_this(connecting)) {
+    let adapt = |handler: &H,
+                 connecting,
+                 scope: Scope|
+     -> BoxFuture<'static, Result<Result<Admit, Refuse>, BoxError>> {
+        match handler.run(&Arguments::new(None, None), scope.about(connecting)) {
             Ok(running) => Box::pin(async move { Ok(running.await.into_admission()) }),
             Err(error) => Box::pin(std::future::ready(Err(error.into()))),
         }
@@ -355,6 +294,97 @@ impl Server {
 }
 
 impl Admit {
+    /// Shows the caller these tools only, by the names under which they are registered; all others are as if they were not
+    /// there, in lists and in calls. An empty list hides every tool. Names of tools that do not exist (yet) do no harm.
+    ///
+    /// Called again, it takes away what the new list does not have: what is hidden once stays hidden.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::testing::connect;
+    ///
+    /// /// Count the rows.
+    /// #[tool]
+    /// fn count() -> u32 {
+    ///     3
+    /// }
+    ///
+    /// /// Delete the rows.
+    /// #[tool(destructive)]
+    /// fn wipe() {}
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let server = Server::new("rows", "1.0.0")
+    ///     .tools(tools![count, wipe])
+    ///     .on_connect(async || Admit::as_principal("a guest").only_tools(["count"]))
+    ///     .build()?;
+    /// let client = connect(&server).await;
+    /// assert_eq!(client.tools().await?.len(), 1);
+    /// let error = client.call("wipe", serde_json::json!({})).await.unwrap_err();
+    /// assert_eq!(error.rpc().unwrap().message, "no such tool: `wipe`");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn only_tools(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.allowed_mut().tools.keep(names);
+        self
+    }
+
+    /// Shows the caller these prompts only, by name; see [`only_tools`](Self::only_tools).
+    ///
+    /// ```
+    /// use toolway::Admit;
+    ///
+    /// let nothing: [&str; 0] = [];
+    /// let admit = Admit::anyone().only_prompts(nothing);
+    /// ```
+    pub fn only_prompts(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.allowed_mut().prompts.keep(names);
+        self
+    }
+
+    /// Shows the caller these resources only: registered ones by URI or by name, those of
+    /// [`list_resources`](crate::server::ServerBuilder::list_resources) and [`read_resource`](crate::server::ServerBuilder::read_resource) by
+    /// URI. An empty list hides every resource.
+    ///
+    /// A URI that a template answers is the template's affair ([`only_templates`](Self::only_templates)); one that stands
+    /// here can be read whatever is said about templates.
+    ///
+    /// ```
+    /// use toolway::Admit;
+    ///
+    /// let admit = Admit::as_principal("ann").only_resources(["notes://index", "motd"]);
+    /// ```
+    pub fn only_resources(mut self, uris: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.allowed_mut().resources.keep(uris);
+        self
+    }
+
+    /// Shows the caller these templates only, by the text of the template or by name, and lets it read their resources only. An
+    /// empty list hides every template.
+    ///
+    /// The template that answers a URI decides, which is the most literal one of those that take it. A registered resource
+    /// is never read through a template, and a resource that [`only_resources`](Self::only_resources) hides is hidden
+    /// whatever templates take its URI. What a [mounted](crate::server::ServerBuilder::mount) server reads without listing it may be of any
+    /// template: then it can be read only if `only_resources` names it.
+    ///
+    /// ```
+    /// use toolway::Admit;
+    ///
+    /// let admit = Admit::as_principal("ann").only_templates(["notes://{id}", "attachment"]);
+    /// ```
+    pub fn only_templates(mut self, templates_or_names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.allowed_mut().templates.keep(templates_or_names);
+        self
+    }
+
+    fn allowed_mut(&mut self) -> &mut Allowed {
+        Arc::make_mut(self.allowed.get_or_insert_default())
+    }
+}
+
+impl Admit {
     fn over(self, mut extensions: Extensions) -> Admitted {
         extensions.extend(self.extensions);
         Admitted { principal: self.principal, extensions, allowed: self.allowed }
@@ -366,8 +396,8 @@ mod tests {
     use http::HeaderMap;
     use http::header::AUTHORIZATION;
 
-    use crate::server::call::extract::Extension;
-    use crate::server::*;
+    use super::*;
+    use crate::server::Extension;
 
     fn with_authorization(value: Option<&'static str>) -> Connecting {
         let mut headers = HeaderMap::new();

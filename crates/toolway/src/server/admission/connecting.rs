@@ -119,7 +119,7 @@ impl fmt::Debug for Connecting {
 
 impl Parameter for Connecting {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.connecting().cloned().ok_or(Missing)
+        scope.subject::<Self>().cloned().ok_or(Missing)
     }
 }
 
@@ -146,7 +146,7 @@ fn digit(byte: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use crate::server::*;
+    use super::*;
 
     fn with_headers(lines: &[&str]) -> Connecting {
         let mut headers = HeaderMap::new();

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toolway_protocol::RawJson;
 
+use crate::error::BoxError;
 use crate::server::call::context::Ctx;
 use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
-use crate::server::failure::errors::BoxError;
 
 impl Ctx {
     /// Does something and remembers its result for when the function runs again with an answer. A failure is not
@@ -60,7 +60,7 @@ impl Ctx {
             return Ok(done);
         }
         let result =
-            self.round.attempt(&key, effect()).await.map_err(|error| OnceError::effect(error.into()))?;
+            self.round().attempt(&key, effect()).await.map_err(|error| OnceError::effect(error.into()))?;
         self.did(key, &result)?;
         Ok(result)
     }
@@ -138,13 +138,13 @@ impl Ctx {
     }
 
     fn done<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, OnceError> {
-        let Some(result) = self.round.done(key).map_err(OnceError::remembering)? else { return Ok(None) };
+        let Some(result) = self.round().done(key).map_err(OnceError::remembering)? else { return Ok(None) };
         result.decode().map(Some).map_err(|error| unreadable(key, &error))
     }
 
     fn did(&self, key: String, result: &impl Serialize) -> Result<(), OnceError> {
         let result = RawJson::from_value(result).map_err(|error| unreadable(&key, &error))?;
-        self.round.did(key, result).map_err(OnceError::remembering)
+        self.round().did(key, result).map_err(OnceError::remembering)
     }
 }
 

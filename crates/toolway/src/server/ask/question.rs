@@ -10,10 +10,10 @@ use toolway_protocol::types::{
     FormSchema, InputRequest, InputResponse, Role, Root, SamplingMessage,
 };
 
+use crate::future::BoxFuture;
 use crate::server::ask::form::{Form, check};
 use crate::server::call::context::Ctx;
 use crate::server::failure::ask::{AskError, AskErrorKind};
-use crate::server::handler::function::Running;
 
 /// A question that may be awaited, or asked [together with others](Ctx::ask_all). Nothing happens until then.
 ///
@@ -81,14 +81,14 @@ impl<T: Send + 'static> Ask<T> {
     /// The answer, if this run has one; else the question goes out at the end of it.
     pub(super) fn find(self) -> Result<T, AskError> {
         let Self { ctx, key, question, read } = self;
-        ctx.round.find(&key, &question, read)
+        ctx.round().find(&key, &question, read)
     }
 }
 
 /// Asks. Nothing is waited for: there is an answer, or the run of the function ends here and begins again with one.
 impl<T: Send + 'static> IntoFuture for Ask<T> {
     type Output = Result<T, AskError>;
-    type IntoFuture = Running<Self::Output>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {

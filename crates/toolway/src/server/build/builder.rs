@@ -8,8 +8,8 @@ use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::types::{CacheHints, CacheScope, Icon, Implementation};
 
 use crate::server::admission::admit::Admission;
-use crate::server::build::limits::{DEADLINE, MAX_RUNNING, MAX_RUNNING_OF_ONE, QUESTION_TIMEOUT};
-use crate::server::build::revisions::ProtocolPin;
+use crate::server::build::defaults::{DEADLINE, MAX_RUNNING, MAX_RUNNING_OF_ONE, QUESTION_TIMEOUT};
+use crate::server::build::pin::ProtocolPin;
 use crate::server::call::context::millis;
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::memory::KEPT_FOR;
@@ -24,10 +24,9 @@ use crate::server::catalog::named::IntoTool;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Without;
 use crate::server::catalog::resource::{Reader, ResourceEntry, reader};
-use crate::server::catalog::source::Added;
+use crate::server::catalog::source::{Added, Source};
 use crate::server::failure::errors::ErrorPolicy;
-use crate::server::handler::arguments::Rules;
-use crate::server::handler::function::Handler;
+use crate::server::handler::function::{Handler, rules_of};
 use crate::server::observe::hooks::Endings;
 use crate::server::observe::report::Reporter;
 use crate::server::observe::stats::Counter;
@@ -253,6 +252,12 @@ impl ServerBuilder {
         if condition { more(self) } else { self }
     }
 
+    /// Adds what a source has, now and later.
+    pub(crate) fn source(mut self, source: Arc<dyn Source>) -> Self {
+        self.sources.push(Added::new(source));
+        self
+    }
+
     /// Notes something that is wrong, for [`build`](Self::build) to tell.
     #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
     pub(crate) fn mistake(&mut self, mistake: String) {
@@ -344,7 +349,7 @@ impl ServerBuilder {
     where
         H::Output: IntoReply,
     {
-        let rules = Rules::of(&handler);
+        let rules = rules_of(&handler);
         self.methods.push((name.into(), custom(handler, rules)));
         self
     }

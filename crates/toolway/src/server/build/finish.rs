@@ -1,7 +1,6 @@
 //! How does what the author said become a server, and what is wrong with it?
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -10,10 +9,10 @@ use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::era::stateless::Stamp;
 use toolway_protocol::json::Limits;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Result, mistaken};
 use crate::server::build::builder::ServerBuilder;
-use crate::server::build::revisions::settled;
-use crate::server::call::memory::Memories;
+use crate::server::build::pin::settled;
+use crate::server::call::place::Memories;
 use crate::server::call::state::States;
 use crate::server::catalog::cursor::CursorKey;
 use crate::server::catalog::discover;
@@ -21,8 +20,8 @@ use crate::server::catalog::method::{CustomMethod, wrong_name};
 use crate::server::catalog::registry::{Layout, Registry};
 use crate::server::catalog::source::{Sources, declare};
 use crate::server::catalog::tool::ToolEntry;
-use crate::server::changes::listeners::Changes;
-use crate::server::handler::given::Told;
+use crate::server::changes::broadcast::Changes;
+use crate::server::handler::parameter::Told;
 use crate::server::observe::hooks::HookTasks;
 use crate::server::observe::otel::Instruments;
 use crate::server::stateless::seal::keys::SealKeys;
@@ -177,15 +176,6 @@ impl ServerBuilder {
 fn own_resources() -> ServerCapabilities {
     let settings = ["listChanged", "subscribe"].map(|name| (name.to_owned(), true.into()));
     ServerCapabilities::new().with_resources(Settings::from_iter(settings))
-}
-
-/// One error for several mistakes.
-pub(crate) fn mistaken(what: &str, mistakes: &[String]) -> Error {
-    let mut message = what.to_owned();
-    for mistake in mistakes {
-        write!(message, "\n  - {mistake}").expect("writing to a string cannot fail");
-    }
-    Error::new(ErrorKind::Misuse, message)
 }
 
 fn named(

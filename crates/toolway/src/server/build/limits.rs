@@ -1,17 +1,26 @@
 //! How much may a peer take of a server, and how long? What HTTP has of its own stands in `http/limits.rs`.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use toolway_protocol::jsonrpc::{Rejected, Skimmed, Skimmer};
-use toolway_protocol::{Method, RpcError};
-
-use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
-use crate::server::failure::errors::ErrorPolicy;
 use crate::transport::frame::message_limit;
 
 impl ServerBuilder {
+    /// How long the values that [`Ctx::memory`](crate::server::Ctx::memory) gives are kept for a principal after they were last used
+    /// (30 days). Those of a session live as long as the session.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolway::prelude::*;
+    ///
+    /// let server = Server::new("app", "1.0.0").memory_for(Duration::from_secs(24 * 60 * 60)).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn memory_for(mut self, time: Duration) -> Self {
+        self.memory_for = time;
+        self
+    }
+
     /// The longest message that is sent and accepted, in bytes (16 MiB), on every transport: a line of a pipe, the body of an HTTP
     /// request or reply, an event of a stream.
     ///
@@ -62,82 +71,3 @@ impl ServerBuilder {
         self
     }
 }
-
-/// A reply that is longer than the server sends.
-pub(crate) struct TooLarge {
-    pub(crate) text: String,
-    /// True if the text is a result of a tool, which a model reads, and not an error of the protocol.
-    pub(crate) is_result: bool,
-    max: usize,
-}
-
-impl TooLarge {
-    pub(crate) fn error(self) -> RpcError {
-        RpcError::internal(self.text).with_max_message(self.max)
-    }
-}
-
-impl Server {
-    /// Looks at the size of a reply; what to send instead, if it is too large. What says so is sent whatever the limit is.
-    pub(crate) fn too_large(&self, method: &Method, frame: &[u8]) -> Option<TooLarge> {
-        let (size, max) = (frame.len(), self.max_message());
-        if size <= max {
-            return None;
-        }
-        let method_name = method.name();
-        tracing::warn!(
-            method = method_name,
-            bytes = size,
-            max_message = max,
-            "a reply is longer than the server's `max_message`, and was not sent: answer with less, or raise it"
-        );
-        let text = format!(
-            "the result is {size} bytes long, and the server sends at most {max}: ask for less, or raise `max_message` on the server"
-        );
-        let is_result = *method == Method::CallTool && self.inner.errors != ErrorPolicy::Rpc;
-        Some(TooLarge { text, is_result, max })
-    }
-
-    /// The longest message that is sent and accepted, in bytes.
-    pub fn max_message(&self) -> usize {
-        self.inner.max_message.load(Ordering::Relaxed)
-    }
-
-    /// Changes [what the builder said](ServerBuilder::max_message), for a program that is told it when its server is built. It
-    /// holds for the pipes and HTTP services that are opened from then on, and for every reply.
-    ///
-    /// ```
-    /// use toolway::prelude::*;
-    ///
-    /// let server = Server::new("photos", "1.0.0").build()?;
-    /// server.set_max_message(64 << 20);
-    /// assert_eq!(server.max_message(), 64 << 20);
-    /// # Ok::<(), toolway::Error>(())
-    /// ```
-    pub fn set_max_message(&self, bytes: usize) {
-        self.inner.max_message.store(message_limit(bytes), Ordering::Relaxed);
-    }
-
-    /// Refuses a message that is longer than the server takes, where no transport has done so.
-    pub(crate) fn refuse_long(&self, frame: &[u8]) -> Result<(), Rejected> {
-        if frame.len() <= self.max_message() {
-            return Ok(());
-        }
-        let mut skimmer = Skimmer::default();
-        skimmer.push(frame);
-        let id = match skimmer.finish() {
-            Skimmed::Request(id) => Some(id),
-            _ => None,
-        };
-        Err(Rejected { id, error: RpcError::too_large(self.max_message()) })
-    }
-}
-
-/// How long a question may stay without an answer.
-pub(crate) const QUESTION_TIMEOUT: Duration = Duration::from_mins(10);
-/// How long a handler may run.
-pub(crate) const DEADLINE: Duration = Duration::from_hours(1);
-/// How many requests may run at the same time.
-pub(crate) const MAX_RUNNING: usize = 4096;
-/// How many of them may be of one peer.
-pub(crate) const MAX_RUNNING_OF_ONE: usize = 256;

@@ -1,10 +1,11 @@
 //! How much of the protocol does a server serve? Both eras, every revision and all that it could do, unless its author leaves
 //! something out.
 
-use toolway_protocol::{Era, ProtocolVersion};
+use toolway_protocol::Era;
 
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
+use crate::server::build::pin::ProtocolPin;
 
 impl ServerBuilder {
     /// Answers `initialize` with this revision, whatever a client asks for; a client that does not speak it goes. `None` takes
@@ -88,80 +89,6 @@ impl ServerBuilder {
         self.without.logging = true;
         self
     }
-}
-
-/// A revision to [pin](ServerBuilder::protocol): a [`ProtocolVersion`], its name, or `None` for none.
-///
-/// ```
-/// use toolway::prelude::*;
-/// use toolway::server::ProtocolPin;
-///
-/// let pins: [ProtocolPin; 3] = [ProtocolVersion::LATEST_HANDSHAKE.into(), "2025-03-26".into(), None.into()];
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct ProtocolPin(Option<Result<ProtocolVersion, String>>);
-
-impl From<ProtocolVersion> for ProtocolPin {
-    fn from(version: ProtocolVersion) -> Self {
-        Self(Some(Ok(version)))
-    }
-}
-
-impl From<Option<ProtocolVersion>> for ProtocolPin {
-    fn from(version: Option<ProtocolVersion>) -> Self {
-        Self(version.map(Ok))
-    }
-}
-
-impl From<&str> for ProtocolPin {
-    fn from(name: &str) -> Self {
-        Self(Some(name.parse::<ProtocolVersion>().map_err(|error| error.to_string())))
-    }
-}
-
-impl From<String> for ProtocolPin {
-    fn from(name: String) -> Self {
-        name.as_str().into()
-    }
-}
-
-/// What an author wants, as the doors need it: the only era, if there is only one, and the pinned revision.
-pub(crate) fn settled(
-    eras: Option<&[Era]>,
-    pin: ProtocolPin,
-    mistakes: &mut Vec<String>,
-) -> (Option<Era>, Option<ProtocolVersion>) {
-    let serves = |era| eras.is_none_or(|eras| eras.contains(&era));
-    let only = match (serves(Era::Handshake), serves(Era::Stateless)) {
-        (true, true) => None,
-        (true, false) => Some(Era::Handshake),
-        (false, true) => Some(Era::Stateless),
-        (false, false) => {
-            mistakes.push("`eras` is given none: a server serves at least one".to_owned());
-            None
-        }
-    };
-    let version = match pin.0 {
-        None => None,
-        Some(Ok(version)) if version.era() == Era::Stateless => {
-            mistakes.push(format!(
-                "`protocol` pins the revision of the handshake, and {version} has none: to serve only that one \
-                 call `.eras([Era::Stateless])`"
-            ));
-            None
-        }
-        Some(Ok(version)) => {
-            if only == Some(Era::Stateless) {
-                mistakes.push(format!("`protocol` pins {version}, but `eras` leaves the handshake out"));
-            }
-            Some(version)
-        }
-        Some(Err(error)) => {
-            mistakes.push(format!("`protocol`: {error}"));
-            None
-        }
-    };
-    (only, version)
 }
 
 impl Server {

@@ -6,19 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
-use tokio_util::sync::CancellationToken;
 use toolway_protocol::types::{CacheHints, CacheScope, Content, Progress, ReadResourceResult, Resource};
 use toolway_protocol::{Id, Notification};
 
 use crate::peer::Peer;
-use crate::schema::Checker;
 use crate::server::Server;
-use crate::server::call::extract::Principal;
 use crate::server::call::log::Log;
-use crate::server::call::memory::Place;
+use crate::server::call::place::Place;
+use crate::server::call::principal::Principal;
 use crate::server::call::scope::{Round, Scope};
 use crate::server::failure::errors::{ResourceError, ToolError};
-use crate::server::handler::parameter::{Missing, Parameter};
 
 /// The call that a handler is in, as a parameter of the handler. It is not part of the schema.
 ///
@@ -36,24 +33,29 @@ use crate::server::handler::parameter::{Missing, Parameter};
 /// }
 /// ```
 #[derive(Clone)]
-pub struct Ctx {
-    pub(crate) round: Arc<Round>,
-    output: Option<Arc<Checker>>,
-    depth: u8,
-    is_answer: bool,
-    cancel: CancellationToken,
-}
+pub struct Ctx(Scope);
 
 impl Ctx {
+    pub(crate) fn round(&self) -> &Arc<Round> {
+        &self.0.round
+    }
+
+    /// The context of a handler that runs in this scope.
+    pub(crate) fn of(scope: &Scope) -> Self {
+        // Made now: it must trip when the run ends, also for a context that is asked only afterwards.
+        scope.round.token();
+        Self(scope.handle())
+    }
+
     /// Facts about the caller.
     pub fn peer(&self) -> &Peer {
-        &self.round.facts.peer
+        &self.0.round.facts.peer
     }
 
     /// Who the caller is: whom [`on_connect`](crate::server::ServerBuilder::on_connect) has admitted. Nothing, where nobody was
     /// asked or anyone is admitted.
     pub fn principal(&self) -> Option<&Principal> {
-        self.round.arrival.principal.as_ref()
+        self.0.round.arrival.principal.as_ref()
     }
 
     /// Where the connection of the call comes from, if the door knows: a proxy's address, where there is one. Nothing on a
@@ -69,22 +71,22 @@ impl Ctx {
     /// }
     /// ```
     pub fn remote(&self) -> Option<SocketAddr> {
-        self.round.arrival.remote
+        self.0.round.arrival.remote
     }
 
     /// The server that the call came to.
     pub fn server(&self) -> &Server {
-        &self.round.server
+        &self.0.round.server
     }
 
     /// Where the door keeps what is remembered of the caller.
     pub(crate) fn place(&self) -> Option<&Arc<Place>> {
-        self.round.arrival.memory.as_ref()
+        self.0.round.arrival.memory.as_ref()
     }
 
     /// A value that came with the request: see [`Extensions`](crate::Extensions).
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.round.arrival.extensions.get()
+        self.0.round.arrival.extensions.get()
     }
 
     /// Ends when the call has ended or its caller does not want it any more. The handler itself is simply
@@ -106,12 +108,12 @@ impl Ctx {
     /// }
     /// ```
     pub async fn cancelled(&self) {
-        self.cancel.cancelled().await;
+        self.0.round.token().cancelled().await;
     }
 
     /// Whether the call has ended or its caller does not want it any more.
     pub fn is_cancelled(&self) -> bool {
-        self.cancel.is_cancelled()
+        self.0.round.is_over()
     }
 
     /// Tells the caller how far the call is. Goes out only if the caller asked for it, and only if there is
@@ -125,7 +127,7 @@ impl Ctx {
     /// # }
     /// ```
     pub async fn progress(&self, done: impl Amount, total: impl Amount, message: impl Into<String>) {
-        let Round { facts, arrival, told, .. } = &*self.round;
+        let Round { facts, arrival, told, .. } = &*self.0.round;
         // Nothing is said about a call that has ended.
         if self.is_cancelled() {
             return;
@@ -171,7 +173,7 @@ impl Ctx {
     /// # }
     /// ```
     pub fn log(&self) -> Log<'_> {
-        Log::new(&self.round, &self.cancel)
+        Log::new(&self.0.round)
     }
 
     /// Lets the client's connection go while the call runs on; the client comes back after `retry` and hears the rest.
@@ -192,7 +194,7 @@ impl Ctx {
     /// ```
     pub async fn release_stream(&self, retry: Duration) {
         if !self.is_cancelled() {
-            self.round.arrival.outbound.release(retry).await;
+            self.0.round.arrival.outbound.release(retry).await;
         }
     }
 
@@ -206,12 +208,12 @@ impl Ctx {
     /// # }
     /// ```
     pub async fn read_resource(&self, uri: impl Into<String>) -> Result<ReadResourceResult, ResourceError> {
-        if self.depth >= MAX_DEPTH {
+        if self.0.depth >= MAX_DEPTH {
             return Err(ResourceError::hidden("resources read each other without end"));
         }
-        let scope = Scope::inside(&self.round, self.depth + 1, false);
+        let scope = Scope::inside(&self.0.round, self.0.depth + 1, false);
         // Boxed, because a resource may read others in turn.
-        Box::pin(self.round.server.read_in_process(uri.into(), scope)).await
+        Box::pin(self.0.round.server.read_in_process(uri.into(), scope)).await
     }
 
     /// A link to a resource of this server, with the name and media type that the server knows for it.
@@ -226,7 +228,7 @@ impl Ctx {
     }
 
     fn link_to(&self, uri: String) -> Resource {
-        self.round.server.describe_resource(uri)
+        self.0.round.server.describe_resource(uri)
     }
 
     /// Checks a value against the output schema of the tool that is being called. Without such a schema
@@ -240,7 +242,7 @@ impl Ctx {
     /// # }
     /// ```
     pub fn check_output(&self, value: &impl Serialize) -> Result<(), ToolError> {
-        let Some(checker) = &self.output else { return Ok(()) };
+        let Some(checker) = &self.0.output else { return Ok(()) };
         let problems = checker.check(&serde_json::to_value(value)?);
         if problems.is_empty() { Ok(()) } else { Err(ToolError::new(crate::schema::output_text(&problems))) }
     }
@@ -262,11 +264,11 @@ impl Ctx {
     /// ```
     pub fn cache(&self, ttl: Duration, scope: CacheScope) {
         // What is read on the way to another answer says nothing about that one.
-        if !self.is_answer {
+        if !self.0.is_answer {
             return;
         }
         let hints = CacheHints::new(millis(ttl), scope);
-        *self.round.cache.lock().unwrap_or_else(PoisonError::into_inner) = Some(hints);
+        *self.0.round.cache.lock().unwrap_or_else(PoisonError::into_inner) = Some(hints);
     }
 }
 
@@ -289,21 +291,9 @@ pub(crate) fn is_more(told: &Mutex<f64>, done: &serde_json::Number) -> bool {
     true
 }
 
-impl Parameter for Ctx {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
-        Ok(Self {
-            round: scope.round.clone(),
-            output: scope.output.clone(),
-            depth: scope.depth,
-            is_answer: scope.is_answer,
-            cancel: scope.round.token().clone(),
-        })
-    }
-}
-
 impl fmt::Debug for Ctx {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ctx").field("peer", &self.round.facts.peer).finish_non_exhaustive()
+        f.debug_struct("Ctx").field("peer", &self.0.round.facts.peer).finish_non_exhaustive()
     }
 }
 

@@ -1,64 +1,12 @@
 //! How does a handler talk to the log of its client?
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 use toolway_protocol::types::{LogLevel, LogMessage};
 use toolway_protocol::{Method, Notification};
 
 use crate::server::call::scope::Round;
-
-/// Which log messages a peer wants.
-#[derive(Debug, Clone)]
-pub(crate) enum Threshold {
-    /// None.
-    Nothing,
-    /// These and all that matter more, for one request.
-    From(LogLevel),
-    /// What the peer has last said, which may change while a call runs.
-    Shared(Arc<Level>),
-}
-
-impl Threshold {
-    /// What matters least of those.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn least(&self) -> Option<LogLevel> {
-        match self {
-            Self::Nothing => None,
-            Self::From(least) => Some(*least),
-            Self::Shared(least) => Some(least.get()),
-        }
-    }
-
-    fn lets(&self, level: LogLevel) -> bool {
-        match self {
-            Self::Nothing => false,
-            Self::From(least) => level >= *least,
-            Self::Shared(least) => level >= least.get(),
-        }
-    }
-}
-
-/// A level that can be changed while others look at it.
-#[derive(Debug)]
-pub(crate) struct Level(AtomicU8);
-
-impl Level {
-    pub(crate) fn new(level: LogLevel) -> Self {
-        Self(AtomicU8::new(level as u8))
-    }
-
-    pub(crate) fn set(&self, level: LogLevel) {
-        self.0.store(level as u8, Ordering::Relaxed);
-    }
-
-    pub(crate) fn get(&self) -> LogLevel {
-        LogLevel::ALL[usize::from(self.0.load(Ordering::Relaxed))]
-    }
-}
 
 /// Log messages for the client. Made by [`Ctx::log`](crate::server::Ctx::log).
 ///
@@ -87,13 +35,12 @@ impl Level {
 /// ```
 pub struct Log<'c> {
     round: &'c Round,
-    ended: &'c CancellationToken,
     logger: Option<&'c str>,
 }
 
 impl<'c> Log<'c> {
-    pub(crate) fn new(round: &'c Round, ended: &'c CancellationToken) -> Self {
-        Self { round, ended, logger: None }
+    pub(crate) fn new(round: &'c Round) -> Self {
+        Self { round, logger: None }
     }
 
     /// Says which part of the server speaks.
@@ -108,7 +55,7 @@ impl<'c> Log<'c> {
         let Round { facts, arrival, server, .. } = self.round;
         arrival.outbound.is_open()
             && facts.threshold.lets(level)
-            && !self.ended.is_cancelled()
+            && !self.round.is_over()
             // A server that has not said that it logs must not.
             && server.offers(&Method::SetLogLevel)
     }

@@ -13,11 +13,10 @@ use toolway_protocol::types::{InputRequest, LogLevel, LogMessage, Progress};
 use toolway_protocol::{Id, Notification, RawJson};
 
 use crate::server::call::context::{Ctx, is_more};
-use crate::server::call::extract::Principal;
+use crate::server::call::principal::Principal;
 use crate::server::call::question_log::Way;
 use crate::server::call::scope::{Round, Scope};
 use crate::server::failure::ask::AskError;
-use crate::server::handler::parameter::Parameter;
 
 /// The call of somebody who passes it on.
 #[derive(Clone)]
@@ -25,7 +24,7 @@ pub(crate) struct Passing(Ctx);
 
 impl Passing {
     pub(crate) fn new(scope: &Scope) -> Option<Self> {
-        Ctx::absent(scope).ok().map(Self)
+        Some(Self(Ctx::of(scope)))
     }
 
     pub(crate) fn of(ctx: Ctx) -> Self {
@@ -33,7 +32,7 @@ impl Passing {
     }
 
     fn round(&self) -> &Round {
-        &self.0.round
+        self.0.round()
     }
 
     /// What says whose call it is: equal for two calls only if they are of the same caller, or of callers that nobody can tell

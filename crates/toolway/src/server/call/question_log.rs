@@ -1,28 +1,16 @@
-//! What is asked, answered and done in one run of a function?
+//! What was asked, answered and done in one run of a function?
 
-use std::any::Any;
 use std::collections::BTreeMap;
-use std::future::poll_fn;
-use std::hash::Hasher;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use siphasher::sip::SipHasher13;
-use toolway_protocol::capability::ClientCapabilities;
-use toolway_protocol::era::questions::lacking;
-use toolway_protocol::json::{Encode, Encoder};
-use toolway_protocol::types::{Elicit, InputRequest, InputRequired, InputResponse, Keyed};
+use toolway_protocol::types::{InputRequest, InputRequired, Keyed};
 use toolway_protocol::{ProtocolVersion, RawJson};
 
+use crate::future::BoxFuture;
 use crate::outbound::Outbound;
-use crate::server::call::replay::{Held, MAX_PAST, MAX_ROUNDS, Past, Taken, size, too_large};
-use crate::server::call::scope::Round;
-use crate::server::failure::ask::{AskError, AskErrorKind};
-use crate::server::handler::function::Running;
-
-/// The longest key of a question or of something that is done once.
-const MAX_KEY: usize = 256;
+use crate::server::call::replay::{Held, MAX_PAST, Past, Taken, size, too_large};
+use crate::server::failure::ask::AskError;
 
 /// What an era knows about the questions of a call.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +44,7 @@ pub(crate) trait Asker: std::fmt::Debug + Send + Sync {
         outbound: Outbound,
         question: InputRequest,
         within: Duration,
-    ) -> Running<Result<RawJson, AskError>>;
+    ) -> BoxFuture<'static, Result<RawJson, AskError>>;
 }
 
 /// What one run has asked and done so far.
@@ -64,31 +52,31 @@ pub(crate) trait Asker: std::fmt::Debug + Send + Sync {
 pub(crate) struct Asked(Mutex<State>);
 
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     /// Every question by its key, with a digest of all of it.
-    seen: BTreeMap<String, u64>,
+    pub(super) seen: BTreeMap<String, u64>,
     /// Those that have no answer yet.
-    open: Vec<(String, InputRequest)>,
+    pub(super) open: Vec<(String, InputRequest)>,
     /// Which forms they have.
-    forms: BTreeMap<String, u64>,
-    taken: BTreeMap<String, Taken>,
-    failed: BTreeMap<String, AskError>,
-    effects: BTreeMap<String, RawJson>,
+    pub(super) forms: BTreeMap<String, u64>,
+    pub(super) taken: BTreeMap<String, Taken>,
+    pub(super) failed: BTreeMap<String, AskError>,
+    pub(super) effects: BTreeMap<String, RawJson>,
     /// How much all of that takes.
-    size: usize,
+    pub(super) size: usize,
     /// Log messages of earlier rounds that were not met again; nothing, while nothing was said.
-    unmet: Option<Vec<u64>>,
+    pub(super) unmet: Option<Vec<u64>>,
     /// Log messages of this run, those that were sent before as well.
-    said: Vec<u64>,
+    pub(super) said: Vec<u64>,
     /// Those of effects that have not come to a result, by their keys.
-    said_in_vain: BTreeMap<String, Vec<u64>>,
+    pub(super) said_in_vain: BTreeMap<String, Vec<u64>>,
     /// What is left to the next run.
-    left: Option<RawJson>,
-    held: Option<Held>,
+    pub(super) left: Option<RawJson>,
+    pub(super) held: Option<Held>,
 }
 
 impl Asked {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,232 +86,8 @@ impl Asked {
     }
 }
 
-impl Round {
-    /// The answer to a question, if there is one. `read` makes of it what the function wants, and refuses what does not fit.
-    pub(crate) fn find<T>(
-        &self,
-        key: &str,
-        question: &InputRequest,
-        read: impl FnOnce(InputResponse) -> Result<T, AskError>,
-    ) -> Result<T, AskError> {
-        let peer = &self.facts.peer;
-        self.check_place(key)?;
-        self.check_able(question)?;
-        let Asking { past, fresh, .. } = &self.facts.asking;
-        let past = past.as_deref();
-        let (form, whole) = digests(peer.version, question);
-        let mut state = self.asked.lock();
-        match state.seen.get(key) {
-            None => drop(state.seen.insert(key.to_owned(), whole)),
-            Some(seen) if *seen == whole => {}
-            Some(_) => {
-                let text = format!("two different questions have the key `{key}`: give one of them another");
-                return Err(AskError::new(AskErrorKind::SameKey, text));
-            }
-        }
-        if let Some(taken) = past.and_then(|past| past.answers.get(key)).filter(|taken| taken.form == form) {
-            let answer = taken.answer.clone();
-            drop(state);
-            return decode(key, question, &answer).and_then(read);
-        }
-        if let Some(failure) = past.and_then(|past| past.failed.get(key)) {
-            return Err(failure.clone());
-        }
-        // What was asked with another form has to be asked again.
-        let is_asked = past.and_then(|past| past.asked.get(key)).is_none_or(|asked| *asked == form);
-        match fresh.as_ref().and_then(|fresh| fresh.get(key)).filter(|_| is_asked) {
-            Some(Ok(answer)) => {
-                drop(state);
-                // What declines or does not fit is an answer as well: a function that goes on with another question has dealt with
-                // this one, and must find the same when it runs again.
-                self.asked.take(key, Taken { form, answer: answer.clone() }, past)?;
-                decode(key, question, answer).and_then(read)
-            }
-            Some(Err(failure)) => {
-                state.failed.insert(key.to_owned(), failure.clone());
-                Err(failure.clone())
-            }
-            None => {
-                check_rounds(past)?;
-                // The others have their turn in the next round: nobody is asked without end, and no client is asked more at
-                // once than it takes.
-                if state.open.len() < MAX_OPEN && !state.forms.contains_key(key) {
-                    state.grow(size(key), past)?;
-                    state.forms.insert(key.to_owned(), form);
-                    state.open.push((key.to_owned(), question.clone()));
-                }
-                Err(AskError::new(
-                    AskErrorKind::Unanswered,
-                    format!("the question `{key}` has no answer yet"),
-                ))
-            }
-        }
-    }
-
-    /// Whether the client can be asked this here and now, and at all.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn check_askable(&self, question: &InputRequest) -> Result<(), AskError> {
-        self.check_way()?;
-        self.check_able(question)
-    }
-
-    fn check_able(&self, question: &InputRequest) -> Result<(), AskError> {
-        let peer = &self.facts.peer;
-        let Some(required) = lacking(peer.version, &peer.capabilities, question) else { return Ok(()) };
-        let text = format!("the client cannot be asked: it does not support {}", needed(question));
-        Err(AskError::unsupported(required, text))
-    }
-
-    fn check_place(&self, key: &str) -> Result<(), AskError> {
-        self.check_way()?;
-        check_key(key)
-    }
-
-    fn check_way(&self) -> Result<(), AskError> {
-        match self.facts.asking.way {
-            Way::NotHere => {
-                let text = "only a tool, a prompt or the reader of a resource may ask, while it is called";
-                return Err(AskError::new(AskErrorKind::NotHere, text));
-            }
-            Way::Nobody => {
-                let text = "the client cannot be asked: there is no way to it while a call runs";
-                return Err(AskError::unsupported(ClientCapabilities::default(), text));
-            }
-            Way::Live(_) | Way::Again => {}
-        }
-        if self.is_over() {
-            return Err(AskError::new(AskErrorKind::Ended, "the call that this question belongs to is over"));
-        }
-        Ok(())
-    }
-
-    /// The result of something that was done before.
-    pub(crate) fn done(&self, key: &str) -> Result<Option<RawJson>, AskError> {
-        check_key(key)?;
-        let past = self.facts.asking.past.as_deref();
-        if let Some(result) = past.and_then(|past| past.effects.get(key)) {
-            return Ok(Some(result.clone()));
-        }
-        Ok(self.asked.lock().effects.get(key).cloned())
-    }
-
-    /// Remembers the result of something.
-    pub(crate) fn did(&self, key: String, result: RawJson) -> Result<(), AskError> {
-        let past = self.facts.asking.past.as_deref();
-        let mut state = self.asked.lock();
-        state.grow(size(&key) + result.as_bytes().len(), past)?;
-        // It will not be done again, so nothing of what it has said will be met again.
-        state.said_in_vain.remove(&key);
-        state.effects.insert(key, result);
-        Ok(())
-    }
-
-    /// Does something that may say things, and keeps them apart from what the function itself says.
-    pub(crate) async fn attempt<F: Future>(&self, key: &str, effect: F) -> F::Output {
-        let mut effect = pin!(effect);
-        poll_fn(|cx| {
-            let around = self.asked.lock().say_apart(key);
-            let polled = effect.as_mut().poll(cx);
-            self.asked.lock().say_again(key, around);
-            polled
-        })
-        .await
-    }
-
-    /// Asks what somebody else wants to know. Its answer is not read here: it is among the [answers](Self::answers) of the next
-    /// run, whatever it is.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn ask_as_told(&self, key: String, question: InputRequest) -> Result<(), AskError> {
-        self.check_way()?;
-        self.check_able(&question)?;
-        let past = self.facts.asking.past.as_deref();
-        check_rounds(past)?;
-        let mut state = self.asked.lock();
-        if state.open.len() >= MAX_OPEN {
-            let text = format!("more than {MAX_OPEN} questions were asked at once");
-            return Err(AskError::new(AskErrorKind::Busy, text));
-        }
-        state.grow(size(&key), past)?;
-        state.open.push((key, question));
-        Ok(())
-    }
-
-    /// The answers that came with this round, as they came.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn answers(&self) -> Option<&BTreeMap<String, Result<RawJson, AskError>>> {
-        self.facts.asking.fresh.as_deref()
-    }
-
-    /// What the last run left.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn left(&self) -> (Option<RawJson>, Option<Arc<dyn Any + Send + Sync>>) {
-        let past = self.facts.asking.past.as_deref();
-        let held = past.and_then(|past| past.held.clone()).map(|Held(held)| held);
-        (past.and_then(|past| past.left.clone()), held)
-    }
-
-    /// Leaves something to the next run, which will find nothing else. What is held ends with the call at the latest; where
-    /// the client carries a call on by calling again, that is at once.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn leave(
-        &self,
-        note: RawJson,
-        held: Option<Arc<dyn Any + Send + Sync>>,
-    ) -> Result<(), AskError> {
-        let mut state = self.asked.lock();
-        state.grow(note.as_bytes().len(), self.facts.asking.past.as_deref())?;
-        state.left = Some(note);
-        state.held = held.map(Held);
-        Ok(())
-    }
-
-    /// Whether a log message was not sent in an earlier round; remembers it.
-    pub(crate) fn is_new(&self, message: &impl serde::Serialize) -> bool {
-        let Asking { way, past, .. } = &self.facts.asking;
-        if matches!(way, Way::NotHere | Way::Nobody) {
-            return true;
-        }
-        let text = serde_json::to_vec(message).unwrap_or_default();
-        let digest = digest(&text);
-        let mut state = self.asked.lock();
-        // More than can be remembered need not be counted either.
-        if state.said.len() < MAX_SENT {
-            state.said.push(digest);
-        }
-        let unmet =
-            state.unmet.get_or_insert_with(|| past.as_ref().map_or(Vec::new(), |past| past.logs().to_vec()));
-        let met = unmet.iter().position(|known| *known == digest);
-        met.map(|place| unmet.swap_remove(place)).is_none()
-    }
-
-    /// What the run asks for, and what it leaves to the next one; nothing, if no question is open.
-    pub(crate) fn questions(&self) -> Option<(Vec<(String, InputRequest)>, Past)> {
-        let mut state = std::mem::take(&mut *self.asked.lock());
-        if state.open.is_empty() {
-            return None;
-        }
-        let mut past = self.facts.asking.past.as_deref().cloned().unwrap_or_default();
-        past.rounds += 1;
-        past.answers.append(&mut state.taken);
-        past.effects.append(&mut state.effects);
-        past.failed.append(&mut state.failed);
-        past.asked = state.forms;
-        past.left = state.left;
-        past.held = state.held;
-        let unmet = state.unmet.unwrap_or_else(|| past.logs().to_vec());
-        past.set_logs(unmet.into_iter().chain(state.said_in_vain.into_values().flatten()).chain(state.said));
-        past.set_told(*self.told.lock().unwrap_or_else(PoisonError::into_inner));
-        Some((state.open, past))
-    }
-}
-
-/// How many questions are asked in one round.
-const MAX_OPEN: usize = 32;
-/// How many log messages of one run are remembered.
-const MAX_SENT: usize = 256;
-
 impl Asked {
-    fn take(&self, key: &str, taken: Taken, past: Option<&Past>) -> Result<(), AskError> {
+    pub(super) fn take(&self, key: &str, taken: Taken, past: Option<&Past>) -> Result<(), AskError> {
         let mut state = self.lock();
         if state.taken.contains_key(key) {
             return Ok(());
@@ -336,12 +100,12 @@ impl Asked {
 
 impl State {
     /// What is said from now on belongs to an effect. Returns what was said around it.
-    fn say_apart(&mut self, key: &str) -> Vec<u64> {
+    pub(super) fn say_apart(&mut self, key: &str) -> Vec<u64> {
         let inside = self.said_in_vain.remove(key).unwrap_or_default();
         std::mem::replace(&mut self.said, inside)
     }
 
-    fn say_again(&mut self, key: &str, around: Vec<u64>) {
+    pub(super) fn say_again(&mut self, key: &str, around: Vec<u64>) {
         let inside = std::mem::replace(&mut self.said, around);
         if !inside.is_empty() {
             self.said_in_vain.insert(key.to_owned(), inside);
@@ -349,7 +113,7 @@ impl State {
     }
 
     /// Makes room for something more to remember.
-    fn grow(&mut self, more: usize, past: Option<&Past>) -> Result<(), AskError> {
+    pub(super) fn grow(&mut self, more: usize, past: Option<&Past>) -> Result<(), AskError> {
         if self.size == 0 {
             self.size = past.map_or(0, Past::size);
         }
@@ -360,63 +124,6 @@ impl State {
         self.size = size;
         Ok(())
     }
-}
-
-fn check_rounds(past: Option<&Past>) -> Result<(), AskError> {
-    if past.is_some_and(|past| past.rounds >= MAX_ROUNDS) {
-        let text = format!("this call has asked in {MAX_ROUNDS} rounds, which is as often as it may");
-        return Err(AskError::new(AskErrorKind::TooManyRounds, text));
-    }
-    Ok(())
-}
-
-fn check_key(key: &str) -> Result<(), AskError> {
-    if key.is_empty() || key.len() > MAX_KEY {
-        let text = format!("a key must have 1 to {MAX_KEY} bytes, this one has {}", key.len());
-        return Err(AskError::new(AskErrorKind::SameKey, text));
-    }
-    Ok(())
-}
-
-/// Reads an answer by the kind of its question.
-fn decode(key: &str, question: &InputRequest, answer: &RawJson) -> Result<InputResponse, AskError> {
-    InputResponse::decode(question, answer).map_err(|error| {
-        let text = format!("the answer to `{key}` is malformed: {}", toolway_protocol::json::reason(&error));
-        AskError::new(AskErrorKind::Invalid, text)
-    })
-}
-
-fn needed(question: &InputRequest) -> &'static str {
-    match question {
-        InputRequest::Elicit(Elicit::Form(_)) => "such forms for its user (elicitation)",
-        InputRequest::Elicit(_) => "web pages for its user (elicitation by URL)",
-        InputRequest::CreateMessage(_) => "questions to its model (sampling)",
-        _ => "roots",
-    }
-}
-
-/// Digests of what an answer must fit, and of all of a question.
-fn digests(version: ProtocolVersion, question: &InputRequest) -> (u64, u64) {
-    let mut whole = Vec::new();
-    question.encode(&mut Encoder::new(&mut whole, version));
-    let form = match question {
-        InputRequest::Elicit(Elicit::Form(form)) => {
-            let mut schema = Vec::new();
-            // In the newest words, whichever the client has: the same question to whoever comes back with an answer.
-            form.requested_schema.encode(&mut Encoder::new(&mut schema, ProtocolVersion::LATEST));
-            digest(&schema)
-        }
-        // Texts and addresses may be other ones each time; what fits as an answer does not depend on them.
-        other => digest(other.method().name().as_bytes()),
-    };
-    (form, digest(&whole))
-}
-
-/// The same on every machine. It tells forms apart; that nobody forges one is the seal's business.
-fn digest(text: &[u8]) -> u64 {
-    let mut hasher = SipHasher13::new();
-    hasher.write(text);
-    hasher.finish()
 }
 
 /// The questions of a round, as the stateless era sends them.

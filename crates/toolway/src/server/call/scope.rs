@@ -3,6 +3,7 @@
 //! The doors know how a message arrived ([`Arrival`]), the eras who sent it and what it wants ([`Facts`]). Both
 //! together are a [`Scope`], from which parameters are made.
 
+use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,7 +13,6 @@ use http::HeaderMap;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::types::CacheHints;
-use toolway_protocol::uri_template::Values;
 use toolway_protocol::{ProtocolVersion, RawJson};
 
 use crate::extensions::Extensions;
@@ -20,20 +20,13 @@ use crate::outbound::Outbound;
 use crate::peer::Peer;
 use crate::schema::Checker;
 use crate::server::Server;
-use crate::server::admission::connecting::Connecting;
-use crate::server::call::extract::Principal;
-use crate::server::call::log::Threshold;
-use crate::server::call::memory::Place;
+use crate::server::call::noted::Noted;
+use crate::server::call::place::Place;
+use crate::server::call::principal::Principal;
 use crate::server::call::question_log::{Asked, Asking};
 use crate::server::call::state::States;
+use crate::server::call::threshold::Threshold;
 use crate::server::call::visibility::Allowed;
-use crate::server::catalog::completion::Completing;
-use crate::server::catalog::listing::Cursor;
-use crate::server::catalog::resource::Reading;
-use crate::server::observe::hooks::Over;
-use crate::server::observe::report::ErrorReport;
-use crate::server::observe::stats::RequestStats;
-use crate::server::observe::watch::Noted;
 
 /// What a door knows about a message.
 #[derive(Debug, Clone, Default)]
@@ -107,25 +100,11 @@ pub struct Scope {
     pub(crate) round: Arc<Round>,
     states: Arc<States>,
     pub(crate) output: Option<Arc<Checker>>,
-    about: Subject,
+    subject: Option<Box<dyn Any + Send + Sync>>,
     /// How many resources are being read on behalf of each other.
     pub(crate) depth: u8,
     /// Whether the answer of the request is what this is about, and not something that is read on the way.
     pub(crate) is_answer: bool,
-}
-
-/// What a handler without a macro may ask for: what was sent, in the form of its kind.
-enum Subject {
-    None,
-    Completing(Completing),
-    Reading(Reading),
-    Filled(Values),
-    Listing(Cursor),
-    /// Boxed, because it is large and rare.
-    Connecting(Box<Connecting>),
-    Over(Box<Over>),
-    Report(Box<ErrorReport>),
-    Stats(Box<RequestStats>),
 }
 
 /// What all who work on one run of a handler share.
@@ -158,7 +137,7 @@ impl Scope {
             asked: Asked::default(),
             deadline: OnceLock::new(),
         });
-        let scope = Self { round, states, output: None, about: Subject::None, depth: 0, is_answer: true };
+        let scope = Self { round, states, output: None, subject: None, depth: 0, is_answer: true };
         let ending = Ending(scope.round.clone());
         (scope, ending)
     }
@@ -211,9 +190,21 @@ impl Scope {
             round: round.clone(),
             states: round.server.inner.states.clone(),
             output: None,
-            about: Subject::None,
+            subject: None,
             depth,
             is_answer,
+        }
+    }
+
+    /// The same scope for a [`Ctx`](crate::server::Ctx), without what was sent.
+    pub(crate) fn handle(&self) -> Self {
+        Self {
+            round: self.round.clone(),
+            states: self.states.clone(),
+            output: self.output.clone(),
+            subject: None,
+            depth: self.depth,
+            is_answer: self.is_answer,
         }
     }
 
@@ -222,99 +213,13 @@ impl Scope {
         Self::inside(&self.round, self.depth, self.is_answer)
     }
 
-    pub(crate) fn completing(&self) -> Option<&Completing> {
-        match &self.about {
-            Subject::Completing(typed) => Some(typed),
-            _ => None,
-        }
+    /// What a handler without a macro may ask for, if it is of this type: what was sent, in the form of its kind.
+    pub(crate) fn subject<T: 'static>(&self) -> Option<&T> {
+        self.subject.as_deref()?.downcast_ref()
     }
 
-    pub(crate) fn reading(&self) -> Option<&Reading> {
-        match &self.about {
-            Subject::Reading(reading) => Some(reading),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn filled(&self) -> Option<&Values> {
-        match &self.about {
-            Subject::Filled(values) => Some(values),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn listing(&self) -> Option<&Cursor> {
-        match &self.about {
-            Subject::Listing(cursor) => Some(cursor),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn connecting(&self) -> Option<&Connecting> {
-        match &self.about {
-            Subject::Connecting(connecting) => Some(connecting),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn over(&self) -> Option<&Over> {
-        match &self.about {
-            Subject::Over(over) => Some(over),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn over_this(mut self, over: Over) -> Self {
-        self.about = Subject::Over(Box::new(over));
-        self
-    }
-
-    pub(crate) fn connecting_this(mut self, connecting: Connecting) -> Self {
-        self.about = Subject::Connecting(Box::new(connecting));
-        self
-    }
-
-    pub(crate) fn report(&self) -> Option<&ErrorReport> {
-        match &self.about {
-            Subject::Report(report) => Some(report),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn stats(&self) -> Option<&RequestStats> {
-        match &self.about {
-            Subject::Stats(stats) => Some(stats),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn reporting(mut self, report: ErrorReport) -> Self {
-        self.about = Subject::Report(Box::new(report));
-        self
-    }
-
-    pub(crate) fn counting(mut self, stats: RequestStats) -> Self {
-        self.about = Subject::Stats(Box::new(stats));
-        self
-    }
-
-    pub(crate) fn listing_from(mut self, cursor: Cursor) -> Self {
-        self.about = Subject::Listing(cursor);
-        self
-    }
-
-    pub(crate) fn completing_this(mut self, typed: Completing) -> Self {
-        self.about = Subject::Completing(typed);
-        self
-    }
-
-    pub(crate) fn reading_this(mut self, reading: Reading) -> Self {
-        self.about = Subject::Reading(reading);
-        self
-    }
-
-    pub(crate) fn filled_with(mut self, values: Values) -> Self {
-        self.about = Subject::Filled(values);
+    pub(crate) fn about<T: Send + Sync + 'static>(mut self, subject: T) -> Self {
+        self.subject = Some(Box::new(subject));
         self
     }
 

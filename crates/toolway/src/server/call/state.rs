@@ -6,10 +6,6 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use crate::server::call::scope::Scope;
-use crate::server::handler::given::Absent;
-use crate::server::handler::parameter::{Missing, Parameter};
-
 /// A value that was given to the server with [`state`](crate::server::ServerBuilder::state), as a parameter of a tool.
 ///
 /// ```
@@ -76,26 +72,11 @@ impl<T: fmt::Debug> fmt::Debug for State<T> {
     }
 }
 
-impl<T: Send + Sync + 'static> Parameter for State<T> {
-    fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.states().get().map(Self).ok_or(Missing)
-    }
-
-    fn check(states: &States) -> Option<String> {
-        if states.get::<T>().is_some() {
-            return None;
-        }
-        let wanted = type_name::<T>();
-        let shown = short(wanted);
-        Some(match states.alike(wanted).map(short) {
-            Some(given) => format!(
-                "it takes `State<{shown}>`, but the server was given `{given}`: take `State<{given}>`, or give it a `{shown}`"
-            ),
-            None => {
-                format!("it takes `State<{shown}>`, but the server was given no such value: call `.state(…)`")
-            }
-        })
-    }
+/// Values that no call can bring.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Absent {
+    pub(crate) principal: bool,
+    pub(crate) extensions: bool,
 }
 
 /// A value, and the name of its type.
@@ -123,6 +104,23 @@ impl States {
         let names = self.own.values().map(|Given(_, name)| *name);
         let own = names.filter(|name| holds(name, wanted) || holds(wanted, name)).min();
         own.or_else(|| self.outer.get()?.alike(wanted))
+    }
+
+    /// Why there is no value of this type, if there is none: what the server was given instead, and what to do.
+    pub(crate) fn lacks<T: Send + Sync + 'static>(&self) -> Option<String> {
+        if self.get::<T>().is_some() {
+            return None;
+        }
+        let wanted = type_name::<T>();
+        let shown = short(wanted);
+        Some(match self.alike(wanted).map(short) {
+            Some(given) => format!(
+                "it takes `State<{shown}>`, but the server was given `{given}`: take `State<{given}>`, or give it a `{shown}`"
+            ),
+            None => {
+                format!("it takes `State<{shown}>`, but the server was given no such value: call `.state(…)`")
+            }
+        })
     }
 
     /// What is not here is looked for there.
@@ -180,7 +178,7 @@ impl fmt::Debug for States {
 
 #[cfg(test)]
 mod tests {
-    use crate::server::*;
+    use super::*;
 
     #[test]
     fn names_of_the_standard_library_are_short() {

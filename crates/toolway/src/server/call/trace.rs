@@ -96,7 +96,7 @@ const MAX_BAGGAGE: usize = 8192;
 
 #[cfg(test)]
 mod tests {
-    use crate::server::*;
+    use super::*;
 
     const RIGHT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 

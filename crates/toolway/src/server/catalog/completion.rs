@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use toolway_protocol::types::Completion;
 
+use crate::error::BoxError;
+use crate::future::BoxFuture;
 use crate::schema::variants;
 use crate::server::call::context::Ctx;
 use crate::server::call::scope::Scope;
 use crate::server::call::state::States;
-use crate::server::failure::errors::BoxError;
 use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::{Handler, Running};
+use crate::server::handler::function::Handler;
 use crate::server::handler::parameter::{Missing, Parameter};
 
 /// An argument that somebody is typing, as a parameter of a function that completes it.
@@ -61,7 +62,7 @@ impl Completing {
 /// It travels with the request, as other values do.
 impl Parameter for Completing {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.completing().cloned().ok_or(Missing)
+        scope.subject::<Self>().cloned().ok_or(Missing)
     }
 }
 
@@ -161,7 +162,7 @@ enum Kind {
 
 /// A handler, whatever it takes and returns.
 trait Function: Send + Sync {
-    fn call(&self, typed: Completing, scope: Scope) -> Running<Result<Completion, BoxError>>;
+    fn call(&self, typed: Completing, scope: Scope) -> BoxFuture<'static, Result<Completion, BoxError>>;
 
     fn check(&self, states: &States) -> Vec<String>;
 }
@@ -175,8 +176,8 @@ impl<P: 'static, H: Handler<P>> Function for Completed<P, H>
 where
     H::Output: IntoCompletion,
 {
-    fn call(&self, typed: Completing, scope: Scope) -> Running<Result<Completion, BoxError>> {
-        match self.handler.run(&Arguments::new(None, None), scope.completing_this(typed)) {
+    fn call(&self, typed: Completing, scope: Scope) -> BoxFuture<'static, Result<Completion, BoxError>> {
+        match self.handler.run(&Arguments::new(None, None), scope.about(typed)) {
             Ok(running) => Box::pin(async move { running.await.into_completion() }),
             Err(error) => Box::pin(std::future::ready(Err(error.into()))),
         }

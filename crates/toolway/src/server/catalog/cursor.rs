@@ -71,7 +71,7 @@ impl fmt::Debug for CursorKey {
 
 #[cfg(test)]
 mod tests {
-    use crate::server::*;
+    use super::*;
 
     #[test]
     fn a_cursor_is_good_for_its_list_and_its_server_only() {

@@ -1,8 +1,7 @@
 //! What may change while a server runs? What it has. Those who listen are told by themselves.
 
-use crate::error::Result;
+use crate::error::{Result, mistaken};
 use crate::server::Server;
-use crate::server::build::finish::mistaken;
 use crate::server::catalog::elements::Elements;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::ResourceEntry;

@@ -7,12 +7,14 @@ use toolway_protocol::request::Page;
 use toolway_protocol::types::{Listing, Resource};
 use toolway_protocol::{Method, Reply, RpcError};
 
+use crate::error::BoxError;
+use crate::future::BoxFuture;
 use crate::panic::catch;
 use crate::server::Server;
 use crate::server::call::scope::Scope;
-use crate::server::failure::errors::{BoxError, Face, Subject, ToolError, Trouble};
+use crate::server::failure::errors::{Failure, Subject, ToolError};
 use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::{Adapted, Erased, Handler, Running};
+use crate::server::handler::function::{Adapted, Erased, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 
 /// Where a handler that lists resources is to go on, as its parameter: nothing for the first page, then what it said
@@ -26,7 +28,7 @@ pub struct Cursor(pub Option<String>);
 
 impl Parameter for Cursor {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.listing().cloned().ok_or(Missing)
+        scope.subject::<Self>().cloned().ok_or(Missing)
     }
 }
 
@@ -106,8 +108,8 @@ pub(crate) fn lister<P: 'static, H: Handler<P>>(handler: H) -> Lister
 where
     H::Output: IntoResourcePage,
 {
-    let adapt = |handler: &H, cursor, scope: Scope| -> Running<Result<ResourcePage, BoxError>> {
-        match handler.run(&Arguments::new(None, None), scope.listing_from(cursor)) {
+    let adapt = |handler: &H, cursor, scope: Scope| -> BoxFuture<'static, Result<ResourcePage, BoxError>> {
+        match handler.run(&Arguments::new(None, None), scope.about(cursor)) {
             Ok(running) => Box::pin(async move { running.await.into_page() }),
             Err(error) => Box::pin(std::future::ready(Err(error.into()))),
         }
@@ -120,7 +122,7 @@ const LIST: &str = "resources";
 impl Server {
     /// Lists resources: the registered ones first, then those of each handler. The last registered page and the first
     /// page of the first handler come together.
-    pub(crate) async fn list_resources(&self, page: &Page, scope: Scope) -> Result<Reply, Trouble> {
+    pub(crate) async fn list_resources(&self, page: &Page, scope: Scope) -> Result<Reply, Failure> {
         let snapshot = self.inner.registry.load_full();
         let place = match &page.cursor {
             None => Place::Registered(0),
@@ -160,7 +162,7 @@ impl Server {
         cursor: Cursor,
         mut resources: Vec<Resource>,
         scope: Scope,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<Reply, Failure> {
         let Some(lister) = self.inner.listers.get(which) else {
             return Ok(Reply::Resources(Arc::new(Listing::new(resources, None))));
         };
@@ -181,7 +183,7 @@ impl Server {
                 return Ok(Reply::Resources(Arc::new(Listing::new(resources, next))));
             }
             Ok(Err(error)) => ToolError::hidden(error).0,
-            Err(panic) => Face::Hidden(Box::new(panic)),
+            Err(panic) => Failure::Hidden(Box::new(panic)),
         };
         let subject = Subject { method: Method::ListResources.name(), kind: "list", name: LIST };
         Err(self.failed(&round, subject, face).await)

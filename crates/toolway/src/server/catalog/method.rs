@@ -7,12 +7,14 @@ use serde::Serialize;
 use serde_json::Value;
 use toolway_protocol::{Method, RawJson, Reply, RpcError};
 
+use crate::error::BoxError;
+use crate::future::BoxFuture;
 use crate::panic::catch;
 use crate::server::Server;
 use crate::server::call::scope::Scope;
-use crate::server::failure::errors::{BoxError, Face, Subject, ToolError, Trouble};
+use crate::server::failure::errors::{Failure, Subject, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
-use crate::server::handler::function::{Adapted, Erased, Handler, Running};
+use crate::server::handler::function::{Adapted, Erased, Handler};
 use crate::server::respond::tool::Json;
 
 /// What a method outside the protocol may return: it becomes the result as it is.
@@ -77,20 +79,21 @@ pub(crate) fn custom<P: 'static, H: Handler<P>>(handler: H, rules: Option<Arc<Ru
 where
     H::Output: IntoReply,
 {
-    let adapt = move |handler: &H, arguments: Arguments, scope| -> Running<Result<RawJson, BoxError>> {
-        let arguments = arguments.ruled_by(rules.clone());
-        match handler.run(&arguments, scope) {
-            Ok(running) => Box::pin(async move { running.await.into_reply() }),
-            Err(error) => Box::pin(std::future::ready(Err(bad_params(error).into()))),
-        }
-    };
+    let adapt =
+        move |handler: &H, arguments: Arguments, scope| -> BoxFuture<'static, Result<RawJson, BoxError>> {
+            let arguments = arguments.ruled_by(rules.clone());
+            match handler.run(&arguments, scope) {
+                Ok(running) => Box::pin(async move { running.await.into_reply() }),
+                Err(error) => Box::pin(std::future::ready(Err(bad_params(error).into()))),
+            }
+        };
     Erased::new(Adapted { handler, adapt, parameters: PhantomData })
 }
 
 /// What a tool would tell the model is an error of the protocol here.
 fn bad_params(error: ToolError) -> ToolError {
     match error.0 {
-        Face::Visible(text) => ToolError(Face::Rpc(RpcError::invalid_params(text))),
+        Failure::Visible(text) => ToolError(Failure::Rpc(RpcError::invalid_params(text))),
         face => ToolError(face),
     }
 }
@@ -115,7 +118,7 @@ impl Server {
         method: &Method,
         params: Option<&RawJson>,
         scope: Scope,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<Reply, Failure> {
         let Some(handler) = self.inner.methods.get(method.name()) else {
             return Err(RpcError::method_not_found(method.name()).into());
         };
@@ -124,7 +127,7 @@ impl Server {
         let face = match catch(|| handler.call(arguments, scope)).await {
             Ok(Ok(result)) => return Ok(Reply::Custom(result)),
             Ok(Err(error)) => ToolError::hidden(error).0,
-            Err(panic) => Face::Hidden(Box::new(panic)),
+            Err(panic) => Failure::Hidden(Box::new(panic)),
         };
         let subject = Subject { method: method.name(), kind: "method", name: method.name() };
         Err(self.failed(&round, subject, face).await)
@@ -143,7 +146,7 @@ impl Server {
         let face = match catch(|| handler.call(arguments, scope)).await {
             Ok(Ok(_)) => return,
             Ok(Err(error)) => ToolError::hidden(error).0,
-            Err(panic) => Face::Hidden(Box::new(panic)),
+            Err(panic) => Failure::Hidden(Box::new(panic)),
         };
         // For the log and the hook only.
         let subject = Subject { method: method.name(), kind: "notification", name: method.name() };

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
 //! | `agent.rs`, `generated.rs`, `named.rs`, `discover.rs` | How do other tools, generated code and marked functions become entries? |
-//! | `elements.rs`, `registry.rs` | What is there, all together, at one moment? |
-//! | `listing.rs`, `cursor.rs`, `cache.rs` | How is it listed, page by page, and how long may a list be kept? |
+//! | `owner.rs`, `elements.rs`, `registry.rs` | What is there, all together, at one moment? |
+//! | `visible.rs`, `listing.rs`, `cursor.rs`, `cache.rs` | How is it listed, page by page, and how long may a list be kept? |
 //! | `edit.rs`, `source.rs` | What may change while the server runs? |
-//! | `pace.rs` | Does a tool hold up its thread? |
+//! | `layered.rs`, `pace.rs` | Which layers stand around an entry, and does a tool hold up its thread? |
 
 pub(crate) mod agent;
 pub(crate) mod cache;
@@ -17,9 +17,11 @@ pub(crate) mod discover;
 pub(crate) mod edit;
 pub(crate) mod elements;
 pub(crate) mod generated;
+pub(crate) mod layered;
 pub(crate) mod listing;
 pub(crate) mod method;
 pub(crate) mod named;
+pub(crate) mod owner;
 pub(crate) mod pace;
 pub(crate) mod prompt;
 pub(crate) mod registry;
@@ -27,3 +29,4 @@ pub(crate) mod resource;
 #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
 pub(crate) mod source;
 pub(crate) mod tool;
+pub(crate) mod visible;

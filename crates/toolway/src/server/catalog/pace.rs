@@ -62,7 +62,7 @@ fn tell(tool: &str, duration: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use crate::server::*;
+    use super::*;
 
     #[test]
     fn a_tool_is_named_once_a_minute() {

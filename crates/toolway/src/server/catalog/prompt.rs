@@ -8,25 +8,25 @@ use toolway_protocol::types::{GetPromptResult, Icon, Prompt};
 use toolway_protocol::uri_template::Values;
 
 use crate::closest::closest;
+use crate::future::BoxFuture;
 use crate::panic::catch;
 use crate::schema::{MOST_PROBLEMS, cut};
 use crate::server::Server;
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;
-use crate::server::call::state::States;
+use crate::server::call::state::{Absent, States};
 use crate::server::catalog::completion::{Completer, Completers};
-use crate::server::catalog::elements::Owner;
+use crate::server::catalog::owner::Owner;
 use crate::server::catalog::tool::{Offer, wrong_name};
-use crate::server::failure::errors::{Face, PromptError, Subject, Trouble};
+use crate::server::failure::errors::{Failure, PromptError, Subject};
 use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::{Handler, Running};
-use crate::server::handler::given::Absent;
+use crate::server::handler::function::Handler;
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::respond::prompt::{IntoPrompt, check_roles};
 use toolway_protocol::{Method, RpcError};
 
 /// A prompt that is being filled in.
-pub type PromptFuture = Running<Result<GetPromptResult, PromptError>>;
+pub type PromptFuture = BoxFuture<'static, Result<GetPromptResult, PromptError>>;
 
 /// Something that can be listed and filled in as a prompt. `#[prompt]` writes this for a function.
 ///
@@ -75,7 +75,7 @@ impl Filled {
 
 impl Parameter for Filled {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.filled().cloned().map(Self).ok_or(Missing)
+        scope.subject::<Values>().cloned().map(Self).ok_or(Missing)
     }
 }
 
@@ -223,14 +223,14 @@ impl PromptEntry {
         server: &Server,
         arguments: BTreeMap<String, String>,
         scope: Scope,
-    ) -> Result<GetPromptResult, Trouble> {
+    ) -> Result<GetPromptResult, Failure> {
         // Before anything is made of them: there may be a hundred thousand.
         if self.owner == Owner::Author {
             self.check_names(&arguments)?;
         }
         let arguments: Values = arguments.into_iter().collect();
         let round = scope.round();
-        let scope = scope.with_states(self.states.as_ref()).filled_with(arguments.clone());
+        let scope = scope.with_states(self.states.as_ref()).about(arguments.clone());
         let face = match catch(|| self.handler.get(arguments, scope)).await {
             Ok(Ok(result)) if self.owner != Owner::Author => return Ok(result),
             Ok(Ok(result)) => match check_roles(&result) {
@@ -238,7 +238,7 @@ impl PromptEntry {
                 Err(error) => error.0,
             },
             Ok(Err(error)) => error.0,
-            Err(panic) => Face::Hidden(Box::new(panic)),
+            Err(panic) => Failure::Hidden(Box::new(panic)),
         };
         let method = Method::GetPrompt;
         let subject = Subject { method: method.name(), kind: "prompt", name: &self.definition.name };
@@ -285,7 +285,7 @@ where
     }
 
     fn get(&self, arguments: Values, scope: Scope) -> PromptFuture {
-        match self.handler.run(&Arguments::new(None, None), scope.filled_with(arguments)) {
+        match self.handler.run(&Arguments::new(None, None), scope.about(arguments)) {
             Ok(running) => Box::pin(async move { running.await.into_prompt() }),
             Err(error) => Box::pin(std::future::ready(Err(PromptError(error.0)))),
         }

@@ -10,23 +10,24 @@ use std::sync::Arc;
 use toolway_protocol::types::{Icon, ReadResourceResult, Resource, ResourceTemplate};
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
+use crate::error::BoxError;
+use crate::future::BoxFuture;
 use crate::panic::catch;
 use crate::server::Server;
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;
-use crate::server::call::state::States;
+use crate::server::call::state::{Absent, States};
 use crate::server::catalog::completion::{Completer, Completers};
-use crate::server::catalog::elements::Owner;
+use crate::server::catalog::owner::Owner;
 use crate::server::catalog::tool::Offer;
-use crate::server::failure::errors::{BoxError, Face, ResourceError};
+use crate::server::failure::errors::{Failure, ResourceError};
 use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::{Adapted, Erased, Handler, Running};
-use crate::server::handler::given::Absent;
+use crate::server::handler::function::{Adapted, Erased, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::respond::resource::{About, IntoResource};
 
 /// A running read.
-pub type ReadFuture = Running<Result<ReadResourceResult, ResourceError>>;
+pub type ReadFuture = BoxFuture<'static, Result<ReadResourceResult, ResourceError>>;
 
 /// What is being read, as a parameter of a handler that reads.
 ///
@@ -67,7 +68,7 @@ impl Reading {
 
 impl Parameter for Reading {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.reading().cloned().ok_or(Missing)
+        scope.subject::<Self>().cloned().ok_or(Missing)
     }
 }
 
@@ -386,12 +387,12 @@ impl ResourceEntry {
     }
 
     /// Reads it, if it is more than metadata.
-    pub(crate) async fn read(&self, reading: Reading, scope: Scope) -> Result<ReadResourceResult, Face> {
-        let Some(handler) = &self.handler else { return Err(Face::NotFound) };
-        let scope = scope.with_states(self.states.as_ref()).reading_this(reading.clone());
+    pub(crate) async fn read(&self, reading: Reading, scope: Scope) -> Result<ReadResourceResult, Failure> {
+        let Some(handler) = &self.handler else { return Err(Failure::NotFound) };
+        let scope = scope.with_states(self.states.as_ref()).about(reading.clone());
         match catch(|| handler.read(reading, scope)).await {
             Ok(outcome) => outcome.map_err(|error| error.0),
-            Err(panic) => Err(Face::Hidden(Box::new(panic))),
+            Err(panic) => Err(Failure::Hidden(Box::new(panic))),
         }
     }
 }
@@ -486,7 +487,7 @@ pub(crate) fn reader<P: 'static, H: Handler<P>>(handler: H) -> Reader
 where
     H::Output: IntoResource,
 {
-    let adapt = |handler: &H, reading, scope| -> Running<Result<ReadResourceResult, BoxError>> {
+    let adapt = |handler: &H, reading, scope| -> BoxFuture<'static, Result<ReadResourceResult, BoxError>> {
         let reading = read_with(handler, reading, scope);
         Box::pin(async move { reading.await.map_err(Into::into) })
     };
@@ -499,7 +500,7 @@ where
     H::Output: IntoResource,
 {
     let about = reading.about();
-    match handler.run(&Arguments::new(None, None), scope.reading_this(reading)) {
+    match handler.run(&Arguments::new(None, None), scope.about(reading)) {
         Ok(running) => Box::pin(async move { running.await.into_resource(about).await }),
         Err(error) => Box::pin(std::future::ready(Err(ResourceError(error.0)))),
     }

@@ -19,19 +19,19 @@ use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::types::ReadResourceResult;
 
+use crate::future::BoxFuture;
 use crate::panic::catch;
-use crate::server::build::builder::ServerBuilder;
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::{Facts, Scope};
 use crate::server::call::visibility::Allowed;
-use crate::server::catalog::elements::{Elements, Owner};
+use crate::server::catalog::elements::Elements;
+use crate::server::catalog::owner::Owner;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Snapshot;
 use crate::server::catalog::resource::{ReadFuture, Reading, ResourceEntry};
 use crate::server::catalog::tool::ToolEntry;
 use crate::server::changes::listeners::List;
-use crate::server::failure::errors::Face;
-use crate::server::handler::function::Running;
+use crate::server::failure::errors::Failure;
 use crate::server::{Inner, Server};
 
 /// How long the first requests wait until it is known what the sources have.
@@ -46,7 +46,7 @@ pub(crate) trait Source: Send + Sync + 'static {
     fn capabilities(&self) -> ServerCapabilities;
 
     /// Works for a server, until it is dropped. Begun once.
-    fn run(self: Arc<Self>, offering: Offering) -> Running<()>;
+    fn run(self: Arc<Self>, offering: Offering) -> BoxFuture<'static, ()>;
 
     /// What a resource that it could read is called here, offered or not. A URI may lead to it under several names, and this is
     /// the one that counts. Nothing, if it is not this source's.
@@ -54,14 +54,6 @@ pub(crate) trait Source: Send + Sync + 'static {
 
     /// Reads a resource that nobody has offered; nothing, if it is not this source's.
     fn read(&self, reading: Reading, scope: Scope) -> Option<ReadFuture>;
-}
-
-impl ServerBuilder {
-    /// Adds what a source has, now and later.
-    pub(crate) fn source(mut self, source: Arc<dyn Source>) -> Self {
-        self.sources.push(Added { source, prefixes: Vec::new(), layers: Stages::default() });
-        self
-    }
 }
 
 /// A source that a builder was given.
@@ -73,6 +65,10 @@ pub(crate) struct Added {
 }
 
 impl Added {
+    pub(crate) fn new(source: Arc<dyn Source>) -> Self {
+        Self { source, prefixes: Vec::new(), layers: Stages::default() }
+    }
+
     /// Puts a prefix before the names of tools and prompts, as with other elements.
     pub(crate) fn prefix(&mut self, prefix: &str) {
         self.prefixes.push(prefix.to_owned());
@@ -157,7 +153,7 @@ impl Sources {
         reading: &Reading,
         scope: &Scope,
         allowed: Option<&Allowed>,
-    ) -> Result<ReadResourceResult, Face> {
+    ) -> Result<ReadResourceResult, Failure> {
         let claim = self.claim(&reading.uri);
         let claim = claim.filter(|(_, name)| allowed.is_none_or(|allowed| allowed.unlisted(name)));
         let claimed =
@@ -165,9 +161,9 @@ impl Sources {
         match claimed {
             Some(mut reading) => match catch(|| reading.as_mut()).await {
                 Ok(outcome) => outcome.map_err(|error| error.0),
-                Err(panic) => Err(Face::Hidden(Box::new(panic))),
+                Err(panic) => Err(Failure::Hidden(Box::new(panic))),
             },
-            None => Err(Face::NotFound),
+            None => Err(Failure::NotFound),
         }
     }
 
@@ -219,7 +215,7 @@ impl Server {
     }
 
     /// What a request has to wait for before it is looked at: that it is known what there is. Nothing, almost always.
-    pub(crate) fn settling(&self) -> Option<Running<()>> {
+    pub(crate) fn settling(&self) -> Option<BoxFuture<'static, ()>> {
         let sources = &self.inner.sources;
         if sources.is_settled.load(Ordering::SeqCst) || Handle::try_current().is_err() {
             return None;

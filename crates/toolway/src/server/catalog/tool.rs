@@ -12,24 +12,24 @@ use toolway_protocol::http::param::ParamHeaders;
 use toolway_protocol::types::{CallToolResult, Icon, Tool};
 use toolway_protocol::{Method, RawJson};
 
+use crate::future::BoxFuture;
 use crate::panic::catch;
 use crate::schema::{Checker, Examined, examine, object_by_default, output_text};
 use crate::server::Server;
 use crate::server::call::context::Ctx;
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;
-use crate::server::call::state::States;
-use crate::server::catalog::elements::Owner;
+use crate::server::call::state::{Absent, States};
 use crate::server::catalog::generated::misfit;
+use crate::server::catalog::owner::Owner;
 use crate::server::catalog::pace::Pace;
-use crate::server::failure::errors::{Face, Subject, ToolError, Trouble};
+use crate::server::failure::errors::{Failure, Subject, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
-use crate::server::handler::function::{Handler, Running};
-use crate::server::handler::given::Absent;
+use crate::server::handler::function::Handler;
 use crate::server::respond::tool::IntoToolResult;
 
 /// A running call.
-pub type CallFuture = Running<Result<CallToolResult, ToolError>>;
+pub type CallFuture = BoxFuture<'static, Result<CallToolResult, ToolError>>;
 
 /// Something that can be listed and called as a tool. `#[tool]` writes this for a function.
 ///
@@ -491,7 +491,7 @@ impl ToolEntry {
         server: &Server,
         arguments: Option<RawJson>,
         scope: Scope,
-    ) -> Result<CallToolResult, Trouble> {
+    ) -> Result<CallToolResult, Failure> {
         let (round, sent) = (scope.round(), server.kept(arguments.as_ref()));
         let scope = scope.with_states(self.states.as_ref()).with_output(self.output.as_ref());
         let arguments = Arguments::new(arguments, self.rules.clone());
@@ -506,10 +506,10 @@ impl ToolEntry {
         let face = match outcome {
             Ok(Ok(result)) => match self.wrong_output(&result) {
                 None => return Ok(result),
-                Some(text) => Face::Hidden(text.into()),
+                Some(text) => Failure::Hidden(text.into()),
             },
             Ok(Err(error)) => error.0,
-            Err(panic) => Face::Hidden(Box::new(panic)),
+            Err(panic) => Failure::Hidden(Box::new(panic)),
         };
         let method = Method::CallTool;
         let subject = Subject { method: method.name(), kind: "tool", name };

@@ -65,7 +65,7 @@ impl Interest {
 
 #[cfg(test)]
 mod tests {
-    use crate::server::*;
+    use super::*;
 
     #[test]
     fn what_two_want_is_wanted_until_neither_does() {

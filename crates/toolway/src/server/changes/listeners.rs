@@ -12,19 +12,7 @@ use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::types::{ResourceUpdated, Told};
 use toolway_protocol::{Notification, RpcError};
 
-use crate::server::call::visibility::Sight;
-use crate::server::changes::bridge::Bridge;
 use crate::server::changes::interest::Interest;
-use crate::store::Store;
-
-/// Everybody who listens, here and at the servers that share a store with this one.
-#[derive(Debug, Default)]
-pub(crate) struct Changes {
-    listeners: Arc<Listeners>,
-    bridge: Option<Bridge>,
-    /// What listeners want to hear of, if somebody has to know.
-    interest: Option<Arc<Interest>>,
-}
 
 /// A list that has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,67 +30,12 @@ pub(crate) enum Change {
     Resource(String),
 }
 
-impl Changes {
-    /// Changes that servers with the same store hear of as well.
-    pub(crate) fn shared(store: Arc<dyn Store>, server: &str) -> Self {
-        let bridge = Bridge::new(store, server);
-        let listeners = Arc::<Listeners>::default();
-        listeners.add(bridge.here());
-        Self { listeners, bridge: Some(bridge), interest: None }
-    }
-
-    /// From now on it is known which resources anybody wants to hear of.
-    pub(crate) fn note_interest(&mut self) {
-        self.interest = Some(Arc::default());
-    }
-
-    pub(crate) fn interest(&self) -> Option<&Arc<Interest>> {
-        self.interest.as_ref()
-    }
-
-    /// Adds a listener that hears of every list, and of resources once it subscribes. It is forgotten when it is dropped.
-    pub(crate) fn listen(&self) -> Arc<Listener> {
-        self.listen_to([true; 3])
-    }
-
-    /// Adds a listener that hears of some lists: tools, prompts, resources.
-    pub(crate) fn listen_to(&self, lists: [bool; 3]) -> Arc<Listener> {
-        let state = State { lists, can_subscribe: true, ..State::default() };
-        let interest = self.interest.clone();
-        let listener = Arc::new(Listener { state: Mutex::new(state), wake: Notify::new(), interest });
-        self.listeners.add(&listener);
-        self.begin();
-        listener
-    }
-
-    /// A list is another one now.
-    pub(crate) fn list(&self, list: List) {
-        self.tell(&Change::List(list));
-    }
-
-    /// A resource has another content now.
-    pub(crate) fn resource(&self, uri: &str) {
-        self.tell(&Change::Resource(uri.to_owned()));
-    }
-
-    fn tell(&self, change: &Change) {
-        self.listeners.tell(change, None);
-        self.begin();
-    }
-
-    fn begin(&self) {
-        if let Some(bridge) = &self.bridge {
-            bridge.begin(&self.listeners);
-        }
-    }
-}
-
 /// Those who listen here.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners(Mutex<Vec<Weak<Listener>>>);
 
 impl Listeners {
-    fn add(&self, listener: &Arc<Listener>) {
+    pub(crate) fn add(&self, listener: &Arc<Listener>) {
         let mut listeners = lock(&self.0);
         // Those that have gone are looked for when there may be as many as are there.
         if listeners.len() == listeners.capacity() {
@@ -167,6 +100,12 @@ struct Pending {
 }
 
 impl Listener {
+    /// Hears of some lists (tools, prompts, resources), and of resources once it subscribes.
+    pub(crate) fn new(lists: [bool; 3], interest: Option<Arc<Interest>>) -> Self {
+        let state = State { lists, can_subscribe: true, ..State::default() };
+        Self { state: Mutex::new(state), wake: Notify::new(), interest }
+    }
+
     /// One that hears of everything, whoever it is for.
     pub(crate) fn of_everything() -> Self {
         let state = State { lists: [true; 3], hears_all: true, ..State::default() };
@@ -229,8 +168,11 @@ impl Listener {
     }
 
     /// Takes what is to be told to somebody who may see this much. News of what is hidden are gone with it.
-    pub(crate) fn take_for(&self, sight: &Sight) -> impl Iterator<Item = Notification> {
-        self.take().filter(|news| sight.shows(news))
+    pub(crate) fn take_for(
+        &self,
+        is_seen: impl Fn(&Notification) -> bool,
+    ) -> impl Iterator<Item = Notification> {
+        self.take().filter(is_seen)
     }
 
     /// Takes what is to be told, and takes back what is not told after all.
@@ -240,8 +182,8 @@ impl Listener {
 
     /// The same for somebody who may see this much.
     #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn untold_for(&self, sight: &Sight) -> Untold<'_> {
-        Untold { listener: self, news: self.take_for(sight).collect() }
+    pub(crate) fn untold_for(&self, is_seen: impl Fn(&Notification) -> bool) -> Untold<'_> {
+        Untold { listener: self, news: self.take_for(is_seen).collect() }
     }
 
     /// Takes back what could not be told.

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `run.rs` | How does a call pass its layers, and how often does its handler run? |
 //! | `router.rs` | Which entry answers which request? |
+//! | `size.rs` | How long may a message be, and what becomes of a longer one? |
 
 pub(crate) mod router;
 pub(crate) mod run;
+pub(crate) mod size;

@@ -11,16 +11,17 @@ use toolway_protocol::{Method, ProtocolVersion, RpcError};
 use crate::closest::closest;
 use crate::panic::catch;
 use crate::server::Server;
-use crate::server::call::layer::call::Answered;
+use crate::server::call::layer::answer::Answered;
 use crate::server::call::scope::Scope;
-use crate::server::call::visibility::{Allowed, unshared};
+use crate::server::call::visibility::Allowed;
 use crate::server::catalog::cache::Cacheable;
 use crate::server::catalog::completion::Completing;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Snapshot;
 use crate::server::catalog::resource::{Reading, ResourceEntry};
+use crate::server::catalog::visible::unshared;
 use crate::server::changes::listeners::has;
-use crate::server::failure::errors::{Face, ResourceError, Subject, ToolError, Trouble};
+use crate::server::failure::errors::{Failure, ResourceError, Subject, ToolError};
 
 impl Server {
     /// Whether this server has anything behind a method. A method that is not offered does not exist.
@@ -59,7 +60,7 @@ impl Server {
     }
 
     /// Has a request answered by whoever it is for.
-    pub(crate) async fn route(&self, request: Request, scope: Scope) -> Result<Answered, Trouble> {
+    pub(crate) async fn route(&self, request: Request, scope: Scope) -> Result<Answered, Failure> {
         let mut cache = None;
         let cursors = &self.inner.cursors;
         let allowed = scope.round.arrival.allowed.clone();
@@ -120,7 +121,7 @@ impl Server {
         Ok(Answered { outcome: Outcome::Complete(reply), cache, past: None })
     }
 
-    async fn call_tool(&self, call: CallTool, scope: Scope) -> Result<Reply, Trouble> {
+    async fn call_tool(&self, call: CallTool, scope: Scope) -> Result<Reply, Failure> {
         // A clone of the entry would cost more than a count on the snapshot that holds it.
         let snapshot = self.inner.registry.load_full();
         let is_seen = |name: &str| scope.allowed().is_none_or(|allowed| allowed.tool(name));
@@ -132,7 +133,7 @@ impl Server {
         }
     }
 
-    async fn get_prompt(&self, get: GetPrompt, scope: Scope) -> Result<Reply, Trouble> {
+    async fn get_prompt(&self, get: GetPrompt, scope: Scope) -> Result<Reply, Failure> {
         let snapshot = self.inner.registry.load_full();
         let arguments = get.arguments.unwrap_or_default();
         match seen_prompt(&snapshot, &get.name, scope.allowed()) {
@@ -141,19 +142,19 @@ impl Server {
         }
     }
 
-    async fn read_resource(&self, uri: String, scope: Scope) -> Result<ReadResourceResult, Trouble> {
+    async fn read_resource(&self, uri: String, scope: Scope) -> Result<ReadResourceResult, Failure> {
         if let Some(allowed) = scope.allowed()
             && !allowed.uri(&self.inner.registry.load(), &uri)
         {
-            return Err(Trouble::NoSuchResource(uri));
+            return Err(Failure::NoSuchResource(uri));
         }
         let name = uri.clone();
         let round = scope.round();
         let allowed = scope.round.arrival.allowed.clone();
         let face = match self.read_any(uri, scope, allowed.as_deref()).await {
             Ok(result) => return Ok(result),
-            Err(_) if round.asked.is_open() => return Err(Trouble::Asked),
-            Err(Face::NotFound) => return Err(Trouble::NoSuchResource(name)),
+            Err(_) if round.asked.is_open() => return Err(Failure::Unanswered),
+            Err(Failure::NotFound) => return Err(Failure::NoSuchResource(name)),
             Err(face) => face,
         };
         let method = Method::ReadResource;
@@ -177,7 +178,7 @@ impl Server {
         uri: String,
         scope: Scope,
         allowed: Option<&Allowed>,
-    ) -> Result<ReadResourceResult, Face> {
+    ) -> Result<ReadResourceResult, Failure> {
         let snapshot = self.inner.registry.load_full();
         let mut reading = Reading::new(uri, self.max_message());
         if let Some((entry, variables)) = snapshot.find(&reading.uri) {
@@ -191,20 +192,20 @@ impl Server {
             match catch(|| reader.call(reading.clone(), scope.inner())).await {
                 Ok(Ok(result)) => return Ok(result),
                 Ok(Err(error)) => match ResourceError::hidden(error).0 {
-                    Face::NotFound => {}
+                    Failure::NotFound => {}
                     face => return Err(face),
                 },
-                Err(panic) => return Err(Face::Hidden(Box::new(panic))),
+                Err(panic) => return Err(Failure::Hidden(Box::new(panic))),
             }
         }
         if self.has_sources() {
             // Boxed: most servers have none.
             return Box::pin(self.inner.sources.read(&reading, &scope, allowed)).await;
         }
-        Err(Face::NotFound)
+        Err(Failure::NotFound)
     }
 
-    async fn complete(&self, asked: Complete, scope: Scope) -> Result<Completion, Trouble> {
+    async fn complete(&self, asked: Complete, scope: Scope) -> Result<Completion, Failure> {
         let snapshot = self.inner.registry.load_full();
         let (completers, known, states): (_, Vec<&str>, _) = match &asked.reference {
             Reference::Prompt(reference) => {
@@ -234,7 +235,7 @@ impl Server {
         let face = match catch(|| Box::pin(completer.complete(typed, scope.with_states(states)))).await {
             Ok(Ok(completion)) => return Ok(completion),
             Ok(Err(error)) => ToolError::hidden(error).0,
-            Err(panic) => Face::Hidden(Box::new(panic)),
+            Err(panic) => Failure::Hidden(Box::new(panic)),
         };
         let subject = Subject { method: Method::Complete.name(), kind: "completion of", name };
         Err(self.failed(&round, subject, face).await)

@@ -16,17 +16,21 @@ use toolway_protocol::types::{CallToolResult, InputRequest};
 use toolway_protocol::{ProtocolVersion, RawJson, RpcError};
 
 use crate::at_once::at_once;
+use crate::future::BoxFuture;
 use crate::outbound::Outbound;
+use crate::panic::catch;
 use crate::server::Server;
-use crate::server::call::layer::call::{Answered, Call};
-use crate::server::call::layer::stages::Path;
-use crate::server::call::layer::through;
+use crate::server::call::layer::answer::{Answer, Answered, CallError};
+use crate::server::call::layer::call::Call;
+use crate::server::call::layer::service::Next;
+use crate::server::call::layer::stages::{Kind, Path};
 use crate::server::call::question_log::{Asker, Way, required};
 use crate::server::call::replay::Past;
 use crate::server::call::scope::{Arrival, Facts, Round, Scope};
+use crate::server::call::visibility::Allowed;
+use crate::server::catalog::visible::Element;
 use crate::server::failure::ask::AskError;
-use crate::server::failure::errors::{Trouble, busy};
-use crate::server::handler::function::Running;
+use crate::server::failure::errors::{Failure, Subject, busy};
 use crate::server::observe::watch::Watching;
 
 impl Server {
@@ -36,7 +40,7 @@ impl Server {
         request: Request,
         facts: Facts,
         arrival: Arrival,
-    ) -> impl Future<Output = Result<Answered, Trouble>> + Send + use<'_> {
+    ) -> impl Future<Output = Result<Answered, Failure>> + Send + use<'_> {
         let work = match self.inner.places.try_acquire() {
             Ok(place) => Ok((place, self.work(request, facts, arrival))),
             Err(_) => Err(busy("too many requests are running")),
@@ -53,9 +57,8 @@ impl Server {
     fn work(&self, request: Request, mut facts: Facts, arrival: Arrival) -> Work {
         let request = self.by_own_name(request);
         let watching = Watching::begin(self, || request.method(), Some(&request), &mut facts, &arrival);
-        let path = Path::of(self, &request, arrival.allowed.as_deref());
+        let path = path_of(self, &request, arrival.allowed.as_deref());
         let is_layered = path.is_some();
-        let path = path.unwrap_or_default();
         // Boxed: everything on the way would else have a place for it, and move it there.
         let call = Box::new(Call { server: self.clone(), request, facts, arrival, path });
         if watching.is_none() && !is_layered {
@@ -70,11 +73,11 @@ enum Work {
     /// The handler alone.
     Alone(Box<Call>),
     /// The handler, amid those who watch it and the layers around it.
-    Amid(Running<Result<Answered, Trouble>>),
+    Amid(BoxFuture<'static, Result<Answered, Failure>>),
 }
 
 /// Runs the handler behind a call amid those who watch it and the layers around it.
-async fn amid(call: Box<Call>, watching: Option<Watching>, is_layered: bool) -> Result<Answered, Trouble> {
+async fn amid(call: Box<Call>, watching: Option<Watching>, is_layered: bool) -> Result<Answered, Failure> {
     match (watching, is_layered) {
         (None, false) => run(call).await,
         (None, true) => through(*call).await,
@@ -83,8 +86,59 @@ async fn amid(call: Box<Call>, watching: Option<Watching>, is_layered: bool) -> 
     }
 }
 
+/// The way of a request; `None`, if it passes nothing. What the caller may not see has no layers: one of them might answer,
+/// or say that it is there.
+fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Option<Box<Path>> {
+    let inner = &server.inner;
+    let none_anywhere = inner.layers.is_empty()
+        && !inner.registry.has_layers()
+        && !inner.methods_have_layers
+        && !inner.sources.have_layers();
+    if none_anywhere {
+        return None;
+    }
+    let snapshot = inner.registry.load();
+    let element = match request {
+        Request::Other(method, _) => inner.methods.get(method.name()).map(|method| &method.layers),
+        request => match snapshot.asked_for(request, allowed) {
+            Some(Element::Tool(tool)) => Some(&tool.layers),
+            Some(Element::Prompt(prompt)) => Some(&prompt.layers),
+            Some(Element::Resource(resource)) => Some(&resource.layers),
+            None => inner.sources.layers_around(&snapshot, request, allowed),
+        },
+    };
+    let element = element.cloned().unwrap_or_default();
+    let kind = Kind::of(request);
+    let is_bare = !inner.layers.concern(kind) && !element.concern(kind);
+    (!is_bare).then(|| Box::new(Path::new(inner.layers.clone(), element, after_layers)))
+}
+
+/// Sends a call through its layers to its handler.
+async fn through(call: Call) -> Result<Answered, Failure> {
+    let (server, facts, arrival) = (call.server.clone(), call.facts.clone(), call.arrival.for_hooks());
+    let kind = Kind::of(&call.request);
+    let method = call.request.method();
+    let cause = match catch(|| Next::new().run(call)).await {
+        Ok(Ok(Answer(answered))) if kind.is_answered_by(&method, &answered.outcome) => return Ok(answered),
+        Ok(Ok(_)) => format!("a layer answered {} with a result of another kind", method.name()).into(),
+        Ok(Err(error)) => match error.into_failure() {
+            Failure::Hidden(cause) => cause,
+            failure => return Err(failure),
+        },
+        Err(panic) => panic.into(),
+    };
+    let (_, ending) = Scope::begin(server.clone(), facts, arrival);
+    let subject = Subject { method: method.name(), kind: "layer around", name: method.name() };
+    Err(server.failed(ending.round(), subject, Failure::Hidden(cause)).await)
+}
+
+/// Runs the handler of a call that has passed its layers.
+fn after_layers(call: Box<Call>) -> BoxFuture<'static, Result<Answer, CallError>> {
+    Box::pin(async move { Ok(Answer(run(call).await.map_err(CallError::told)?)) })
+}
+
 /// Runs the handler behind a call until it is answered.
-pub(crate) async fn run(mut call: Box<Call>) -> Result<Answered, Trouble> {
+async fn run(mut call: Box<Call>) -> Result<Answered, Failure> {
     if !may_ask(&call.request) {
         call.facts.asking.way = Way::NotHere;
     }
@@ -110,7 +164,7 @@ fn may_ask(request: &Request) -> bool {
 }
 
 enum Ended {
-    Answered(Result<Answered, Trouble>),
+    Answered(Result<Answered, Failure>),
     /// These questions have no answer.
     Asking(Vec<(String, InputRequest)>, Past),
 }
@@ -133,8 +187,8 @@ async fn round(call: Box<Call>) -> Ended {
 async fn in_time(
     round: &Round,
     is_tool: bool,
-    mut run: Pin<&mut impl Future<Output = Result<Answered, Trouble>>>,
-) -> Result<Answered, Trouble> {
+    mut run: Pin<&mut impl Future<Output = Result<Answered, Failure>>>,
+) -> Result<Answered, Failure> {
     if let Poll::Ready(answered) = at_once(run.as_mut()).await {
         return answered;
     }
@@ -153,7 +207,7 @@ async fn in_time(
 }
 
 /// Runs the handler, and asks in between.
-async fn converse(call: Box<Call>, asker: &dyn Asker) -> Result<Answered, Trouble> {
+async fn converse(call: Box<Call>, asker: &dyn Asker) -> Result<Answered, Failure> {
     let Call { server, request, mut facts, arrival, .. } = *call;
     loop {
         let call = Box::new(Call {
@@ -161,7 +215,7 @@ async fn converse(call: Box<Call>, asker: &dyn Asker) -> Result<Answered, Troubl
             request: request.clone(),
             facts: facts.clone(),
             arrival: arrival.clone(),
-            path: Path::default(),
+            path: None,
         });
         let (open, past) = match round(call).await {
             Ended::Answered(answered) => return answered,

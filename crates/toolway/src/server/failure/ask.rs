@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
-use toolway_protocol::RpcError;
 use toolway_protocol::capability::ClientCapabilities;
 
-use crate::server::failure::errors::{BoxError, Face};
+use crate::error::BoxError;
 
 /// Why a question has no answer. `?` passes it on, and each kind becomes what a caller should hear.
 ///
@@ -110,20 +109,9 @@ impl AskError {
         self.kind() == AskErrorKind::Unsupported
     }
 
-    /// What the caller hears if the handler passes it on.
-    pub(crate) fn face(self) -> Face {
-        match self.kind() {
-            AskErrorKind::NotHere | AskErrorKind::SameKey => Face::Hidden(Box::new(self)),
-            AskErrorKind::Invalid => Face::Rpc(RpcError::invalid_params(self.0.text)),
-            AskErrorKind::Busy => {
-                Face::Rpc(crate::server::failure::errors::busy("too many questions wait for answers"))
-            }
-            AskErrorKind::Unsupported => {
-                let Inner { text, required, .. } = *self.0;
-                Face::Lacks(Box::new(required.unwrap_or_default()), text.into_owned())
-            }
-            _ => Face::Visible(self.0.text.into_owned()),
-        }
+    /// What the client would have to be capable of.
+    pub(crate) fn into_required(self) -> ClientCapabilities {
+        self.0.required.unwrap_or_default()
     }
 }
 

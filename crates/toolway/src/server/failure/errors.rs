@@ -9,10 +9,8 @@ use std::fmt;
 use toolway_protocol::RpcError;
 use toolway_protocol::capability::ClientCapabilities;
 
-use crate::server::failure::ask::{AskError, OnceError};
-
-/// Any error, boxed.
-pub type BoxError = Box<dyn StdError + Send + Sync>;
+use crate::error::{BoxError, Chain};
+use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
 
 /// An error that a handler may return: whatever converts into a [`BoxError`]. `Own` is the error that handlers of this kind
 /// have for what the peer is to read.
@@ -21,13 +19,13 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
     label = "return `{Own}`, or implement `std::error::Error` for `{Self}`",
     note = "`{Own}::new(…)` is read by the caller; any other error is kept from it, and goes to the log"
 )]
-pub trait Failure<Own> {
+pub trait IntoFailure<Own> {
     /// Boxes the error.
     fn into_box(self) -> BoxError;
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: Into<BoxError>, Own> Failure<Own> for E {
+impl<E: Into<BoxError>, Own> IntoFailure<Own> for E {
     fn into_box(self) -> BoxError {
         self.into()
     }
@@ -72,28 +70,34 @@ pub enum ErrorPolicy {
     Verbose,
 }
 
-/// What a handler has to say when it failed.
+/// Why a call has no result: the one answer to that question, from the handler to the wire.
 #[derive(Debug)]
-pub(crate) enum Face {
+pub(crate) enum Failure {
+    /// For the caller to read.
     Visible(String),
+    /// For the log; the caller gets a reference.
     Hidden(BoxError),
     /// An error of the protocol, sent as it is.
     Rpc(RpcError),
-    /// There is no such resource.
+    /// The handler knows no such resource.
     NotFound,
+    /// The server has no resource with this URI. Each era has a code of its own for that.
+    NoSuchResource(String),
     /// The client cannot be asked what the handler has to know.
     Lacks(Box<ClientCapabilities>, String),
+    /// A question waits for its answer, which counts more than whatever the handler made of that.
+    Unanswered,
 }
 
-impl Face {
-    /// An error that comes in a box: one of ours shows its own face again, an [`RpcError`] is meant as it is.
+impl Failure {
+    /// The failure in a box: one of ours as it was, an [`RpcError`] as it is, anything else hidden.
     pub(crate) fn unbox(error: BoxError) -> Self {
-        let error = match error.downcast::<Carried>() {
-            Ok(carried) => return carried.0,
+        let error = match error.downcast::<Self>() {
+            Ok(failure) => return *failure,
             Err(error) => error,
         };
         let error = match error.downcast::<AskError>() {
-            Ok(error) => return error.face(),
+            Ok(error) => return (*error).into(),
             Err(error) => error,
         };
         let error = match error.downcast::<OnceError>() {
@@ -107,51 +111,76 @@ impl Face {
     }
 }
 
-/// A failure on its way through a box.
-#[derive(Debug)]
-struct Carried(Face);
-
-impl fmt::Display for Carried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Face::Visible(text) | Face::Lacks(_, text) => f.write_str(text),
-            Face::Hidden(error) => error.fmt(f),
-            Face::Rpc(error) => error.fmt(f),
-            Face::NotFound => f.write_str("no such resource"),
+impl From<AskError> for Failure {
+    fn from(error: AskError) -> Self {
+        match error.kind() {
+            AskErrorKind::NotHere | AskErrorKind::SameKey => Self::Hidden(Box::new(error)),
+            AskErrorKind::Invalid => Self::Rpc(RpcError::invalid_params(error.to_string())),
+            AskErrorKind::Busy => Self::Rpc(busy("too many questions wait for answers")),
+            AskErrorKind::Unsupported => {
+                let text = error.to_string();
+                Self::Lacks(Box::new(error.into_required()), text)
+            }
+            AskErrorKind::Unanswered
+            | AskErrorKind::Declined
+            | AskErrorKind::Cancelled
+            | AskErrorKind::TimedOut
+            | AskErrorKind::Refused
+            | AskErrorKind::TooManyRounds
+            | AskErrorKind::TooLarge
+            | AskErrorKind::Ended => Self::Visible(error.to_string()),
         }
     }
 }
 
-impl StdError for Carried {}
+impl From<RpcError> for Failure {
+    fn from(error: RpcError) -> Self {
+        Self::Rpc(error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Visible(text) | Self::Lacks(_, text) => f.write_str(text),
+            Self::Hidden(cause) => Chain(&**cause).fmt(f),
+            Self::Rpc(error) => f.write_str(&error.message),
+            Self::NotFound | Self::NoSuchResource(_) => f.write_str("no such resource"),
+            Self::Unanswered => f.write_str("a question has no answer yet"),
+        }
+    }
+}
+
+impl StdError for Failure {}
 
 macro_rules! failures {
     ($($(#[$meta:meta])* $name:ident),*) => {$(
         $(#[$meta])*
-        pub struct $name(pub(crate) Face);
+        pub struct $name(pub(crate) Failure);
 
         impl $name {
             /// A failure whose text the peer reads.
             pub fn new(text: impl Into<String>) -> Self {
-                Self(Face::Visible(text.into()))
+                Self(Failure::Visible(text.into()))
             }
 
             /// A failure whose cause the peer does not see. `?` does the same for every `std` error; this is for
             /// those that are none, such as `anyhow::Error`.
             pub fn hidden(cause: impl Into<BoxError>) -> Self {
-                Self(Face::unbox(cause.into()))
+                Self(Failure::unbox(cause.into()))
             }
         }
 
         /// The type itself is no `std::error::Error`: that is what lets every other error convert.
         impl<E: StdError + Send + Sync + 'static> From<E> for $name {
             fn from(error: E) -> Self {
-                Self(Face::unbox(Box::new(error)))
+                Self(Failure::unbox(Box::new(error)))
             }
         }
 
         impl From<$name> for BoxError {
             fn from(error: $name) -> Self {
-                Box::new(Carried(error.0))
+                Box::new(error.0)
             }
         }
 
@@ -218,7 +247,7 @@ failures! {
 impl ResourceError {
     /// There is no such resource; the protocol has a code for it, another one in each era.
     pub fn not_found() -> Self {
-        Self(Face::NotFound)
+        Self(Failure::NotFound)
     }
 }
 
@@ -226,7 +255,7 @@ impl ResourceError {
 impl From<ResourceError> for ToolError {
     fn from(error: ResourceError) -> Self {
         match error.0 {
-            Face::NotFound => Self::new("no such resource"),
+            Failure::NotFound => Self::new("no such resource"),
             face => Self(face),
         }
     }
@@ -236,7 +265,7 @@ impl From<ResourceError> for ToolError {
 impl From<ResourceError> for PromptError {
     fn from(error: ResourceError) -> Self {
         match error.0 {
-            Face::NotFound => Self::new("no such resource"),
+            Failure::NotFound => Self::new("no such resource"),
             face => Self(face),
         }
     }
@@ -245,26 +274,6 @@ impl From<ResourceError> for PromptError {
 /// What is refused now may be taken later.
 pub(crate) fn busy(text: &'static str) -> RpcError {
     RpcError::internal(text).with_data(serde_json::json!({"retryAfterMs": 1000}))
-}
-
-/// Why a request has no result.
-#[derive(Debug)]
-pub(crate) enum Trouble {
-    /// This error.
-    Rpc(RpcError),
-    /// There is no resource of this URI; the code is another one in each era.
-    NoSuchResource(String),
-    /// The client cannot be asked what the handler has to know: what it would have to be able to, and a text for people. What
-    /// becomes of that is another thing in each era.
-    Lacks(Box<ClientCapabilities>, String),
-    /// The handler has asked something that has no answer yet; nothing else counts.
-    Asked,
-}
-
-impl From<RpcError> for Trouble {
-    fn from(error: RpcError) -> Self {
-        Self::Rpc(error)
-    }
 }
 
 /// What failed, for the log and for the peer: "the tool `add`".

@@ -14,13 +14,9 @@ use toolway_protocol::RawJson;
 use toolway_protocol::json::reason;
 
 use crate::closest::closest;
-use crate::schema::{Checker, MOST_PROBLEMS, Problem, cut, expected_text, expected_texts};
-use crate::server::call::scope::Scope;
+use crate::schema::{Checker, MOST_PROBLEMS, Problem, cut, expected_texts};
 use crate::server::failure::errors::ToolError;
-use crate::server::handler::function::Handler;
-use crate::server::handler::given::{lacking, needed};
 use crate::server::handler::location::Placed;
-use crate::server::handler::parameter::Parameter;
 
 /// One place for each parameter of a function. `#[tool]` writes it.
 pub trait Slots: Default {
@@ -31,21 +27,6 @@ pub trait Slots: Default {
     fn names() -> Vec<&'static str>;
 }
 
-/// Reads one argument into its place.
-pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(
-    slot: &mut Option<P>,
-    map: &mut A,
-) -> Result<bool, A::Error> {
-    if !P::IS_ARGUMENT {
-        return Ok(false);
-    }
-    let value = P::read(map).map_err(|error| with_format(&error, || expected_text(P::describe)))?;
-    if slot.replace(value).is_some() {
-        return Err(twice());
-    }
-    Ok(true)
-}
-
 /// What the arguments of a tool must be.
 #[derive(Debug)]
 pub(crate) struct Rules {
@@ -54,18 +35,6 @@ pub(crate) struct Rules {
     pub(crate) is_typed: bool,
     /// Whether `"5"` may stand for 5 where the schema leaves no doubt.
     pub(crate) coerces: bool,
-}
-
-impl Rules {
-    /// Makes the rules of a handler's argument from its type. Returns none if there is no argument, or none that can be checked.
-    pub(crate) fn of<P, H: Handler<P>>(handler: &H) -> Option<Arc<Self>> {
-        if !handler.takes_arguments() {
-            return None;
-        }
-        let input = handler.input().finish();
-        let checker = Checker::compile(&input.schema.decode().ok()?).ok()?;
-        Some(Arc::new(Self { checker, is_typed: input.is_typed, coerces: false }))
-    }
 }
 
 /// The arguments of one call, as they were sent, and the rules that they have to obey.
@@ -292,12 +261,12 @@ impl Members {
     }
 }
 
-fn twice<E: serde::de::Error>() -> E {
+pub(super) fn twice<E: serde::de::Error>() -> E {
     E::custom("it comes twice")
 }
 
 /// Adds the format that a type expects: the errors of foreign types often name none.
-fn with_format<E: serde::de::Error>(error: &E, expected: impl FnOnce() -> Option<String>) -> E {
+pub(super) fn with_format<E: serde::de::Error>(error: &E, expected: impl FnOnce() -> Option<String>) -> E {
     let text = error.to_string();
     let text = without_place(&text);
     match expected() {
@@ -342,10 +311,10 @@ where
 pub struct Collected<S> {
     /// The places.
     pub slots: S,
-    problems: Vec<String>,
+    pub(super) problems: Vec<String>,
     /// What the server lacks: no caller can send it, and none is told.
-    lacks: Vec<String>,
-    rules: Option<Arc<Rules>>,
+    pub(super) lacks: Vec<String>,
+    pub(super) rules: Option<Arc<Rules>>,
 }
 
 impl<S: Slots> Default for Collected<S> {
@@ -355,38 +324,6 @@ impl<S: Slots> Default for Collected<S> {
 }
 
 impl<S: Slots> Collected<S> {
-    /// The parameter for `name`: what the caller sent, or the default that the schema names, or the one that the
-    /// author wrote, or what its type has for nobody sent anything.
-    pub fn take<P: Parameter>(
-        &mut self,
-        name: &str,
-        sent: Option<P>,
-        default: Option<fn() -> Value>,
-        scope: &Scope,
-    ) -> Option<P> {
-        let value = sent.or_else(|| self.of_schema(name)).or_else(|| P::of_default(&default?()));
-        match value.map_or_else(|| P::absent(scope), Ok) {
-            Ok(value) => Some(value),
-            Err(_) if let Some(text) = needed::<P>(scope) => {
-                self.problems.push(text.to_owned());
-                None
-            }
-            Err(_) if !P::IS_ARGUMENT => {
-                self.lacks.push(format!("`{name}` ({})", lacking::<P>()));
-                None
-            }
-            Err(_) => {
-                self.problems.push(format!("argument `{name}` is missing"));
-                None
-            }
-        }
-    }
-
-    fn of_schema<P: Parameter>(&self, name: &str) -> Option<P> {
-        let (_, default) = self.rules.as_ref()?.checker.defaults().find(|(known, _)| *known == name)?;
-        P::of_default(default)
-    }
-
     /// Whether anything was wrong.
     pub fn is_wrong(&self) -> bool {
         !self.problems.is_empty() || !self.lacks.is_empty()

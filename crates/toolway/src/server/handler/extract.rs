@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 
+use crate::server::call::context::Ctx;
+use crate::server::call::principal::Principal;
 use crate::server::call::scope::Scope;
-use crate::server::call::state::States;
+use crate::server::call::state::{State, States};
 use crate::server::handler::parameter::{Missing, Parameter};
 
 /// The HTTP headers of the request, as a parameter of a handler. On a pipe there are none.
@@ -121,50 +123,6 @@ impl<T: Send + Sync + 'static> Parameter for Extension<T> {
     }
 }
 
-/// Who the caller is, as a parameter of a handler: whom [`on_connect`](crate::server::ServerBuilder::on_connect) has
-/// [admitted](crate::server::Admit::as_principal). It is nothing that a caller can send.
-///
-/// A call of nobody in particular fails; where that may happen, ask [`Ctx::principal`](crate::server::Ctx::principal) instead. An
-/// `Option<Principal>` is not a parameter: Rust cannot rule out that such a type is read from JSON one day, as arguments are.
-///
-/// ```
-/// use toolway::prelude::*;
-///
-/// /// Say who calls.
-/// #[tool]
-/// fn whoami(caller: Principal) -> String {
-///     format!("you are {caller}")
-/// }
-///
-/// assert_eq!(whoami(Principal::new("ann")), "you are ann");
-/// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Principal(Arc<str>);
-
-impl Principal {
-    /// Somebody, for [`handle_json`](crate::server::Server::handle_json) and for tests.
-    pub fn new(id: impl Into<Arc<str>>) -> Self {
-        Self(id.into())
-    }
-
-    /// How the application names them.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Principal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for Principal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Principal").field(&self.as_str()).finish()
-    }
-}
-
 impl Parameter for Principal {
     const NEEDED: Option<&'static str> = Some("this is only for callers who have said who they are");
 
@@ -182,5 +140,21 @@ impl Parameter for Principal {
 
     fn absent(scope: &Scope) -> Result<Self, Missing> {
         scope.principal().cloned().ok_or(Missing)
+    }
+}
+
+impl<T: Send + Sync + 'static> Parameter for State<T> {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        scope.states().get().map(Self).ok_or(Missing)
+    }
+
+    fn check(states: &States) -> Option<String> {
+        states.lacks::<T>()
+    }
+}
+
+impl Parameter for Ctx {
+    fn absent(scope: &Scope) -> Result<Self, Missing> {
+        Ok(Self::of(scope))
     }
 }

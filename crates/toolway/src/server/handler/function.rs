@@ -5,20 +5,17 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::schema::InputSchema;
+use crate::error::BoxError;
+use crate::future::BoxFuture;
+use crate::schema::{Checker, InputSchema};
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;
-use crate::server::call::state::States;
-use crate::server::failure::errors::{BoxError, ToolError};
-use crate::server::handler::arguments::Arguments;
-use crate::server::handler::given::Absent;
+use crate::server::call::state::{Absent, States};
+use crate::server::failure::errors::ToolError;
+use crate::server::handler::arguments::{Arguments, Rules};
 use crate::server::handler::parameter::Parameter;
-
-/// A running handler.
-pub type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A handler whose parameters are forgotten: it gets what was sent and gives back what became of it.
 pub(crate) struct Erased<In, Out> {
@@ -34,7 +31,7 @@ impl<In, Out> Erased<In, Out> {
         Self { handler: Arc::new(handler), states: None, layers: Stages::default() }
     }
 
-    pub(crate) fn call(&self, sent: In, scope: Scope) -> Running<Result<Out, BoxError>> {
+    pub(crate) fn call(&self, sent: In, scope: Scope) -> BoxFuture<'static, Result<Out, BoxError>> {
         self.handler.call(sent, scope.with_states(self.states.as_ref()))
     }
 
@@ -75,12 +72,11 @@ impl<In, Out> fmt::Debug for Erased<In, Out> {
 }
 
 /// A hook: a handler that gets what `put` puts into its scope, and returns nothing.
-pub(crate) fn hook<In: 'static, P: 'static, H: Handler<P, Output = ()>>(
+pub(crate) fn hook<In: Send + Sync + 'static, P: 'static, H: Handler<P, Output = ()>>(
     handler: H,
-    put: fn(Scope, In) -> Scope,
 ) -> Erased<In, ()> {
-    let adapt = move |handler: &H, told, scope| -> Running<Result<(), BoxError>> {
-        match handler.run(&Arguments::new(None, None), put(scope, told)) {
+    let adapt = move |handler: &H, told: In, scope: Scope| -> BoxFuture<'static, Result<(), BoxError>> {
+        match handler.run(&Arguments::new(None, None), scope.about(told)) {
             Ok(running) => Box::pin(async move {
                 running.await;
                 Ok(())
@@ -93,7 +89,7 @@ pub(crate) fn hook<In: 'static, P: 'static, H: Handler<P, Output = ()>>(
 
 /// What [`Erased`] keeps of a handler.
 pub(crate) trait Function<In, Out>: Send + Sync {
-    fn call(&self, sent: In, scope: Scope) -> Running<Result<Out, BoxError>>;
+    fn call(&self, sent: In, scope: Scope) -> BoxFuture<'static, Result<Out, BoxError>>;
 
     fn check(&self, states: &States) -> Vec<String>;
 }
@@ -109,9 +105,9 @@ impl<In, Out, P, H, A> Function<In, Out> for Adapted<P, H, A>
 where
     P: 'static,
     H: Handler<P>,
-    A: Fn(&H, In, Scope) -> Running<Result<Out, BoxError>> + Send + Sync,
+    A: Fn(&H, In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync,
 {
-    fn call(&self, sent: In, scope: Scope) -> Running<Result<Out, BoxError>> {
+    fn call(&self, sent: In, scope: Scope) -> BoxFuture<'static, Result<Out, BoxError>> {
         (self.adapt)(&self.handler, sent, scope)
     }
 
@@ -149,7 +145,8 @@ pub trait Handler<Parameters>: Send + Sync + 'static {
     type Output: Send + 'static;
 
     /// Runs it.
-    fn run(&self, arguments: &Arguments, scope: Scope) -> Result<Running<Self::Output>, ToolError>;
+    fn run(&self, arguments: &Arguments, scope: Scope)
+    -> Result<BoxFuture<'static, Self::Output>, ToolError>;
 
     /// What is missing for it to work, in sentences for its author.
     fn check(&self, states: &States) -> Vec<String>;
@@ -175,7 +172,7 @@ macro_rules! handlers {
             type Output = Fut::Output;
 
             #[allow(non_snake_case, reason = "each value is named after its type, where there are any")]
-            fn run(&self, arguments: &Arguments, scope: Scope) -> Result<Running<Self::Output>, ToolError> {
+            fn run(&self, arguments: &Arguments, scope: Scope) -> Result<BoxFuture<'static, Self::Output>, ToolError> {
                 let _ = arguments;
                 $(let $name = $name::whole(arguments, &scope)?;)*
                 drop(scope);
@@ -212,3 +209,13 @@ macro_rules! handlers {
     )*};
 }
 handlers! { ; A; A B; A B C; A B C D; A B C D E; A B C D E G; }
+
+/// Makes the rules of a handler's argument from its type. Returns none if there is no argument, or none that can be checked.
+pub(crate) fn rules_of<P, H: Handler<P>>(handler: &H) -> Option<Arc<Rules>> {
+    if !handler.takes_arguments() {
+        return None;
+    }
+    let input = handler.input().finish();
+    let checker = Checker::compile(&input.schema.decode().ok()?).ok()?;
+    Some(Arc::new(Rules { checker, is_typed: input.is_typed, coerces: false }))
+}

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | `function.rs` | How does a function or a closure become a handler? |
 //! | `parameter.rs`, `extract.rs`, `suspect.rs` | What may a handler take, and what does the compiler say of anything else? |
-//! | `arguments.rs`, `location.rs`, `texts.rs` | How are JSON arguments and texts read, and where is a mistake? |
-//! | `given.rs` | Which values must come with a call, and what if nothing gives them? |
+//! | `arguments.rs`, `slots.rs`, `location.rs`, `texts.rs` | How are JSON arguments and texts read, and where is a mistake? |
 
 pub(crate) mod arguments;
+pub(crate) mod extract;
 pub(crate) mod function;
-pub(crate) mod given;
 pub(crate) mod location;
 pub(crate) mod parameter;
+pub(crate) mod slots;
 #[doc(hidden)]
 pub mod suspect;
 pub(crate) mod texts;

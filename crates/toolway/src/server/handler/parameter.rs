@@ -1,5 +1,8 @@
 //! What may a handler take? The type of each parameter answers, never its name.
 
+use std::any::type_name;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use schemars::JsonSchema;
 use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
@@ -10,7 +13,6 @@ use crate::server::call::scope::Scope;
 use crate::server::call::state::States;
 use crate::server::failure::errors::ToolError;
 use crate::server::handler::arguments::{Arguments, Lacking};
-use crate::server::handler::given::{lacking, needed};
 
 /// A type that may be a parameter of a tool, a prompt, a resource, or any other handler.
 ///
@@ -153,6 +155,27 @@ impl<T: DeserializeOwned + JsonSchema + Send> Parameter for T {
     fn whole(arguments: &Arguments, _: &Scope) -> Result<Self, ToolError> {
         arguments.decode()
     }
+}
+
+/// Remembers that the log was told that callers have no name.
+#[derive(Debug, Default)]
+pub(crate) struct Told(AtomicBool);
+
+/// Returns the text for the caller where a missing `P` is the caller's affair. If the server never asks callers who they are, the
+/// log says once how a call gets a `P`.
+pub(crate) fn needed<P: Parameter>(scope: &Scope) -> Option<&'static str> {
+    let text = P::NEEDED?;
+    let inner = &scope.round.server.inner;
+    if inner.admission.is_none() && !inner.told.0.swap(true, Ordering::Relaxed) {
+        let (kind, given) = (type_name::<P>(), P::GIVEN_BY.unwrap_or_default());
+        tracing::warn!("a call came without the `{kind}` that its handler takes{given}");
+    }
+    Some(text)
+}
+
+/// Describes a missing parameter for the log.
+pub(crate) fn lacking<P: Parameter>() -> String {
+    format!("{}{}", type_name::<P>(), P::GIVEN_BY.unwrap_or_default())
 }
 
 /// A value that is not there: an `Option` reads it as `None`, everything else refuses.

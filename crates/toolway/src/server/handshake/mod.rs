@@ -20,7 +20,7 @@ use super::Server;
 use crate::server::call::question_log::Asking;
 use crate::server::call::scope::{Arrival, Facts, Scope};
 use crate::server::changes::listeners::{Listener, untold};
-use crate::server::failure::errors::Trouble;
+use crate::server::failure::errors::Failure;
 
 /// Answers `initialize`: the frame to send and the conversation that it opens.
 pub(super) fn initialize(
@@ -63,16 +63,18 @@ pub(super) async fn serve(
     let mut frame = Vec::with_capacity(256);
     if let Err(trouble) = answer(server, session, id, method, params, arrival, &mut frame).await {
         let error = match trouble {
-            Trouble::Rpc(error) => error,
-            Trouble::Asked => RpcError::internal("the call ended without an answer"),
-            Trouble::NoSuchResource(uri) => codec::resource_not_found(&uri),
+            Failure::Rpc(error) => error,
+            Failure::Visible(_) | Failure::Hidden(_) | Failure::NotFound | Failure::Unanswered => {
+                RpcError::internal("the call ended without an answer")
+            }
+            Failure::NoSuchResource(uri) => codec::resource_not_found(&uri),
             // These revisions have no code for it, and a model can read a text.
-            Trouble::Lacks(_, text) if *method == Method::CallTool => {
+            Failure::Lacks(_, text) if *method == Method::CallTool => {
                 let reply = Reply::ToolCalled(CallToolResult::error(text));
                 codec::write_reply(&mut frame, session.version(), id, &reply);
                 return frame;
             }
-            Trouble::Lacks(_, text) => RpcError::invalid_request(text),
+            Failure::Lacks(_, text) => RpcError::invalid_request(text),
         };
         write_error(&mut frame, Some(id), &error);
     }
@@ -97,7 +99,7 @@ async fn answer(
     params: &Params,
     arrival: Arrival,
     frame: &mut Vec<u8>,
-) -> Result<(), Trouble> {
+) -> Result<(), Failure> {
     let version = session.version();
     if *method == Method::Ping {
         codec::write_empty(frame, version, id);

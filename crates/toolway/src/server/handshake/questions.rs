@@ -14,11 +14,11 @@ use toolway_protocol::era::questions::write_question;
 use toolway_protocol::types::{Cancelled, Elicit, InputRequest};
 use toolway_protocol::{Id, Notification, ProtocolVersion, RawJson, RpcError};
 
+use crate::future::BoxFuture;
 use crate::outbound::Outbound;
 use crate::random::random;
 use crate::server::call::question_log::Asker;
 use crate::server::failure::ask::{AskError, AskErrorKind};
-use crate::server::handler::function::Running;
 
 /// What the ids of questions begin with.
 const PREFIX: &str = "ask-";
@@ -108,7 +108,7 @@ impl Asker for Questions {
         outbound: Outbound,
         mut question: InputRequest,
         within: Duration,
-    ) -> Running<Result<RawJson, AskError>> {
+    ) -> BoxFuture<'static, Result<RawJson, AskError>> {
         let id = self.next_id();
         if let (InputRequest::Elicit(Elicit::Url(url)), Id::String(id)) = (&mut question, &id) {
             url.elicitation_id = Some(id.to_string());

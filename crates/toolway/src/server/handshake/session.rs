@@ -10,11 +10,11 @@ use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
 use super::questions::Questions;
 use crate::peer::Peer;
-use crate::server::call::log::{Level, Threshold};
+use crate::server::call::noted::Noted;
 use crate::server::call::question_log::{Asking, Way};
 use crate::server::call::scope::Facts;
+use crate::server::call::threshold::{Level, Threshold};
 use crate::server::changes::listeners::Listener;
-use crate::server::observe::watch::Noted;
 
 /// A conversation.
 #[derive(Debug, Clone)]

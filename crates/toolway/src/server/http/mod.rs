@@ -63,7 +63,7 @@ use crate::error::Result;
 use crate::extensions::Extensions;
 use crate::server::admission::admit::{Admitted, Refuse};
 use crate::server::admission::connecting::Connecting;
-use crate::server::call::extract::Principal;
+use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
 use crate::server::observe::hooks::Parting;

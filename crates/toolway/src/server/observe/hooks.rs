@@ -15,11 +15,10 @@ use toolway_protocol::ProtocolVersion;
 
 use crate::random::random;
 use crate::server::Server;
-use crate::server::build::builder::ServerBuilder;
-use crate::server::call::extract::Principal;
+use crate::server::call::principal::Principal;
 use crate::server::call::scope::{Arrival, Facts, Scope};
 use crate::server::call::state::States;
-use crate::server::handler::function::{Erased, Handler, hook};
+use crate::server::handler::function::Erased;
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::observe::report::within_time;
 
@@ -27,72 +26,6 @@ use crate::server::observe::report::within_time;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How many hooks may run at the same time.
 const MAX_RUNNING: usize = 16_384;
-
-impl ServerBuilder {
-    /// Does something whenever a peer has gone: over HTTP once for each request that was let in, when its reply was written
-    /// to its end or its client went away before that; on a pipe once, when the pipe has ended. The handler takes
-    /// [`Disconnected`] and what handlers take of a request: [`State<T>`](crate::server::State), [`Headers`](crate::server::Headers),
-    /// [`Extension<T>`](crate::server::Extension), [`Principal`].
-    ///
-    /// It runs when the request is over and delays nobody. One that panics is told in the log, one that takes longer than
-    /// five seconds is stopped. Of several, each runs, in the order in which they were added.
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicU32, Ordering};
-    /// use toolway::prelude::*;
-    /// use toolway::server::Disconnected;
-    ///
-    /// async fn count(over: Disconnected, lost: State<AtomicU32>) {
-    ///     if !over.is_complete() {
-    ///         lost.fetch_add(1, Ordering::Relaxed);
-    ///     }
-    /// }
-    ///
-    /// let server = Server::new("app", "1.0.0").state(AtomicU32::new(0)).on_disconnect(count).build()?;
-    /// # Ok::<(), toolway::Error>(())
-    /// ```
-    pub fn on_disconnect<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
-        self.check_hook("on_disconnect", &handler);
-        self.endings.disconnect.push(hook(handler, Scope::over_this));
-        self
-    }
-
-    /// Does something whenever a session has ended for good: it was deleted, was silent for too long, its pipe ended, or
-    /// the server stops. Once for each session, on each server that has served it. Requests that stand alone have no
-    /// session, and nothing happens for them. The handler takes [`Terminated`] and [`State<T>`](crate::server::State), and
-    /// [`Principal`] where every session has one; a session that has expired has no request that the rest
-    /// could come from.
-    ///
-    /// It runs as hooks of [`on_disconnect`](Self::on_disconnect) do. What is
-    /// [remembered](crate::server::Ctx::memory) in a session is forgotten by itself.
-    ///
-    /// ```
-    /// use std::collections::HashMap;
-    /// use std::sync::Mutex;
-    /// use toolway::prelude::*;
-    /// use toolway::server::Terminated;
-    ///
-    /// type Carts = Mutex<HashMap<String, Vec<String>>>;
-    ///
-    /// async fn tidy_up(over: Terminated, carts: State<Carts>) {
-    ///     carts.lock().unwrap().remove(over.session_id());
-    /// }
-    ///
-    /// let server = Server::new("shop", "1.0.0").state(Carts::default()).on_terminate(tidy_up).build()?;
-    /// # Ok::<(), toolway::Error>(())
-    /// ```
-    pub fn on_terminate<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
-        self.check_hook("on_terminate", &handler);
-        self.endings.terminate.push(hook(handler, Scope::over_this));
-        self
-    }
-
-    pub(crate) fn check_hook<P, H: Handler<P>>(&mut self, name: &str, handler: &H) {
-        if handler.takes_arguments() {
-            self.mistakes.push(format!("the handler of `{name}` takes an argument, but nothing was sent"));
-        }
-    }
-}
 
 /// A peer has gone: what the handler of [`on_disconnect`](ServerBuilder::on_disconnect) takes.
 ///
@@ -193,54 +126,39 @@ pub enum Termination {
     Stopped,
 }
 
-/// What is over.
-#[derive(Debug, Clone)]
-pub(crate) enum Over {
-    Disconnected(Disconnected),
-    Terminated(Terminated),
-}
-
 impl Parameter for Disconnected {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
-        match scope.over() {
-            Some(Over::Disconnected(disconnected)) => Ok(disconnected.clone()),
-            _ => Err(Missing),
-        }
+        scope.subject::<Self>().cloned().ok_or(Missing)
     }
 }
 
 impl Parameter for Terminated {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
-        match scope.over() {
-            Some(Over::Terminated(terminated)) => Ok(terminated.clone()),
-            _ => Err(Missing),
-        }
+        scope.subject::<Self>().cloned().ok_or(Missing)
     }
 }
-
-type Hook = Erased<Over, ()>;
 
 /// What is done when something is over.
 #[derive(Debug, Default)]
 pub(crate) struct Endings {
-    disconnect: Vec<Hook>,
-    terminate: Vec<Hook>,
+    pub(crate) disconnect: Vec<Erased<Disconnected, ()>>,
+    pub(crate) terminate: Vec<Erased<Terminated, ()>>,
 }
 
 impl Endings {
     pub(crate) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
-        for (name, hooks) in [("on_disconnect", &self.disconnect), ("on_terminate", &self.terminate)] {
-            for hook in hooks {
-                hook.check(&format!("the handler of `{name}`"), states, mistakes);
-            }
+        for hook in &self.disconnect {
+            hook.check("the handler of `on_disconnect`", states, mistakes);
+        }
+        for hook in &self.terminate {
+            hook.check("the handler of `on_terminate`", states, mistakes);
         }
     }
 
     /// Adds those of a server that is merged.
     pub(crate) fn extend(&mut self, mut others: Self, states: &Arc<States>) {
-        for hook in others.disconnect.iter_mut().chain(&mut others.terminate) {
-            hook.bind(states);
-        }
+        others.disconnect.iter_mut().for_each(|hook| hook.bind(states));
+        others.terminate.iter_mut().for_each(|hook| hook.bind(states));
         self.disconnect.extend(others.disconnect);
         self.terminate.extend(others.terminate);
     }
@@ -317,17 +235,20 @@ impl Server {
         if self.hears_terminate() {
             arrival.principal.clone_from(&terminated.principal);
             let server = self.clone();
-            self.inner
-                .hook_tasks
-                .spawn(async move { server.run_hooks(Over::Terminated(terminated), arrival).await });
+            self.inner.hook_tasks.spawn(async move {
+                let hooks = &server.inner.endings.terminate;
+                server.run_hooks("on_terminate", hooks, &terminated, &arrival).await;
+            });
         }
     }
 
-    async fn run_hooks(&self, over: Over, arrival: Arrival) {
-        let (name, hooks) = match over {
-            Over::Disconnected(_) => ("on_disconnect", &self.inner.endings.disconnect),
-            Over::Terminated(_) => ("on_terminate", &self.inner.endings.terminate),
-        };
+    async fn run_hooks<T: Clone>(
+        &self,
+        name: &'static str,
+        hooks: &[Erased<T, ()>],
+        over: &T,
+        arrival: &Arrival,
+    ) {
         for hook in hooks {
             let facts = Facts::unknown(ProtocolVersion::LATEST);
             let (scope, _ending) = Scope::begin(self.clone(), facts, arrival.clone());
@@ -399,18 +320,20 @@ impl Parting {
     /// Tells it, once.
     fn tell(&mut self) -> Option<oneshot::Receiver<()>> {
         let disconnected = self.disconnected.take().filter(|_| self.server.hears_disconnect());
-        let disconnected =
-            disconnected.map(|it| Over::Disconnected(Disconnected { duration: self.since.elapsed(), ..it }));
-        let all: Vec<_> =
-            disconnected.into_iter().chain(self.terminated.take().map(Over::Terminated)).collect();
-        if all.is_empty() {
+        let disconnected = disconnected.map(|it| Disconnected { duration: self.since.elapsed(), ..it });
+        let terminated = self.terminated.take();
+        if disconnected.is_none() && terminated.is_none() {
             return None;
         }
         let (server, arrival) = (self.server.clone(), std::mem::take(&mut self.arrival));
         let (done, heard) = oneshot::channel();
         self.server.inner.hook_tasks.spawn(async move {
-            for over in all {
-                server.run_hooks(over, arrival.clone()).await;
+            let hooks = &server.inner.endings;
+            if let Some(disconnected) = disconnected {
+                server.run_hooks("on_disconnect", &hooks.disconnect, &disconnected, &arrival).await;
+            }
+            if let Some(terminated) = terminated {
+                server.run_hooks("on_terminate", &hooks.terminate, &terminated, &arrival).await;
             }
             let _ = done.send(());
         });

@@ -3,7 +3,7 @@
 //! | file | question |
 //! |---|---|
 //! | `report.rs` | Who hears of an error that a handler did not mean for its caller? |
-//! | `watch.rs`, `trace.rs`, `otel.rs`, `stats.rs` | Which spans, events, metrics and figures does a call leave? |
+//! | `watch.rs`, `otel.rs`, `stats.rs` | Which spans, events, metrics and figures does a call leave? |
 //! | `hooks.rs` | What runs when a request, a pipe or a session is over? |
 
 pub(crate) mod hooks;
@@ -14,5 +14,4 @@ pub(crate) mod otel;
 pub(crate) mod otel;
 pub(crate) mod report;
 pub(crate) mod stats;
-pub(crate) mod trace;
 pub(crate) mod watch;

@@ -10,8 +10,8 @@ use opentelemetry::{Context, KeyValue, global};
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
+use crate::server::call::trace::Origin;
 use crate::server::observe::stats::RequestStats;
-use crate::server::observe::trace::Origin;
 
 /// What calls are measured with. Made with the first call, so that a program may set its provider after it has built its
 /// servers.

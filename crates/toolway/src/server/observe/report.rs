@@ -13,16 +13,16 @@ use toolway_protocol::types::CallToolResult;
 use toolway_protocol::{RawJson, RpcError};
 
 use crate::at_once::at_once;
-use crate::error::Chain;
+use crate::error::{BoxError, Chain};
+use crate::future::BoxFuture;
 use crate::operator::tell_without_log;
-use crate::panic::{Panic, attempt, catch};
+use crate::panic::{Panic, catch};
 use crate::random::random;
 use crate::server::Server;
-use crate::server::build::builder::ServerBuilder;
 use crate::server::call::question_log::Asking;
 use crate::server::call::scope::{Facts, Round, Scope};
-use crate::server::failure::errors::{BoxError, ErrorPolicy, Face, Subject, Trouble};
-use crate::server::handler::function::{Erased, Handler, Running, hook};
+use crate::server::failure::errors::{ErrorPolicy, Failure, Subject};
+use crate::server::handler::function::Erased;
 use crate::server::handler::parameter::{Missing, Parameter};
 
 /// An error that was not meant for the peer, as a parameter of the handler of [`on_error`](ServerBuilder::on_error).
@@ -72,7 +72,7 @@ impl fmt::Display for ErrorReport {
 
 impl Parameter for ErrorReport {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.report().cloned().ok_or(Missing)
+        scope.subject::<Self>().cloned().ok_or(Missing)
     }
 }
 
@@ -101,53 +101,6 @@ pub enum ErrorScope {
 /// The handler of `on_error`.
 pub(crate) type Reporter = Erased<ErrorReport, ()>;
 
-impl ServerBuilder {
-    /// Hears of every error that was not meant for the peer: what came through `?`, panics, results that their own schema does
-    /// not allow. Not of [`ToolError::new`](crate::server::ToolError::new) and its kin, which are answers.
-    ///
-    /// The handler takes [`ErrorReport`] and whatever else handlers take, those of the call that failed. The answer waits for it,
-    /// for five seconds at most; if it panics, that is written to the log. Without one there is the log only, which has
-    /// every error anyway.
-    ///
-    /// ```
-    /// use std::sync::Mutex;
-    /// use toolway::prelude::*;
-    /// use toolway::server::{ErrorReport, ErrorScope};
-    /// use toolway::testing::connect;
-    ///
-    /// /// Read the message of the day.
-    /// #[tool]
-    /// fn motd() -> Result<String, ToolError> {
-    ///     Ok(std::fs::read_to_string("/no/such/file")?)
-    /// }
-    ///
-    /// async fn remember(report: ErrorReport, seen: State<Mutex<Vec<String>>>) {
-    ///     assert!(matches!(report.scope(), ErrorScope::Tool { name, .. } if name == "motd"));
-    ///     seen.lock().unwrap().push(report.reference().to_owned());
-    /// }
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> toolway::Result<()> {
-    /// let server = Server::new("app", "1.0.0")
-    ///     .state(Mutex::new(Vec::<String>::new()))
-    ///     .tools(tools![motd])
-    ///     .on_error(remember)
-    ///     .build()?;
-    /// let result = connect(&server).await.call("motd", serde_json::json!({})).await?;
-    /// let seen = server.state::<Mutex<Vec<String>>>().unwrap();
-    /// assert!(result.first_text().unwrap().contains(&seen.lock().unwrap()[0]));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn on_error<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
-        self.check_hook("on_error", &handler);
-        if self.reporter.replace(hook(handler, Scope::reporting)).is_some() {
-            self.mistakes.push("`on_error` is called twice: a server has one".to_owned());
-        }
-        self
-    }
-}
-
 impl Server {
     /// What the caller of a tool gets when it failed. `arguments` are what [`kept`](Self::kept) has kept.
     pub(crate) async fn tool_failed(
@@ -155,18 +108,20 @@ impl Server {
         round: &Arc<Round>,
         subject: Subject<'_>,
         arguments: Option<RawJson>,
-        face: Face,
-    ) -> Result<CallToolResult, Trouble> {
+        failure: Failure,
+    ) -> Result<CallToolResult, Failure> {
         // A question that waits for its answer counts more than whatever the handler made of that.
         if round.asked.is_open() {
-            return Err(Trouble::Asked);
+            return Err(Failure::Unanswered);
         }
-        match face {
-            Face::Visible(text) => Ok(CallToolResult::error(text)),
-            Face::NotFound => Ok(CallToolResult::error("no such resource")),
-            Face::Rpc(error) => Err(error.into()),
-            Face::Lacks(required, text) => Err(Trouble::Lacks(required, text)),
-            Face::Hidden(cause) => {
+        match failure {
+            Failure::Visible(text) => Ok(CallToolResult::error(text)),
+            Failure::NotFound => Ok(CallToolResult::error("no such resource")),
+            failure @ (Failure::Rpc(_)
+            | Failure::Lacks(..)
+            | Failure::NoSuchResource(_)
+            | Failure::Unanswered) => Err(failure),
+            Failure::Hidden(cause) => {
                 let scope = ErrorScope::Tool { name: subject.name.to_owned(), arguments };
                 // Boxed, here and below: what seldom happens shall not make the futures of calls larger.
                 let text = Box::pin(self.report(round, subject, scope, cause)).await;
@@ -179,17 +134,19 @@ impl Server {
     }
 
     /// What the caller of anything else gets.
-    pub(crate) async fn failed(&self, round: &Arc<Round>, subject: Subject<'_>, face: Face) -> Trouble {
+    pub(crate) async fn failed(&self, round: &Arc<Round>, subject: Subject<'_>, failure: Failure) -> Failure {
         if round.asked.is_open() {
-            return Trouble::Asked;
+            return Failure::Unanswered;
         }
-        match face {
-            Face::Visible(text) => RpcError::internal(text).into(),
-            Face::Rpc(error) => error.into(),
+        match failure {
+            Failure::Visible(text) => RpcError::internal(text).into(),
+            failure @ (Failure::Rpc(_)
+            | Failure::Lacks(..)
+            | Failure::NoSuchResource(_)
+            | Failure::Unanswered) => failure,
             // The protocol's code is for the resource that was asked for; this one somebody else wanted on the way.
-            Face::NotFound => RpcError::internal("no such resource").into(),
-            Face::Lacks(required, text) => Trouble::Lacks(required, text),
-            Face::Hidden(cause) => {
+            Failure::NotFound => RpcError::internal("no such resource").into(),
+            Failure::Hidden(cause) => {
                 let Subject { method, name, .. } = subject;
                 let name = (name != method).then(|| name.to_owned());
                 let scope = ErrorScope::Request { method: method.to_owned(), name };
@@ -214,14 +171,7 @@ impl Server {
         round.facts.noted.unexpected();
         let reference = random::<8>();
         let Subject { kind, name, .. } = subject.cut();
-        // Errors are somebody else's code as well: one may panic when it is asked what it is, and when it is dropped.
-        let (told, cause) = match attempt(|| Chain(&*cause).to_string()) {
-            Ok(told) => (told, cause),
-            Err(panic) => {
-                let _ = attempt(|| drop(cause));
-                (panic.to_string(), panic.into())
-            }
-        };
+        let told = Chain(&*cause).to_string();
         let remedy = remedy(self.inner.errors, kind, (*cause).is::<Panic>());
         tracing::error!(
             name: "toolway.call.exception",
@@ -243,7 +193,7 @@ impl Server {
                 let (scope, _ending) = Scope::begin(self.clone(), facts, round.arrival.clone());
                 within_time("on_error", || reporter.call(report, scope)).await;
             }
-            None => drop(attempt(|| drop(cause))),
+            None => {}
         }
         text
     }
@@ -261,7 +211,10 @@ fn remedy(errors: ErrorPolicy, kind: &str, is_panic: bool) -> &'static str {
 }
 
 /// Runs a hook: neither its errors nor its slowness are anybody else's. Starting it runs code of the application too.
-pub(crate) async fn within_time(hook: &'static str, start: impl FnOnce() -> Running<Result<(), BoxError>>) {
+pub(crate) async fn within_time(
+    hook: &'static str,
+    start: impl FnOnce() -> BoxFuture<'static, Result<(), BoxError>>,
+) {
     let cause: BoxError = match catch(|| Box::pin(in_time(start()))).await {
         Ok(Ok(())) => return,
         Ok(Err(error)) => error,
@@ -271,7 +224,7 @@ pub(crate) async fn within_time(hook: &'static str, start: impl FnOnce() -> Runn
 }
 
 /// Most hooks are done at once, and need no clock; a host without a runtime has none.
-async fn in_time(mut running: Running<Result<(), BoxError>>) -> Result<(), BoxError> {
+async fn in_time(mut running: BoxFuture<'static, Result<(), BoxError>>) -> Result<(), BoxError> {
     if let Poll::Ready(done) = at_once(running.as_mut()).await {
         return done;
     }

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::server::build::builder::ServerBuilder;
 use crate::server::call::scope::Scope;
-use crate::server::handler::function::{Erased, Handler, hook};
+use crate::server::handler::function::Erased;
 use crate::server::handler::parameter::{Missing, Parameter};
 
 /// What became of a call, as a parameter of the handler of [`on_request_end`](ServerBuilder::on_request_end).
@@ -44,57 +43,9 @@ pub struct RequestStats {
 
 impl Parameter for RequestStats {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
-        scope.stats().cloned().ok_or(Missing)
+        scope.subject::<Self>().cloned().ok_or(Missing)
     }
 }
 
 /// The handler of `on_request_end`.
 pub(crate) type Counter = Erased<RequestStats, ()>;
-
-impl ServerBuilder {
-    /// Hears of every call that is over, once: those that went well, those that failed, and those that nobody waited for any
-    /// more. What a call is, [`layer`](Self::layer) says; beside these, a request is counted that names no method of this server
-    /// or cannot be read. A call that ends in a question to the user is not over.
-    ///
-    /// The handler takes [`RequestStats`] and whatever else handlers take, those of the call. The answer does not wait for
-    /// it beyond its first `.await`; it may take five seconds.
-    ///
-    /// ```
-    /// use std::collections::HashMap;
-    /// use std::sync::Mutex;
-    /// use toolway::prelude::*;
-    /// use toolway::server::RequestStats;
-    /// use toolway::testing::connect;
-    ///
-    /// type Counts = Mutex<HashMap<String, u32>>;
-    ///
-    /// async fn count(stats: RequestStats, counts: State<Counts>) {
-    ///     let tool = stats.tool.as_deref().unwrap_or("-");
-    ///     let label = format!("{} {tool} {}", stats.method, stats.error.unwrap_or("ok"));
-    ///     *counts.lock().unwrap().entry(label).or_default() += 1;
-    /// }
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> toolway::Result<()> {
-    /// let server = Server::new("app", "1.0.0")
-    ///     .state(Counts::default())
-    ///     .tool(ToolEntry::from_fn("hello", || async { "hello" }))
-    ///     .on_request_end(count)
-    ///     .build()?;
-    /// let client = connect(&server).await;
-    /// client.call("hello", serde_json::json!({})).await?;
-    /// client.call("made-up-name", serde_json::json!({})).await.unwrap_err();
-    /// let counts = server.state::<Counts>().unwrap();
-    /// assert_eq!(counts.lock().unwrap()["tools/call hello ok"], 1);
-    /// assert_eq!(counts.lock().unwrap()["tools/call - tool_not_found"], 1);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn on_request_end<P: 'static, H: Handler<P, Output = ()>>(mut self, handler: H) -> Self {
-        self.check_hook("on_request_end", &handler);
-        if self.counter.replace(hook(handler, Scope::counting)).is_some() {
-            self.mistakes.push("`on_request_end` is called twice: a server has one".to_owned());
-        }
-        self
-    }
-}

@@ -11,12 +11,12 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 use toolway_protocol::era::resource_not_found;
-use toolway_protocol::jsonrpc::{Code, Params};
+use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::request::{Outcome, Reply, Request};
 use toolway_protocol::{Id, Method, RpcError};
 use tracing::field::Empty;
@@ -25,50 +25,16 @@ use tracing::{Instrument, Span};
 use crate::at_once::at_once;
 use crate::peer::Peer;
 use crate::server::Server;
-use crate::server::call::layer::call::Answered;
+use crate::server::call::layer::answer::Answered;
+use crate::server::call::noted::Seen;
 use crate::server::call::question_log::Asking;
 use crate::server::call::scope::{Arrival, Facts, Scope};
-use crate::server::call::visibility::{Allowed, Element};
-use crate::server::failure::errors::Trouble;
+use crate::server::call::visibility::Allowed;
+use crate::server::catalog::visible::Element;
+use crate::server::failure::errors::Failure;
 use crate::server::observe::otel::Instruments;
 use crate::server::observe::report::within_time;
 use crate::server::observe::stats::RequestStats;
-use crate::server::observe::trace::Traced;
-
-/// What is noted about a request for those who watch it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Noted {
-    id: Option<Id>,
-    traced: Traced,
-    seen: Option<Arc<Seen>>,
-}
-
-/// What happens inside of a call that is watched.
-#[derive(Debug, Default)]
-struct Seen {
-    rounds: AtomicU32,
-    is_unexpected: AtomicBool,
-}
-
-impl Noted {
-    pub(crate) fn of(id: Option<&Id>, params: &Params) -> Self {
-        Self { id: id.cloned(), traced: Traced::of(params), seen: None }
-    }
-
-    /// A handler runs, perhaps not for the first time.
-    pub(crate) fn round(&self) {
-        if let Some(seen) = &self.seen {
-            seen.rounds.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// The call fails in a way that was not meant for the peer.
-    pub(crate) fn unexpected(&self) {
-        if let Some(seen) = &self.seen {
-            seen.is_unexpected.store(true, Ordering::Relaxed);
-        }
-    }
-}
 
 impl Server {
     /// Ends a request that could not become a call.
@@ -78,8 +44,8 @@ impl Server {
         error: RpcError,
         mut facts: Facts,
         arrival: &Arrival,
-    ) -> Trouble {
-        let trouble = Trouble::from(error);
+    ) -> Failure {
+        let trouble = Failure::from(error);
         if let Some(watching) = Watching::begin(self, || method.clone(), None, &mut facts, arrival) {
             watching.failed(&trouble).await;
         }
@@ -139,8 +105,8 @@ impl Watching {
     /// Watches the work to its end.
     pub(crate) async fn over(
         mut self,
-        work: impl Future<Output = Result<Answered, Trouble>>,
-    ) -> Result<Answered, Trouble> {
+        work: impl Future<Output = Result<Answered, Failure>>,
+    ) -> Result<Answered, Failure> {
         let outcome = work.instrument(self.span.clone()).await;
         self.is_over = true;
         match &outcome {
@@ -156,7 +122,7 @@ impl Watching {
     }
 
     /// Ends with an error.
-    async fn failed(mut self, trouble: &Trouble) {
+    async fn failed(mut self, trouble: &Failure) {
         self.is_over = true;
         let (error, code) = self.look_up(trouble);
         self.settle(Some(error), code).await;
@@ -183,15 +149,17 @@ impl Watching {
     }
 
     /// What was wrong without an answer, and the code that the peer gets.
-    fn look_up(&self, trouble: &Trouble) -> (&'static str, Option<Code>) {
+    fn look_up(&self, trouble: &Failure) -> (&'static str, Option<Code>) {
         let error = match trouble {
-            Trouble::Rpc(error) => error,
-            Trouble::NoSuchResource(uri) => {
+            Failure::Rpc(error) => error,
+            Failure::NoSuchResource(uri) => {
                 let error = resource_not_found(self.peer.version, uri);
                 return ("resource_not_found", Some(error.code));
             }
-            Trouble::Lacks(..) => return ("missing_capability", None),
-            Trouble::Asked => return ("internal_error", None),
+            Failure::Lacks(..) => return ("missing_capability", None),
+            Failure::Visible(_) | Failure::Hidden(_) | Failure::NotFound | Failure::Unanswered => {
+                return ("internal_error", None);
+            }
         };
         let RequestStats { method, tool, prompt, .. } = &self.stats;
         let lacks = |found: &Option<String>, asked: Method| {

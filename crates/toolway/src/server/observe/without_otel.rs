@@ -2,8 +2,8 @@
 
 use tracing::Span;
 
+use crate::server::call::trace::Origin;
 use crate::server::observe::stats::RequestStats;
-use crate::server::observe::trace::Origin;
 
 /// Nothing.
 #[derive(Debug, Default)]

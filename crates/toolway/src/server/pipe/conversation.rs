@@ -11,9 +11,10 @@ use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
 use toolway_protocol::{Era, Id, Message, Method, RpcError};
 
 use crate::error::Result;
-use crate::server::call::memory::Place as Kept;
+use crate::server::call::place::Place as Kept;
 use crate::server::call::scope::Arrival;
-use crate::server::call::visibility::{Allowed, Sight};
+use crate::server::call::visibility::Allowed;
+use crate::server::catalog::visible::Sight;
 use crate::server::changes::listeners::Listener;
 use crate::server::handshake::session::Session;
 use crate::server::{Server, handshake, stateless};
@@ -76,7 +77,8 @@ impl Conversation {
         if !self.lifecycle().may_tell(&Method::ToolsChanged) {
             return;
         }
-        for news in listener.take_for(&Sight::new(&self.server, allowed)) {
+        let sight = Sight::new(&self.server, allowed);
+        for news in listener.take_for(|news| sight.shows(news)) {
             let mut frame = Vec::new();
             news.write(&mut frame, session.version());
             push_line(out, &frame);

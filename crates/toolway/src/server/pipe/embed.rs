@@ -5,7 +5,7 @@ use toolway_protocol::jsonrpc::write_error;
 
 use crate::extensions::Extensions;
 use crate::server::Server;
-use crate::server::call::extract::Principal;
+use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::pipe::conversation::Conversation;
 

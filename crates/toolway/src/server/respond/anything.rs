@@ -12,7 +12,8 @@ use toolway_protocol::RawJson;
 use toolway_protocol::types::CallToolResult;
 
 use super::tool::{IntoToolResult, Json};
-use crate::server::failure::errors::{BoxError, Failure, ToolError};
+use crate::error::BoxError;
+use crate::server::failure::errors::{IntoFailure, ToolError};
 
 /// Stands for the return type of a function.
 #[derive(Debug)]
@@ -118,9 +119,9 @@ macro_rules! lacking {
 
 lacking! {
     /// Sixth: the value is a result, the error is not an error.
-    OwnOrOther<T: IntoToolResult, E> for &&&Probe<Result<T, E>>, Result<T, E> => E: Failure<ToolError>;
+    OwnOrOther<T: IntoToolResult, E> for &&&Probe<Result<T, E>>, Result<T, E> => E: IntoFailure<ToolError>;
     /// Seventh: the same, for a value that is described.
-    DescribedOrOther<T: Described, E> for &&Probe<Result<T, E>>, Result<T, E> => E: Failure<ToolError>;
+    DescribedOrOther<T: Described, E> for &&Probe<Result<T, E>>, Result<T, E> => E: IntoFailure<ToolError>;
     /// Eighth: a value that nothing describes, or an error.
     UndescribedOrOther<T: Serialize, E> for &Probe<Result<T, E>>, Result<T, E> => T: Described;
     /// Ninth: a value that nothing describes.

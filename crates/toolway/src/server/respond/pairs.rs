@@ -3,23 +3,12 @@
 
 use serde_json::{Map, Value};
 use toolway_protocol::RawJson;
-use toolway_protocol::types::{Content, Role};
+use toolway_protocol::types::{Content, GetPromptResult, Role};
 
-use super::prompt::{Message, Prompt};
+use super::prompt::{IntoPrompt, Message, Prompt, role};
 use crate::server::failure::errors::PromptError;
 
-/// Only two sides speak; a third is an error, and one that the author has to see.
-pub(super) fn role(name: &str) -> Result<Role, PromptError> {
-    match name {
-        "user" => Ok(Role::User),
-        "assistant" => Ok(Role::Assistant),
-        other => {
-            Err(PromptError::new(format!("the role of a message is `user` or `assistant`, not `{other}`")))
-        }
-    }
-}
-
-pub(super) fn from_json(value: Value) -> Result<Prompt, PromptError> {
+fn from_json(value: Value) -> Result<Prompt, PromptError> {
     let mut prompt = Prompt::new();
     match value {
         Value::Object(mut members) if members.contains_key("messages") => {
@@ -85,4 +74,10 @@ fn blocks(content: Value) -> Result<Vec<Content>, PromptError> {
 
 fn malformed() -> PromptError {
     PromptError::new("the prompt returned something that is no list of messages")
+}
+
+impl IntoPrompt for Value {
+    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
+        from_json(self)?.into_prompt()
+    }
 }

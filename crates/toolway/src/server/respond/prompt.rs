@@ -1,11 +1,9 @@
 //! What may a prompt return?
 
-use serde_json::Value;
 use toolway_protocol::types::{Content, GetPromptResult, PromptMessage, Role};
 
 use super::content::{Audio, Embedded, Image, IntoContent, Text};
-use super::pairs;
-use crate::server::failure::errors::{Failure, PromptError};
+use crate::server::failure::errors::{IntoFailure, PromptError};
 
 /// What one side says: one block, or several, which become one message each.
 ///
@@ -130,9 +128,20 @@ impl Prompt {
     }
 }
 
+/// Only two sides speak; a third is an error, and one that the author has to see.
+pub(super) fn role(name: &str) -> Result<Role, PromptError> {
+    match name {
+        "user" => Ok(Role::User),
+        "assistant" => Ok(Role::Assistant),
+        other => {
+            Err(PromptError::new(format!("the role of a message is `user` or `assistant`, not `{other}`")))
+        }
+    }
+}
+
 /// A role can also be made from any text, and a result by hand: nothing but the two sides leaves the server.
 pub(crate) fn check_roles(result: &GetPromptResult) -> Result<(), PromptError> {
-    result.messages.iter().try_for_each(|message| pairs::role(message.role.as_str()).map(drop))
+    result.messages.iter().try_for_each(|message| role(message.role.as_str()).map(drop))
 }
 
 /// A type that a prompt may return.
@@ -204,15 +213,9 @@ impl IntoPrompt for Vec<PromptMessage> {
     }
 }
 
-impl IntoPrompt for Value {
-    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
-        pairs::from_json(self)?.into_prompt()
-    }
-}
-
 impl<C: IntoBlocks> IntoPrompt for Vec<(&str, C)> {
     fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
-        let messages = self.into_iter().map(|(role, content)| Ok(Message::new(pairs::role(role)?, content)));
+        let messages = self.into_iter().map(|(role, content)| Ok(Message::new(role(role)?, content)));
         Prompt { description: None, messages: messages.collect::<Result<_, PromptError>>()? }.into_prompt()
     }
 }
@@ -223,7 +226,7 @@ impl<C: IntoBlocks, const N: usize> IntoPrompt for [(&str, C); N] {
     }
 }
 
-impl<T: IntoPrompt, E: Failure<PromptError>> IntoPrompt for Result<T, E> {
+impl<T: IntoPrompt, E: IntoFailure<PromptError>> IntoPrompt for Result<T, E> {
     fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
         self.map_err(|error| PromptError::hidden(error.into_box()))?.into_prompt()
     }

@@ -9,7 +9,7 @@ use toolway_protocol::{RawJson, RpcError};
 
 use super::Json;
 use super::content::base64;
-use crate::server::failure::errors::{Failure, ResourceError};
+use crate::server::failure::errors::{IntoFailure, ResourceError};
 
 /// The resource that is being read: contents that do not say otherwise are its own.
 ///
@@ -148,7 +148,7 @@ impl<T: IntoResource + Send> IntoResource for Option<T> {
     }
 }
 
-impl<T: IntoResource + Send, E: Failure<ResourceError> + Send> IntoResource for Result<T, E> {
+impl<T: IntoResource + Send, E: IntoFailure<ResourceError> + Send> IntoResource for Result<T, E> {
     async fn into_resource(self, about: About) -> Result<ReadResourceResult, ResourceError> {
         match self {
             Ok(value) => value.into_resource(about).await,

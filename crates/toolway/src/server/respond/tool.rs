@@ -7,7 +7,7 @@ use toolway_protocol::types::{CallToolResult, Content, Resource};
 
 use super::content::{Audio, Embedded, Image, IntoContent, Text};
 use crate::schema::output_schema;
-use crate::server::failure::errors::{Failure, ToolError};
+use crate::server::failure::errors::{IntoFailure, ToolError};
 
 /// A type that a tool may return.
 ///
@@ -127,7 +127,7 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
     }
 }
 
-impl<T: IntoToolResult, E: Failure<ToolError>> IntoToolResult for Result<T, E> {
+impl<T: IntoToolResult, E: IntoFailure<ToolError>> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         self.map_err(|error| ToolError::hidden(error.into_box()))?.into_tool_result()
     }

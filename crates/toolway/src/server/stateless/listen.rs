@@ -12,7 +12,7 @@ use toolway_protocol::{Id, Method, Notification, RpcError};
 use crate::outbound::Outbound;
 use crate::server::Server;
 use crate::server::call::scope::Arrival;
-use crate::server::call::visibility::Sight;
+use crate::server::catalog::visible::Sight;
 use crate::server::changes::listeners::{Listener, has, promised};
 use crate::server::failure::errors::busy;
 
@@ -49,7 +49,7 @@ pub(super) async fn listen(
             biased;
             () = closing(arrival.closing.as_deref()) => break,
             () = changed(&listener, &arrival.outbound) => {
-                for news in listener.take_for(&sight) {
+                for news in listener.take_for(|news| sight.shows(news)) {
                     arrival.outbound.send(written(id, &news)).await;
                 }
             }

@@ -15,15 +15,15 @@ use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Reply, Request
 
 use super::Server;
 use crate::peer::Peer;
-use crate::server::build::limits::TooLarge;
-use crate::server::call::layer::call::Answered;
-use crate::server::call::log::Threshold;
+use crate::server::call::layer::answer::Answered;
+use crate::server::call::noted::Noted;
 use crate::server::call::question_log::Asking;
 use crate::server::call::scope::{Arrival, Facts, Scope};
+use crate::server::call::threshold::Threshold;
 use crate::server::catalog::cache::Cacheable;
 use crate::server::changes::listeners::untold;
-use crate::server::failure::errors::Trouble;
-use crate::server::observe::watch::Noted;
+use crate::server::execute::size::TooLarge;
+use crate::server::failure::errors::Failure;
 
 /// Answers one request: the frame to send, and the code of the error in it, which HTTP shows as a status too. It is no
 /// `async fn`: an envelope is large, and would have several places in the future.
@@ -52,10 +52,12 @@ async fn written(
         Ok(()) => None,
         Err(trouble) => {
             let error = match trouble {
-                Trouble::Rpc(error) => error,
-                Trouble::Asked => RpcError::internal("the call ended without an answer"),
-                Trouble::NoSuchResource(uri) => codec::resource_not_found(&uri),
-                Trouble::Lacks(required, text) => {
+                Failure::Rpc(error) => error,
+                Failure::Visible(_) | Failure::Hidden(_) | Failure::NotFound | Failure::Unanswered => {
+                    RpcError::internal("the call ended without an answer")
+                }
+                Failure::NoSuchResource(uri) => codec::resource_not_found(&uri),
+                Failure::Lacks(required, text) => {
                     let mut error = RpcError::missing_capability(&required);
                     error.message = text.into();
                     error
@@ -92,7 +94,7 @@ async fn answer(
     facts: Result<Facts, RpcError>,
     arrival: Arrival,
     frame: &mut Vec<u8>,
-) -> Result<(), Trouble> {
+) -> Result<(), Failure> {
     let mut facts = server.more_facts(facts?, params);
     let inner = &server.inner;
     if *method == Method::Discover {

@@ -15,7 +15,7 @@ use toolway_protocol::types::{InputRequired, Keyed};
 use toolway_protocol::{Method, RawJson, RpcError};
 
 use crate::server::Server;
-use crate::server::call::extract::Principal;
+use crate::server::call::principal::Principal;
 use crate::server::call::question_log::{Asking, Way};
 use crate::server::call::replay::Past;
 use crate::server::failure::errors::busy;

@@ -5,12 +5,29 @@ use std::fmt;
 
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::request::{Outcome, Reply};
-use toolway_protocol::types::{CallToolResult, CompleteResult, GetPromptResult, ReadResourceResult};
+use toolway_protocol::types::{
+    CacheHints, CallToolResult, CompleteResult, GetPromptResult, ReadResourceResult,
+};
 use toolway_protocol::{RawJson, RpcError};
 
-use crate::error::Chain;
-use crate::server::call::layer::call::Answered;
-use crate::server::failure::errors::{BoxError, Face, Trouble};
+use crate::error::BoxError;
+use crate::server::call::replay::Past;
+use crate::server::failure::errors::Failure;
+
+/// How a request ended, and how long that may be kept if the handler said so.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) outcome: Outcome,
+    pub(crate) cache: Option<CacheHints>,
+    /// What the next round has to know, if the call ended in questions.
+    pub(crate) past: Option<Box<Past>>,
+}
+
+impl Answered {
+    pub(crate) fn complete(reply: Reply) -> Self {
+        Self { outcome: Outcome::Complete(reply), cache: None, past: None }
+    }
+}
 
 /// The answer to a call, on its way back through the [layers](crate::server::call::layer::Service).
 ///
@@ -139,51 +156,38 @@ answers! {
 /// let kept = CallError::from(std::io::Error::other("the disk is full"));
 /// assert_eq!(kept.code(), Code::INTERNAL_ERROR);
 /// ```
-pub struct CallError(Why);
-
-enum Why {
-    Told(Trouble),
-    Hidden(BoxError),
-}
+pub struct CallError(Failure);
 
 impl CallError {
     /// An error whose cause the peer does not see. `?` does the same for every `std` error; this is for those that are none,
     /// such as `anyhow::Error`.
     pub fn hidden(cause: impl Into<BoxError>) -> Self {
-        // What went through somebody else's box may be one of these.
-        match cause.into().downcast::<Boxed>() {
-            Ok(boxed) => boxed.0,
-            Err(cause) => Self(match Face::unbox(cause) {
-                Face::Visible(text) => Why::Told(RpcError::internal(text).into()),
-                Face::Rpc(error) => Why::Told(error.into()),
-                Face::NotFound => Why::Told(RpcError::internal("no such resource").into()),
-                Face::Lacks(required, text) => Why::Told(Trouble::Lacks(required, text)),
-                Face::Hidden(cause) => Why::Hidden(cause),
-            }),
-        }
+        Self(match Failure::unbox(cause.into()) {
+            Failure::Visible(text) => RpcError::internal(text).into(),
+            Failure::NotFound => RpcError::internal("no such resource").into(),
+            failure => failure,
+        })
     }
 
     /// The code that the peer gets. For a resource that does not exist older revisions have another one, and what a client
     /// cannot be asked they tell as the result of a tool.
     pub fn code(&self) -> Code {
         match &self.0 {
-            Why::Told(Trouble::Rpc(error)) => error.code,
-            Why::Told(Trouble::NoSuchResource(_)) => Code::INVALID_PARAMS,
-            Why::Told(Trouble::Lacks(..)) => Code::MISSING_CAPABILITY,
-            Why::Told(Trouble::Asked) | Why::Hidden(_) => Code::INTERNAL_ERROR,
+            Failure::Rpc(error) => error.code,
+            Failure::NoSuchResource(_) => Code::INVALID_PARAMS,
+            Failure::Lacks(..) => Code::MISSING_CAPABILITY,
+            Failure::Visible(_) | Failure::Hidden(_) | Failure::NotFound | Failure::Unanswered => {
+                Code::INTERNAL_ERROR
+            }
         }
     }
 
-    pub(crate) fn told(trouble: Trouble) -> Self {
-        Self(Why::Told(trouble))
+    pub(crate) fn told(failure: Failure) -> Self {
+        Self(failure)
     }
 
-    /// What the peer is told, or what it is not.
-    pub(crate) fn into_trouble(self) -> Result<Trouble, BoxError> {
-        match self.0 {
-            Why::Told(trouble) => Ok(trouble),
-            Why::Hidden(cause) => Err(cause),
-        }
+    pub(crate) fn into_failure(self) -> Failure {
+        self.0
     }
 }
 
@@ -196,20 +200,14 @@ impl<E: StdError + Send + Sync + 'static> From<E> for CallError {
 
 impl From<CallError> for BoxError {
     fn from(error: CallError) -> Self {
-        Box::new(Boxed(error))
+        Box::new(error.0)
     }
 }
 
 /// With the cause, whatever the peer is told.
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Why::Told(Trouble::Rpc(error)) => f.write_str(&error.message),
-            Why::Told(Trouble::NoSuchResource(_)) => f.write_str("no such resource"),
-            Why::Told(Trouble::Lacks(_, text)) => f.write_str(text),
-            Why::Told(Trouble::Asked) => f.write_str("a question has no answer yet"),
-            Why::Hidden(cause) => Chain(&**cause).fmt(f),
-        }
+        self.0.fmt(f)
     }
 }
 
@@ -218,15 +216,3 @@ impl fmt::Debug for CallError {
         write!(f, "CallError({self})")
     }
 }
-
-/// On its way through a box.
-#[derive(Debug)]
-struct Boxed(CallError);
-
-impl fmt::Display for Boxed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl StdError for Boxed {}

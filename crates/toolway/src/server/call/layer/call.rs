@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use toolway_protocol::RawJson;
-use toolway_protocol::request::{Outcome, Reply, Request};
-use toolway_protocol::types::CacheHints;
+use toolway_protocol::request::Request;
 
 use crate::peer::Peer;
 use crate::server::Server;
-use crate::server::call::extract::Principal;
 use crate::server::call::layer::stages::{Kind, Path};
-use crate::server::call::replay::Past;
+use crate::server::call::principal::Principal;
 use crate::server::call::scope::{Arrival, Facts};
 
 /// A request that is about to be answered, and everything that is known about it. [Layers](crate::server::Service) get it and hand it
@@ -37,7 +35,7 @@ pub struct Call {
     pub(crate) facts: Facts,
     pub(crate) arrival: Arrival,
     /// The layers that it has yet to pass.
-    pub(crate) path: Path,
+    pub(crate) path: Option<Box<Path>>,
 }
 
 impl Call {
@@ -128,20 +126,5 @@ impl Call {
 impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call").field("method", &self.request.method()).finish_non_exhaustive()
-    }
-}
-
-/// How a request ended, and how long that may be kept if the handler said so.
-#[derive(Debug)]
-pub(crate) struct Answered {
-    pub(crate) outcome: Outcome,
-    pub(crate) cache: Option<CacheHints>,
-    /// What the next round has to know, if the call ended in questions.
-    pub(crate) past: Option<Box<Past>>,
-}
-
-impl Answered {
-    pub(crate) fn complete(reply: Reply) -> Self {
-        Self { outcome: Outcome::Complete(reply), cache: None, past: None }
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use tower_layer::Layer;
 
+use crate::future::BoxFuture;
 use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
-use crate::server::call::layer::{Next, Service};
-use crate::server::handler::function::Running;
+use crate::server::call::layer::service::{Next, Service};
 
 /// Makes a layer of an async function or a closure that takes the call and whoever is next.
 ///
@@ -62,7 +62,7 @@ where
     F: Fn(Call, Next) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Answer, CallError>> + Send + 'static,
 {
-    fn call(&self, call: Call) -> Running<Result<Answer, CallError>> {
+    fn call(&self, call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
         Box::pin((self.function)(call, self.next.clone()))
     }
 }

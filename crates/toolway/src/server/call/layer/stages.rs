@@ -6,9 +6,10 @@ use std::sync::Arc;
 use toolway_protocol::Method;
 use toolway_protocol::request::{Outcome, Reply, Request};
 
-use crate::server::Server;
-use crate::server::call::layer::Service;
-use crate::server::call::visibility::{Allowed, Element};
+use crate::future::BoxFuture;
+use crate::server::call::layer::answer::{Answer, CallError};
+use crate::server::call::layer::call::Call;
+use crate::server::call::layer::service::Service;
 
 /// What a call asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -110,40 +111,20 @@ impl fmt::Debug for Stages {
     }
 }
 
-/// The layers that a call has yet to pass.
-#[derive(Default)]
+/// The layers that a call has yet to pass, and what runs after the last of them.
 pub(crate) struct Path {
     server: Stages,
     element: Stages,
     passed: usize,
+    pub(crate) end: End,
 }
 
+/// Answers a call that has passed all its layers.
+pub(crate) type End = fn(Box<Call>) -> BoxFuture<'static, Result<Answer, CallError>>;
+
 impl Path {
-    /// The way of a request; `None`, if it passes nothing. What the caller may not see has no layers: one of them might answer,
-    /// or say that it is there.
-    pub(crate) fn of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Option<Self> {
-        let inner = &server.inner;
-        let none_anywhere = inner.layers.is_empty()
-            && !inner.registry.has_layers()
-            && !inner.methods_have_layers
-            && !inner.sources.have_layers();
-        if none_anywhere {
-            return None;
-        }
-        let snapshot = inner.registry.load();
-        let element = match request {
-            Request::Other(method, _) => inner.methods.get(method.name()).map(|method| &method.layers),
-            request => match snapshot.asked_for(request, allowed) {
-                Some(Element::Tool(tool)) => Some(&tool.layers),
-                Some(Element::Prompt(prompt)) => Some(&prompt.layers),
-                Some(Element::Resource(resource)) => Some(&resource.layers),
-                None => inner.sources.layers_around(&snapshot, request, allowed),
-            },
-        };
-        let element = element.cloned().unwrap_or_default();
-        let kind = Kind::of(request);
-        let is_bare = !inner.layers.concern(kind) && !element.concern(kind);
-        (!is_bare).then(|| Self { server: inner.layers.clone(), element, passed: 0 })
+    pub(crate) fn new(server: Stages, element: Stages, end: End) -> Self {
+        Self { server, element, passed: 0, end }
     }
 
     /// The next layer for calls of this kind.

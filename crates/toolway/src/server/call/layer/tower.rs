@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 
 use tower_layer::Layer;
 
+use crate::error::BoxError;
+use crate::future::BoxFuture;
 use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
-use crate::server::call::layer::{Next, Service};
-use crate::server::failure::errors::BoxError;
-use crate::server::handler::function::Running;
+use crate::server::call::layer::service::{Next, Service};
 
 /// Lets a layer of tower stand around calls: limits, timeouts, whatever is generic over its request.
 ///
@@ -74,7 +74,7 @@ where
         + Send
         + 'static,
 {
-    fn call(&self, call: Call) -> Running<Result<Answer, CallError>> {
+    fn call(&self, call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
         let mut service = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Box::pin(async move {
             poll_fn(|cx| service.poll_ready(cx)).await.map_err(CallError::hidden)?;

@@ -40,7 +40,7 @@ use super::{Visit, accepted, failed, guard, message_id, refused, reply, unavaila
 use crate::error::{Error, Result};
 use crate::server::Server;
 use crate::server::call::scope::Arrival;
-use crate::server::call::visibility::Sight;
+use crate::server::catalog::visible::Sight;
 use crate::server::failure::errors::busy;
 use crate::server::handshake::{self, Session};
 

@@ -19,7 +19,7 @@ use super::live::{Live, Record, lock};
 use crate::error::Result;
 use crate::random::random;
 use crate::server::Server;
-use crate::server::call::extract::Principal;
+use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
 use crate::server::observe::hooks::{Terminated, Termination};

@@ -445,7 +445,7 @@ impl Reader {
             }
             () = news(feed.as_mut()) => {
                 if let Some(feed) = feed {
-                    let mut news = feed.listener.untold_for(&feed.sight);
+                    let mut news = feed.listener.untold_for(|news| feed.sight.shows(news));
                     while let Some(next) = news.first() {
                         let mut frame = Vec::new();
                         next.write(&mut frame, feed.version);

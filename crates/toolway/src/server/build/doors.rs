@@ -1,25 +1,11 @@
-//! Which values must come with a call, and what if nothing gives them?
+//! Can a door give the handlers what they take?
 //!
-//! [`Principal`](crate::server::Principal) and [`Extension<T>`](crate::server::Extension) are given to a call: by
-//! [`on_connect`](crate::server::ServerBuilder::on_connect), by a layer, or by a program that hands requests over. A door of the server's
-//! own with none of these can give nothing, and a handler that takes such a value fails every call. That is told when the door is
-//! opened. Where it cannot be known in advance, the first call that fails tells it in the log.
+//! A door of the server's own, without a hook or a layer that could give values to calls, cannot: a handler that takes such a
+//! value fails every call. That is told when the door is opened.
 
-use std::any::type_name;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use crate::error::Result;
+use crate::error::{Result, mistaken};
 use crate::server::Server;
-use crate::server::build::finish::mistaken;
-use crate::server::call::scope::Scope;
-use crate::server::handler::parameter::Parameter;
-
-/// Values that no call can bring.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Absent {
-    pub(crate) principal: bool,
-    pub(crate) extensions: bool,
-}
+use crate::server::call::state::Absent;
 
 impl Server {
     /// Looks for handlers that would fail every call over a door where only `on_connect` and layers give values.
@@ -70,25 +56,4 @@ impl Server {
         }
         Err(mistaken(&format!("the server {:?} cannot be served {door}", inner.info.name), &mistakes))
     }
-}
-
-/// Remembers that the log was told that callers have no name.
-#[derive(Debug, Default)]
-pub(crate) struct Told(AtomicBool);
-
-/// Returns the text for the caller where a missing `P` is the caller's affair. If the server never asks callers who they are, the
-/// log says once how a call gets a `P`.
-pub(crate) fn needed<P: Parameter>(scope: &Scope) -> Option<&'static str> {
-    let text = P::NEEDED?;
-    let inner = &scope.round.server.inner;
-    if inner.admission.is_none() && !inner.told.0.swap(true, Ordering::Relaxed) {
-        let (kind, given) = (type_name::<P>(), P::GIVEN_BY.unwrap_or_default());
-        tracing::warn!("a call came without the `{kind}` that its handler takes{given}");
-    }
-    Some(text)
-}
-
-/// Describes a missing parameter for the log.
-pub(crate) fn lacking<P: Parameter>() -> String {
-    format!("{}{}", type_name::<P>(), P::GIVEN_BY.unwrap_or_default())
 }

@@ -1,0 +1,111 @@
+//! Which marked functions does a server find by itself?
+
+use std::panic::Location;
+
+use crate::server::build::builder::ServerBuilder;
+use crate::server::catalog::discover::Marked;
+
+impl ServerBuilder {
+    /// Adds every function of the caller's own package that is marked `#[tool]`, `#[resource]` or `#[prompt]`, sorted by
+    /// module and name. What is added explicitly wins over what is found, by name, URI or template; two that are found and
+    /// mean the same are a mistake that [`build`](Self::build) reports.
+    ///
+    /// Packages are told apart by where their sources stand, so this has to be called from the package whose
+    /// functions are meant; [`discover_in`](Self::discover_in) names modules instead. Methods of a
+    /// [`service`](Self::service) are not found: they need their value.
+    ///
+    /// ```no_run
+    /// use toolway::prelude::*;
+    ///
+    /// /// Add two numbers.
+    /// #[tool]
+    /// fn add(a: f64, b: f64) -> f64 {
+    ///     a + b
+    /// }
+    ///
+    /// # fn main() -> toolway::Result<()> {
+    /// let server = Server::new("calculator", "1.0.0").discover().build()?;
+    /// assert!(server.tool("add").is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn discover(self) -> Self {
+        let caller = Location::caller().file();
+        self.discovered(|marked| is_in(caller, marked.package))
+    }
+
+    /// Adds every marked function of a module and the modules in it: `"my_app::tools"`, or `"my_app"` for a whole crate.
+    /// The empty path means everything that is linked into the program.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    ///
+    /// mod tools {
+    ///     use toolway::prelude::*;
+    ///
+    ///     /// Add two numbers.
+    ///     #[tool]
+    ///     fn add(a: f64, b: f64) -> f64 {
+    ///         a + b
+    ///     }
+    /// }
+    ///
+    /// fn main() -> toolway::Result<()> {
+    ///     let module = concat!(module_path!(), "::tools");
+    ///     let server = Server::new("calculator", "1.0.0").discover_in(module).build()?;
+    ///     assert!(server.tool("add").is_some());
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn discover_in(self, module: &str) -> Self {
+        self.discovered(|marked| {
+            module.is_empty()
+                || marked
+                    .module
+                    .strip_prefix(module)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        })
+    }
+
+    fn discovered(mut self, wanted: impl Fn(&Marked) -> bool) -> Self {
+        // Places may lie in each other.
+        let is_known = |marked: &Marked| self.found.iter().any(|known| std::ptr::eq(*known, marked));
+        let mut found: Vec<_> = inventory::iter::<Marked>
+            .into_iter()
+            .filter(|marked| wanted(marked) && !is_known(marked))
+            .collect();
+        // The linker's order is no order.
+        found.sort_by_key(|marked| (marked.module, marked.name));
+        self.found.extend(found);
+        self
+    }
+}
+
+/// Whether a source file belongs to a package. The package at the root of a workspace has the empty directory; it owns what
+/// stands in the directories that Cargo knows.
+fn is_in(file: &str, package: &str) -> bool {
+    let file = file.replace('\\', "/");
+    let package = package.replace('\\', "/");
+    if package.is_empty() {
+        let first = file.split('/').next().unwrap_or_default();
+        return ["src", "examples", "tests", "benches"].contains(&first) || !file.contains('/');
+    }
+    file.strip_prefix(&package).is_some_and(|rest| rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_belongs_to_the_package_whose_directory_it_stands_in() {
+        assert!(is_in("crates/app/src/main.rs", "crates/app"));
+        assert!(!is_in("crates/application/src/main.rs", "crates/app"));
+        assert!(is_in("src/main.rs", ""));
+        assert!(is_in("examples/notes.rs", ""));
+        assert!(!is_in("crates/app/src/main.rs", ""));
+        assert!(is_in(r"crates\app\src\main.rs", "crates/app"));
+        assert!(is_in("/home/me/dependency/src/lib.rs", "/home/me/dependency"));
+    }
+}

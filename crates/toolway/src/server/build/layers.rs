@@ -1,0 +1,65 @@
+//! Which layers stand around calls?
+
+use tower_layer::Layer;
+
+use crate::server::build::builder::ServerBuilder;
+use crate::server::call::layer::service::{Next, Service};
+use crate::server::call::layer::stages::Kind;
+
+impl ServerBuilder {
+    /// Puts a layer around every call. The first that is added is the outermost; layers of single kinds
+    /// ([`layer_for`](Self::layer_for)) stand among them, those of single elements ([`ToolEntry::layer`]) inside of all.
+    ///
+    /// A call is what asks for a tool, a resource, a prompt, a completion, a list or a method of your own. What only keeps a
+    /// conversation going is none: the handshake, pings, subscriptions, the level of the log.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::server::layer_fn;
+    /// use toolway::testing::connect;
+    /// use toolway::{Code, RpcError};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> toolway::Result<()> {
+    /// let members_only = layer_fn(|call, next| async move {
+    ///     if call.principal().is_none() {
+    ///         return Err(RpcError::invalid_request("members only").into());
+    ///     }
+    ///     next.run(call).await
+    /// });
+    /// let tool = ToolEntry::from_fn("hello", || async { "hello" });
+    /// let server = Server::new("app", "1.0.0").tool(tool).layer(members_only).build()?;
+    /// let refused = connect(&server).await.call("hello", serde_json::json!({})).await.unwrap_err();
+    /// assert_eq!(refused.code(), Some(Code::INVALID_REQUEST));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn layer<L: Layer<Next>>(mut self, layer: L) -> Self
+    where
+        L::Service: Service,
+    {
+        self.layers.push(None, layer.layer(Next::new()));
+        self
+    }
+
+    /// Puts a layer around the calls of one kind.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::server::{Kind, layer_fn};
+    ///
+    /// let slow = layer_fn(|call, next| async move {
+    ///     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    ///     next.run(call).await
+    /// });
+    /// let server = Server::new("app", "1.0.0").layer_for(Kind::Completion, slow).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    pub fn layer_for<L: Layer<Next>>(mut self, kind: Kind, layer: L) -> Self
+    where
+        L::Service: Service,
+    {
+        self.layers.push(Some(kind), layer.layer(Next::new()));
+        self
+    }
+}

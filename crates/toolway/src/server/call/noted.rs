@@ -1,0 +1,44 @@
+//! What is noted about a request for spans, metrics and hooks?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use toolway_protocol::Id;
+use toolway_protocol::jsonrpc::Params;
+
+use crate::server::call::trace::Traced;
+
+/// What is noted about a request for those who watch it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Noted {
+    pub(crate) id: Option<Id>,
+    pub(crate) traced: Traced,
+    pub(crate) seen: Option<Arc<Seen>>,
+}
+
+/// What happens inside of a call that is watched.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) rounds: AtomicU32,
+    pub(crate) is_unexpected: AtomicBool,
+}
+
+impl Noted {
+    pub(crate) fn of(id: Option<&Id>, params: &Params) -> Self {
+        Self { id: id.cloned(), traced: Traced::of(params), seen: None }
+    }
+
+    /// A handler runs, perhaps not for the first time.
+    pub(crate) fn round(&self) {
+        if let Some(seen) = &self.seen {
+            seen.rounds.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The call fails in a way that was not meant for the peer.
+    pub(crate) fn unexpected(&self) {
+        if let Some(seen) = &self.seen {
+            seen.is_unexpected.store(true, Ordering::Relaxed);
+        }
+    }
+}

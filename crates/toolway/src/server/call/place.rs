@@ -1,0 +1,177 @@
+//! Where is kept what is remembered of a caller?
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use std::{array, fmt};
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use tokio::sync::Mutex;
+
+use crate::error::Error;
+use crate::random::random;
+use crate::store::{self, Store};
+
+/// Where what is remembered of one caller is kept, and for how long after it was last used.
+#[derive(Debug)]
+pub(crate) struct Place {
+    store: Arc<dyn Store>,
+    key: String,
+    ttl: Duration,
+    /// Whoever it belongs to has gone, and takes it along.
+    is_over: AtomicBool,
+}
+
+impl Place {
+    /// The record under this key.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) fn new(store: Arc<dyn Store>, key: String, ttl: Duration) -> Self {
+        Self { store, key, ttl, is_over: AtomicBool::new(false) }
+    }
+
+    /// A record of somebody who is only known here, such as the other end of a pipe. No other server could use it, so it
+    /// is not in the server's store: there it would outlive a program that is killed.
+    pub(crate) fn here() -> Arc<Self> {
+        Arc::new(Self::new(Arc::new(store::Memory::new()), random::<8>(), Duration::MAX))
+    }
+
+    /// What tells it from all others.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Lets it live on, whether anybody has used it or not.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) async fn renew(&self) -> crate::error::Result<()> {
+        self.store.renew(&self.key, self.ttl).await.map(drop)
+    }
+
+    /// Forgets everything, also what is about to be written.
+    #[allow(dead_code, reason = "only HTTP asks")]
+    pub(crate) async fn forget(&self) -> crate::error::Result<()> {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.store.delete(&self.key).await.map(drop)
+    }
+
+    pub(super) async fn look(&self) -> Result<Look, MemoryError> {
+        let bytes = self.store.renew(&self.key, self.ttl).await?;
+        let values = match &bytes {
+            Some(bytes) => serde_json::from_slice(bytes).map_err(MemoryError::Unreadable)?,
+            None => BTreeMap::new(),
+        };
+        Ok(Look { bytes, values })
+    }
+
+    /// Puts a value beside the others; whether nobody else was quicker.
+    pub(super) async fn put(
+        &self,
+        look: Look,
+        name: &str,
+        value: Box<RawValue>,
+    ) -> Result<bool, MemoryError> {
+        let Look { bytes: before, mut values } = look;
+        values.insert(name.to_owned(), value);
+        let after = serde_json::to_vec(&values).map_err(MemoryError::Unreadable)?;
+        if after.len() > MAX_MEMORY {
+            return Err(MemoryError::TooLarge(after.len()));
+        }
+        let is_done = self.store.swap(&self.key, before, after.into(), self.ttl).await?;
+        if self.is_over.load(Ordering::SeqCst) {
+            self.store.delete(&self.key).await?;
+        }
+        Ok(is_done)
+    }
+}
+
+/// What was there at one moment.
+pub(super) struct Look {
+    pub(super) bytes: Option<Bytes>,
+    pub(super) values: BTreeMap<String, Box<RawValue>>,
+}
+
+impl Look {
+    pub(super) fn text_of(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(|value| value.get())
+    }
+}
+
+/// What a server needs to remember anything.
+pub(crate) struct Memories {
+    pub(super) kept_for: Duration,
+    /// Those who change the same record take turns. Records share them, so that there is one for each without any table.
+    turns: [Mutex<()>; 64],
+    hasher: RandomState,
+}
+
+impl Memories {
+    pub(crate) fn new(kept_for: Duration) -> Self {
+        Self { kept_for, turns: array::from_fn(|_| Mutex::new(())), hasher: RandomState::new() }
+    }
+
+    pub(super) async fn turn(&self, place: &Place) -> tokio::sync::MutexGuard<'_, ()> {
+        let number = usize::try_from(self.hasher.hash_one(&place.key) % 64).unwrap_or_default();
+        self.turns[number].lock().await
+    }
+}
+
+/// Why nothing can be remembered.
+///
+/// ```
+/// use toolway::server::MemoryError;
+///
+/// assert!(MemoryError::Nobody.to_string().contains("on_connect"));
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// The caller is nobody in particular, and its requests stand alone.
+    Nobody,
+    /// All values of this caller would be so many bytes long together, which is too much.
+    TooLarge(usize),
+    /// Somebody else has changed the value since it was read.
+    Conflict,
+    /// What is there is not what the type expects, or the type cannot be written as JSON.
+    Unreadable(serde_json::Error),
+    /// The store failed.
+    Store(Error),
+}
+
+impl fmt::Display for MemoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => f.write_str(
+                "nothing can be remembered of a caller that is nobody in particular: admit it as a principal with `on_connect`",
+            ),
+            Self::TooLarge(bytes) => write!(
+                f,
+                "what is remembered of this caller would be {bytes} bytes long, but at most {MAX_MEMORY} are kept"
+            ),
+            Self::Conflict => f.write_str("the value was changed by another call meanwhile: read it again"),
+            Self::Unreadable(_) => f.write_str("the value and its type do not fit each other"),
+            Self::Store(_) => f.write_str("the store failed"),
+        }
+    }
+}
+
+impl std::error::Error for MemoryError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unreadable(error) => Some(error),
+            Self::Store(error) => Some(error),
+            Self::Nobody | Self::TooLarge(_) | Self::Conflict => None,
+        }
+    }
+}
+
+impl From<Error> for MemoryError {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// How long all values of one caller may be together, as JSON.
+const MAX_MEMORY: usize = 256 << 10;

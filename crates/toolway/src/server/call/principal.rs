@@ -1,0 +1,48 @@
+//! The name under which a caller was admitted.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Who the caller is, as a parameter of a handler: whom [`on_connect`](crate::server::ServerBuilder::on_connect) has
+/// [admitted](crate::server::Admit::as_principal). It is nothing that a caller can send.
+///
+/// A call of nobody in particular fails; where that may happen, ask [`Ctx::principal`](crate::server::Ctx::principal) instead. An
+/// `Option<Principal>` is not a parameter: Rust cannot rule out that such a type is read from JSON one day, as arguments are.
+///
+/// ```
+/// use toolway::prelude::*;
+///
+/// /// Say who calls.
+/// #[tool]
+/// fn whoami(caller: Principal) -> String {
+///     format!("you are {caller}")
+/// }
+///
+/// assert_eq!(whoami(Principal::new("ann")), "you are ann");
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Principal(Arc<str>);
+
+impl Principal {
+    /// Somebody, for [`handle_json`](crate::server::Server::handle_json) and for tests.
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
+        Self(id.into())
+    }
+
+    /// How the application names them.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Principal").field(&self.as_str()).finish()
+    }
+}

@@ -1,0 +1,55 @@
+//! Which log messages does a client want?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use toolway_protocol::types::LogLevel;
+
+/// Which log messages a peer wants.
+#[derive(Debug, Clone)]
+pub(crate) enum Threshold {
+    /// None.
+    Nothing,
+    /// These and all that matter more, for one request.
+    From(LogLevel),
+    /// What the peer has last said, which may change while a call runs.
+    Shared(Arc<Level>),
+}
+
+impl Threshold {
+    /// What matters least of those.
+    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+    pub(crate) fn least(&self) -> Option<LogLevel> {
+        match self {
+            Self::Nothing => None,
+            Self::From(least) => Some(*least),
+            Self::Shared(least) => Some(least.get()),
+        }
+    }
+
+    pub(crate) fn lets(&self, level: LogLevel) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::From(least) => level >= *least,
+            Self::Shared(least) => level >= least.get(),
+        }
+    }
+}
+
+/// A level that can be changed while others look at it.
+#[derive(Debug)]
+pub(crate) struct Level(AtomicU8);
+
+impl Level {
+    pub(crate) fn new(level: LogLevel) -> Self {
+        Self(AtomicU8::new(level as u8))
+    }
+
+    pub(crate) fn set(&self, level: LogLevel) {
+        self.0.store(level as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> LogLevel {
+        LogLevel::ALL[usize::from(self.0.load(Ordering::Relaxed))]
+    }
+}

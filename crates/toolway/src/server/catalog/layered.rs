@@ -1,0 +1,45 @@
+//! How do layers stand around one entry?
+
+use tower_layer::Layer;
+
+use crate::server::call::layer::service::{Next, Service};
+use crate::server::call::layer::stages::Kind;
+use crate::server::catalog::prompt::PromptEntry;
+use crate::server::catalog::resource::ResourceEntry;
+use crate::server::catalog::tool::ToolEntry;
+
+macro_rules! elements {
+    ($($(#[$doc:meta])* $entry:ident, $kind:ident;)*) => {$(
+        impl $entry {
+            $(#[$doc])*
+            pub fn layer<L: Layer<Next>>(mut self, layer: L) -> Self
+            where
+                L::Service: Service,
+            {
+                self.layers.push(Some(Kind::$kind), layer.layer(Next::new()));
+                self
+            }
+        }
+    )*};
+}
+elements! {
+    /// Puts a layer around the calls of this tool, inside of those of the server. The first that is added is the outermost.
+    ///
+    /// ```
+    /// use toolway::prelude::*;
+    /// use toolway::server::tower;
+    /// use ::tower::limit::ConcurrencyLimitLayer;
+    ///
+    /// // One at a time.
+    /// let print = ToolEntry::from_fn("print", || async { "printed" }).layer(tower(ConcurrencyLimitLayer::new(1)));
+    /// let server = Server::new("printer", "1.0.0").tool(print).build()?;
+    /// # Ok::<(), toolway::Error>(())
+    /// ```
+    ToolEntry, Tool;
+    /// Puts a layer around the reading of this resource, inside of those of the server, when a peer reads it. The first that
+    /// is added is the outermost.
+    ResourceEntry, Resource;
+    /// Puts a layer around the filling in of this prompt, inside of those of the server. The first that is added is the
+    /// outermost.
+    PromptEntry, Prompt;
+}

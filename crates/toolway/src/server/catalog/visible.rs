@@ -1,0 +1,121 @@
+//! Which entries does a caller see? Those that its admission lets through.
+//!
+//! A URI belongs to the one entry that would answer it, and that one decides: neither a resource nor a family that is
+//! hidden can be read through another family that takes the same URI.
+
+use std::sync::Arc;
+
+use toolway_protocol::types::{CacheHints, CacheScope, Reference};
+use toolway_protocol::{Notification, Reply, Request};
+
+use crate::server::Server;
+use crate::server::call::visibility::Allowed;
+use crate::server::catalog::prompt::PromptEntry;
+use crate::server::catalog::registry::Snapshot;
+use crate::server::catalog::resource::{ResourceDefinition, ResourceEntry};
+use crate::server::catalog::tool::ToolEntry;
+
+impl Allowed {
+    /// Whether a registered resource or family may be seen.
+    pub(crate) fn entry(&self, entry: &ResourceEntry) -> bool {
+        let definition = entry.definition();
+        let only = match definition {
+            ResourceDefinition::One(_) => &self.resources,
+            ResourceDefinition::Family(_) => &self.templates,
+        };
+        only.lets(definition.uri()) || only.lets(definition.name())
+    }
+
+    /// Whether a resource that a handler lists may be seen. What cannot be read is not listed.
+    pub(crate) fn listed(&self, snapshot: &Snapshot, uri: &str) -> bool {
+        self.resources.lets(uri) && self.uri(snapshot, uri)
+    }
+
+    /// Whether a URI may be read and heard of. Whoever answers it decides; nobody else is asked then.
+    pub(crate) fn uri(&self, snapshot: &Snapshot, uri: &str) -> bool {
+        match snapshot.owner(uri) {
+            Some(entry) if entry.template().is_none() => self.entry(entry),
+            Some(family) => self.entry(family) || (!self.resources.is_all() && self.resources.lets(uri)),
+            None => self.resources.lets(uri),
+        }
+    }
+
+    /// Whether an answer could be another one for somebody else.
+    fn limits(&self, reply: &Reply) -> bool {
+        match reply {
+            Reply::Tools(_) => !self.tools.is_all(),
+            Reply::Prompts(_) => !self.prompts.is_all(),
+            Reply::ResourceTemplates(_) => !self.templates.is_all(),
+            Reply::Resources(_) | Reply::ResourceRead(_) => {
+                !self.resources.is_all() || !self.templates.is_all()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What a request is about, of what a server has.
+pub(crate) enum Element<'s> {
+    Tool(&'s ToolEntry),
+    Prompt(&'s PromptEntry),
+    Resource(&'s ResourceEntry),
+}
+
+impl Snapshot {
+    /// What a request is about, if it is there and this caller may see it.
+    pub(crate) fn asked_for(&self, request: &Request, allowed: Option<&Allowed>) -> Option<Element<'_>> {
+        let prompt = |name: &str| {
+            let is_seen = allowed.is_none_or(|allowed| allowed.prompt(name));
+            self.prompt(name).filter(|_| is_seen).map(Element::Prompt)
+        };
+        match request {
+            Request::CallTool(call) => {
+                let is_seen = allowed.is_none_or(|allowed| allowed.tool(&call.name));
+                self.tool(&call.name).filter(|_| is_seen).map(Element::Tool)
+            }
+            Request::GetPrompt(get) => prompt(&get.name),
+            Request::ReadResource(read) => {
+                let is_seen = allowed.is_none_or(|allowed| allowed.uri(self, &read.uri));
+                self.owner(&read.uri).filter(|_| is_seen).map(Element::Resource)
+            }
+            Request::Complete(asked) => match &asked.reference {
+                Reference::Prompt(reference) => prompt(&reference.name),
+                Reference::Resource(reference) => {
+                    let is_seen = |entry: &&ResourceEntry| allowed.is_none_or(|allowed| allowed.entry(entry));
+                    self.resource_at(&reference.uri).filter(is_seen).map(Element::Resource)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// The hints of an answer for a caller that does not see everything: what is for it is not for everybody's cache.
+pub(crate) fn unshared(allowed: Option<&Allowed>, reply: &Reply, hints: &CacheHints) -> Option<CacheHints> {
+    let is_limited = allowed.is_some_and(|allowed| allowed.limits(reply));
+    is_limited.then(|| CacheHints::new(hints.ttl_ms, CacheScope::Private))
+}
+
+/// What somebody who listens may hear of.
+#[derive(Debug, Clone)]
+pub(crate) struct Sight {
+    server: Server,
+    allowed: Option<Arc<Allowed>>,
+}
+
+impl Sight {
+    pub(crate) fn new(server: &Server, allowed: Option<Arc<Allowed>>) -> Self {
+        Self { server: server.clone(), allowed }
+    }
+
+    /// Whether this may be told. What a list is now, whoever asks for it sees as far as it may.
+    pub(crate) fn shows(&self, news: &Notification) -> bool {
+        match (&self.allowed, news) {
+            (Some(allowed), Notification::ResourceUpdated(updated)) => {
+                self.server.tells_of(&updated.uri, allowed)
+            }
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! How does each parameter of a marked function get its value?
+
+use serde::de::MapAccess;
+use serde_json::Value;
+
+use crate::schema::expected_text;
+use crate::server::call::scope::Scope;
+use crate::server::handler::arguments::{Collected, Slots, twice, with_format};
+use crate::server::handler::parameter::{Parameter, lacking, needed};
+
+/// Reads one argument into its place.
+pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(
+    slot: &mut Option<P>,
+    map: &mut A,
+) -> Result<bool, A::Error> {
+    if !P::IS_ARGUMENT {
+        return Ok(false);
+    }
+    let value = P::read(map).map_err(|error| with_format(&error, || expected_text(P::describe)))?;
+    if slot.replace(value).is_some() {
+        return Err(twice());
+    }
+    Ok(true)
+}
+
+impl<S: Slots> Collected<S> {
+    /// The parameter for `name`: what the caller sent, or the default that the schema names, or the one that the
+    /// author wrote, or what its type has for nobody sent anything.
+    pub fn take<P: Parameter>(
+        &mut self,
+        name: &str,
+        sent: Option<P>,
+        default: Option<fn() -> Value>,
+        scope: &Scope,
+    ) -> Option<P> {
+        let value = sent.or_else(|| self.of_schema(name)).or_else(|| P::of_default(&default?()));
+        match value.map_or_else(|| P::absent(scope), Ok) {
+            Ok(value) => Some(value),
+            Err(_) if let Some(text) = needed::<P>(scope) => {
+                self.problems.push(text.to_owned());
+                None
+            }
+            Err(_) if !P::IS_ARGUMENT => {
+                self.lacks.push(format!("`{name}` ({})", lacking::<P>()));
+                None
+            }
+            Err(_) => {
+                self.problems.push(format!("argument `{name}` is missing"));
+                None
+            }
+        }
+    }
+
+    fn of_schema<P: Parameter>(&self, name: &str) -> Option<P> {
+        let (_, default) = self.rules.as_ref()?.checker.defaults().find(|(known, _)| *known == name)?;
+        P::of_default(default)
+    }
+}
