@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use tokio::net::TcpListener;
 use toolway::prelude::*;
@@ -46,8 +45,7 @@ async fn authenticate(connecting: Connecting, users: State<Users>) -> Result<Adm
     let token = connecting.bearer().ok_or_else(|| Refuse::unauthorized(METADATA))?;
     let unknown = || Refuse::unauthorized(METADATA).with_error("invalid_token", "nobody has this token");
     let user = users.0.get(token).ok_or_else(unknown)?;
-    // A minute is how long a token lives on when it is taken away.
-    let admit = Admit::as_principal(user.name).with(*user).valid_for(Duration::from_mins(1));
+    let admit = Admit::as_principal(user.name).with(*user);
     match user.plan {
         Plan::Team => Ok(admit),
         Plan::Free => Ok(admit.only_tools(["whoami", "save"]).only_templates(["note"]).only_prompts([""; 0])),

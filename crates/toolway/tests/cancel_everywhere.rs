@@ -25,7 +25,7 @@ use tokio::runtime::Handle;
 use tokio::task::yield_now;
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
-use toolway::server::{Deferred, layer_fn};
+use toolway::server::layer_fn;
 use toolway::transport::sse::Parser;
 use toolway::types::Resource;
 
@@ -146,9 +146,9 @@ async fn counts(counts: Counted, ctx: Ctx) -> Result<&'static str, ToolError> {
 
 /// Has another task answer.
 #[tool]
-async fn defers(counts: Counted) -> Deferred<&'static str> {
+async fn defers(counts: Counted) -> Result<&'static str, ToolError> {
     let guard = Guard::new(&counts);
-    let (mut responder, deferred) = Deferred::new();
+    let (mut answer, answered) = tokio::sync::oneshot::channel();
     add(&counts.spawned);
     tokio::spawn(async move {
         let told = guard.0.clone();
@@ -159,17 +159,17 @@ async fn defers(counts: Counted) -> Deferred<&'static str> {
         };
         tokio::select! {
             biased;
-            () = responder.cancelled() => {
+            () = answer.closed() => {
                 add(&told.told);
                 return;
             }
             () = work => {}
         }
-        // Whether somebody waits or not, this task is over.
+        // Whether the call still waits or not, this task is over.
         add(&told.told);
-        let _ = responder.respond(guard.finish());
+        let _ = answer.send(guard.finish());
     });
-    deferred
+    Ok(answered.await?)
 }
 
 /// Leaves a task running, which ends with the call.

@@ -1,62 +1,64 @@
-//! Answers that come after the handler has returned: from other tasks, as failures, too late, or not at all.
+//! Answers from another task: a handler awaits a channel, and whoever holds its other end answers, fails, or goes away.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 use toolway::prelude::*;
-use toolway::server::{Deferred, Responder, ServerBuilder};
-use toolway::testing::{connect, each_wire};
+use toolway::server::ServerBuilder;
+use toolway::testing::each_wire;
 use toolway::types::Resource;
 use toolway::{Code, Notification};
 
 use crate::pipe::Talk;
 
-/// Somebody who answers when a test says so.
+type Answer = oneshot::Sender<Result<String, ToolError>>;
+
+/// A task that answers when a test says so.
 #[derive(Clone)]
-struct Desk(mpsc::UnboundedSender<(String, Responder<String>, Option<Ctx>)>);
+struct Desk(mpsc::UnboundedSender<(String, Answer, Option<Ctx>)>);
 
 impl Desk {
-    fn take(&self, what: &str, ctx: Option<Ctx>) -> Deferred<String> {
-        let (responder, deferred) = Deferred::new();
-        self.0.send((what.to_owned(), responder, ctx)).unwrap_or_else(|_| panic!("the desk is open"));
-        deferred
+    async fn take(&self, what: &str, ctx: Option<Ctx>) -> Result<String, ToolError> {
+        let (answer, answered) = oneshot::channel();
+        self.0.send((what.to_owned(), answer, ctx)).unwrap_or_else(|_| panic!("the desk is open"));
+        answered.await?
     }
 }
 
-type Waiting = mpsc::UnboundedReceiver<(String, Responder<String>, Option<Ctx>)>;
+type Waiting = mpsc::UnboundedReceiver<(String, Answer, Option<Ctx>)>;
 
 fn desk() -> (Desk, Waiting) {
     let (sender, waiting) = mpsc::unbounded_channel();
     (Desk(sender), waiting)
 }
 
-/// A function that is not async.
+/// Waits for the desk.
 #[tool]
-fn plain(what: &str, desk: State<Desk>) -> Deferred<String> {
-    desk.take(what, None)
+async fn plain(what: &str, desk: State<Desk>) -> Result<String, ToolError> {
+    desk.take(what, None).await
 }
 
-/// An async one, that may fail before.
+/// Waits for the desk, which speaks to the caller meanwhile.
 #[tool]
-async fn waiting(what: String, desk: State<Desk>, ctx: Ctx) -> Result<Deferred<String>, ToolError> {
+async fn waiting(what: String, desk: State<Desk>, ctx: Ctx) -> Result<String, ToolError> {
     tokio::task::yield_now().await;
     if what.is_empty() {
         return Err(ToolError::new("say something"));
     }
-    Ok(desk.take(&what, Some(ctx)))
+    desk.take(&what, Some(ctx)).await
 }
 
 /// A prompt.
 #[prompt]
-fn write(what: &str, desk: State<Desk>) -> Deferred<String> {
-    desk.take(what, None)
+async fn write(what: String, desk: State<Desk>) -> Result<String, ToolError> {
+    desk.take(&what, None).await
 }
 
 /// A resource.
 #[resource("desk://{what}")]
-fn drawer(what: &str, desk: State<Desk>) -> Deferred<String> {
-    desk.take(what, None)
+async fn drawer(what: String, desk: State<Desk>) -> Result<String, ToolError> {
+    desk.take(&what, None).await
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -65,7 +67,7 @@ struct Asked {
 }
 
 fn server(desk: &Desk) -> ServerBuilder {
-    let closure = |asked: Asked, desk: State<Desk>| async move { desk.take(&asked.what, None) };
+    let closure = |asked: Asked, desk: State<Desk>| async move { desk.take(&asked.what, None).await };
     let motd = || Resource::new("closure://motd", "motd");
     Server::new("desk", "1.0.0")
         .state(desk.clone())
@@ -73,7 +75,10 @@ fn server(desk: &Desk) -> ServerBuilder {
         .tool(ToolEntry::from_fn("closure", closure))
         .prompts(prompts![write])
         .resources(resources![drawer])
-        .resource(ResourceEntry::define(motd(), |desk: State<Desk>| async move { desk.take("motd", None) }))
+        .resource(ResourceEntry::define(
+            motd(),
+            |desk: State<Desk>| async move { desk.take("motd", None).await },
+        ))
         .method("desk/ask", closure)
 }
 
@@ -81,18 +86,18 @@ fn server(desk: &Desk) -> ServerBuilder {
 async fn row_163_an_answer_may_come_later_from_another_task() {
     let (desk, mut waiting) = desk();
     tokio::spawn(async move {
-        while let Some((what, responder, ctx)) = waiting.recv().await {
-            assert!(responder.is_wanted());
+        while let Some((what, answer, ctx)) = waiting.recv().await {
+            assert!(!answer.is_closed());
             if let Some(ctx) = ctx {
                 assert!(!ctx.is_cancelled());
                 ctx.progress(1, 2, "at the desk").await;
                 ctx.log().error("hard work", json!({})).await;
             }
             match what.as_str() {
-                "fail" => assert!(responder.fail(ToolError::new("closed today"))),
-                "secret" => assert!(responder.fail(std::io::Error::other("the safe is open"))),
-                "nothing" => drop(responder),
-                what => assert_eq!(responder.respond(format!("{what} is done")), Ok(())),
+                "fail" => answer.send(Err(ToolError::new("closed today"))).unwrap(),
+                "secret" => answer.send(Err(std::io::Error::other("the safe is open").into())).unwrap(),
+                "nothing" => drop(answer),
+                what => answer.send(Ok(format!("{what} is done"))).unwrap(),
             }
         }
     });
@@ -106,7 +111,7 @@ async fn row_163_an_answer_may_come_later_from_another_task() {
                 let failed = call(tool, hidden).await;
                 let text = failed.first_text().unwrap();
                 assert!(failed.is_error() && text.contains("reference"), "{tool}: {text}");
-                assert!(!text.contains("safe") && !text.contains("gave up"), "{tool}: {text}");
+                assert!(!text.contains("safe") && !text.contains("channel"), "{tool}: {text}");
             }
         }
         assert_eq!(call("waiting", "").await.first_text(), Some("say something"));
@@ -146,11 +151,11 @@ async fn a_call_speaks_until_its_answer_is_there_and_not_after_it() {
     let told = Arc::new(Notify::new());
     let heard = told.clone();
     tokio::spawn(async move {
-        while let Some((_, responder, ctx)) = waiting.recv().await {
+        while let Some((_, answer, ctx)) = waiting.recv().await {
             let ctx = ctx.unwrap();
             ctx.progress(1, 2, "").await;
             ctx.progress(2, 2, "").await;
-            responder.respond("done".to_owned()).unwrap();
+            answer.send(Ok("done".to_owned())).unwrap();
             ctx.cancelled().await;
             ctx.progress(3, 2, "").await;
             told.notify_one();
@@ -171,58 +176,23 @@ async fn a_call_speaks_until_its_answer_is_there_and_not_after_it() {
 }
 
 #[tokio::test]
-async fn the_schema_is_that_of_the_answer() {
-    #[derive(serde::Serialize, schemars::JsonSchema)]
-    struct Sum {
-        sum: i64,
-    }
-    /// Add, later.
-    #[tool]
-    fn add(a: i64, b: i64) -> Deferred<Json<Sum>> {
-        let (responder, deferred) = Deferred::new();
-        std::thread::spawn(move || responder.respond(Json(Sum { sum: a + b })));
-        deferred
-    }
-    /// Say what the schema does not allow.
-    #[tool]
-    fn lie() -> Deferred<Deferred<String>> {
-        let (outer, deferred) = Deferred::new();
-        let (inner, later) = Deferred::new();
-        outer.respond(later).unwrap();
-        inner.respond("no object".to_owned()).unwrap();
-        deferred
-    }
-    let schema = ToolEntry::of::<add>().definition().output_schema.clone().unwrap();
-    assert_eq!(schema.decode::<Value>().unwrap()["properties"]["sum"]["type"], "integer");
-    let liar = ToolEntry::of::<lie>().edit(|tool| tool.output_schema = Some(schema.clone()));
-    let server = Server::new("sums", "1.0.0").tools(tools![add, lie as "twice"]).tool(liar).build().unwrap();
-    let client = connect(&server).await;
-    let sum = client.call("add", json!({"a": 2, "b": 3})).await.unwrap();
-    assert_eq!(sum.structured().unwrap().decode::<Value>().unwrap(), json!({"sum": 5}));
-    assert_eq!(client.call("twice", json!({})).await.unwrap().first_text(), Some("no object"));
-    assert!(client.call("lie", json!({})).await.unwrap().is_error());
-}
-
-#[tokio::test]
-async fn nobody_waits_for_the_answer_of_a_call_that_is_cancelled() {
+async fn a_call_that_is_cancelled_does_not_wait_for_its_answer() {
     let (desk, mut waiting) = desk();
     let mut talk = Talk::start(&server(&desk).build().unwrap());
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "plain", "arguments": {"what": "it"}}});
     for end in ["cancel", "hang up"] {
         talk.send_json(call.clone()).await;
-        let (_, mut responder, _) = waiting.recv().await.unwrap();
-        assert!(responder.is_wanted());
+        let (_, mut answer, _) = waiting.recv().await.unwrap();
+        assert!(!answer.is_closed());
         if end == "cancel" {
             let cancel =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
             talk.send_json(cancel).await;
-            responder.cancelled().await;
-            assert!(!responder.is_wanted());
-            assert_eq!(responder.respond("too late".to_owned()), Err("too late".to_owned()));
+            answer.closed().await;
+            assert!(answer.send(Ok("too late".to_owned())).is_err());
         } else {
             talk.abort();
-            responder.cancelled().await;
-            assert!(!responder.fail("too late"));
+            answer.closed().await;
             break;
         }
     }
@@ -236,15 +206,9 @@ async fn a_client_that_goes_away_takes_its_call_along() {
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let serving = tokio::spawn(server.http().serve(listener));
     let client = Client::builder().protocol(ProtocolVersion::LATEST).connect_http(&url).await.unwrap();
-    let gone = Arc::new(Notify::new());
     let call = tokio::spawn(async move { client.call("plain", json!({"what": "it"})).await });
-    let (_, mut responder, _) = waiting.recv().await.unwrap();
+    let (_, mut answer, _) = waiting.recv().await.unwrap();
     call.abort();
-    let told = gone.clone();
-    tokio::spawn(async move {
-        responder.cancelled().await;
-        told.notify_one();
-    });
-    gone.notified().await;
+    answer.closed().await;
     serving.abort();
 }

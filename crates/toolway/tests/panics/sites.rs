@@ -11,8 +11,8 @@ use serde_json::{Number, Value, json};
 use toolway::RawJson;
 use toolway::prelude::*;
 use toolway::server::{
-    Amount, Arguments, Call, CallFuture, Deferred, ErrorReport, ErrorScope, IntoReply, IntoToolResult, Kind,
-    Missing, Next, Parameter, RequestStats, Scope, ServerBuilder, ToolHandler, layer_fn, tower,
+    Amount, Arguments, Call, CallFuture, ErrorReport, ErrorScope, IntoReply, IntoToolResult, Kind, Missing,
+    Next, Parameter, RequestStats, Scope, ServerBuilder, ToolHandler, layer_fn, tower,
 };
 use toolway::types::{CallToolResult, Field, PromptArgument, Resource, ResourceTemplate, Tool};
 
@@ -84,9 +84,6 @@ pub(crate) const SITES: &[Site] = sites! {
     "dropped after waiting": "tools/call" r#"{"name": "dropped_later"}"# => TOOL;
     "dropped at its deadline": "tools/call" r#"{"name": "dropped_in_time"}"# => TOOL, told;
     "a returned value is dropped": "tools/call" r#"{"name": "value_dropped"}"# => TOOL;
-    "unspeakable": "tools/call" r#"{"name": "unspeakable"}"# => TOOL;
-    "the cause of an error": "tools/call" r#"{"name": "bad_source"}"# => TOOL;
-    "an error is dropped": "tools/call" r#"{"name": "error_dropped"}"# => TOOL;
     "with a text of its own": "tools/call" r#"{"name": "owned"}"# => TOOL;
     "without words": "tools/call" r#"{"name": "no_words"}"# => TOOL;
     "with something that panics when it is dropped": "tools/call" r#"{"name": "no_end"}"# => TOOL;
@@ -123,9 +120,6 @@ pub(crate) const SITES: &[Site] = sites! {
     "asks and panics": "tools/call" r#"{"name": "asks_and_panics"}"# => ASKED_RIGHT;
     "asks, is answered and panics": "tools/call" r#"{"name": "answered_and_panics"}"# => ASKED;
     "a parameter": "tools/call" r#"{"name": "parameter"}"# => TOOL;
-    "whoever was to answer": "tools/call" r#"{"name": "deferred"}"# => TOOL;
-    "an answer that comes later": "tools/call" r#"{"name": "deferred_value"}"# => TOOL;
-    "a method that answers later": "app/deferred" "{}" => RPC;
     "memory is changed": "tools/call" r#"{"name": "memory"}"# => TOOL;
     "an amount of progress": "tools/call" r#"{"name": "progress"}"# => SPOKEN;
     "the text of progress": "tools/call" r#"{"name": "progress_text"}"# => SPOKEN;
@@ -178,11 +172,6 @@ pub(crate) fn server(errors: ErrorPolicy, dress: Dress) -> Server {
         .list_resources(|_: Cursor| async { boom::<ResourcePage>() })
         .method("app/method", || async { boom::<String>() })
         .method("app/reply", || async { Bad })
-        .method("app/deferred", || async {
-            let (responder, deferred) = Deferred::new();
-            let _ = responder.respond(Bad);
-            deferred
-        })
         .notification("app/notification", || async { boom::<()>() })
         .when(dress == Dress::Dressed, dressed)
         .build()
@@ -299,32 +288,13 @@ fn calls() -> Vec<ToolEntry> {
         ToolEntry::from_fn("dropped_later", || Fragile { polls: 2 }),
         ToolEntry::from_fn("dropped_in_time", || Fragile { polls: NEVER }).deadline(Duration::from_secs(1)),
         ToolEntry::from_fn("value_dropped", || async { Value_ }),
-        ToolEntry::from_fn("deferred", || async {
-            let (responder, deferred) = Deferred::<String>::new();
-            tokio::spawn(async move {
-                let _responder = responder;
-                boom::<()>();
-            });
-            deferred
-        }),
-        ToolEntry::from_fn("deferred_value", || async {
-            let (responder, deferred) = Deferred::new();
-            tokio::spawn(async move { drop(responder.respond(Bad)) });
-            deferred
-        }),
     ]);
     tools
 }
 
-/// Fails with errors that panic, and panics with whatever there is.
-fn failures() -> [ToolEntry; 6] {
+/// Panics with whatever there is.
+fn failures() -> [ToolEntry; 3] {
     [
-        ToolEntry::from_fn("unspeakable", || async { Err::<String, _>(BadError::Shown) }),
-        ToolEntry::from_fn("bad_source", || async {
-            tokio::task::yield_now().await;
-            Err::<String, _>(BadError::Asked)
-        }),
-        ToolEntry::from_fn("error_dropped", || async { Err::<String, _>(BadDrop) }),
         ToolEntry::from_fn("owned", || async { std::panic::panic_any(format!("the {WORDS}")) as String }),
         ToolEntry::from_fn("no_words", || async { std::panic::panic_any(42_u8) as String }),
         ToolEntry::from_fn("no_end", || async { std::panic::panic_any(BadDrop) as String }),

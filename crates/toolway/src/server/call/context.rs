@@ -32,7 +32,6 @@ use crate::server::failure::errors::{ResourceError, ToolError};
 ///     format!("counted for a client that speaks {}", ctx.peer().version)
 /// }
 /// ```
-#[derive(Clone)]
 pub struct Ctx(Scope);
 
 impl Ctx {
@@ -289,6 +288,12 @@ pub(crate) fn is_more(told: &Mutex<f64>, done: &serde_json::Number) -> bool {
     }
     *told = done;
     true
+}
+
+impl Clone for Ctx {
+    fn clone(&self) -> Self {
+        Self(self.0.handle())
+    }
 }
 
 impl fmt::Debug for Ctx {

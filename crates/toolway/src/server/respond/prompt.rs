@@ -215,7 +215,7 @@ impl IntoPrompt for Vec<PromptMessage> {
 
 impl<C: IntoBlocks> IntoPrompt for Vec<(&str, C)> {
     fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
-        let messages = self.into_iter().map(|(role, content)| Ok(Message::new(role(role)?, content)));
+        let messages = self.into_iter().map(|(name, content)| Ok(Message::new(role(name)?, content)));
         Prompt { description: None, messages: messages.collect::<Result<_, PromptError>>()? }.into_prompt()
     }
 }

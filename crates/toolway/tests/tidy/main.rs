@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod imports;
+mod layers;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -106,76 +109,6 @@ fn sessions_are_a_word_of_the_handshake_files() {
         "sessions occur on paths named handshake, in resume.rs, legacy_sse.rs, duplex.rs, conversation.rs and http/service.rs only",
         broken,
     );
-}
-
-/// Which row of the house a file of `crates/toolway/src` lives in; an upper row may use a lower one.
-fn row(path: &str) -> u8 {
-    let inside = path.strip_prefix("crates/toolway/src/").unwrap();
-    match inside {
-        "lib.rs" | "testing.rs" => 5,
-        _ if inside.starts_with("joined/") || inside.starts_with("hub/") => 5,
-        _ if ["server/http/", "client/http/", "client/duplex/", "client/process/"]
-            .iter()
-            .any(|folder| inside.starts_with(folder)) =>
-        {
-            4
-        }
-        _ if inside.starts_with("server/stdio/")
-            || inside.ends_with("/duplex.rs")
-            || inside.ends_with("server/conversation.rs")
-            || inside.ends_with("server/embed.rs")
-            || inside.starts_with("client/connect/") =>
-        {
-            4
-        }
-        _ if inside.contains("/handshake") || inside.contains("/stateless") => 3,
-        _ if inside.starts_with("server/") || inside.starts_with("client/") => 2,
-        _ => 1,
-    }
-}
-
-#[test]
-fn nothing_below_knows_what_is_above() {
-    let doors = ["http", "stdio", "duplex", "conversation", "connect"];
-    let eras = ["handshake", "stateless"];
-    let mut broken = Vec::new();
-    for source in &sources(&["crates/toolway/src"]) {
-        let row = row(&source.path);
-        let is_front_page = source.path.ends_with("/mod.rs") && row == 2;
-        for (number, line) in source.code() {
-            let Some(used) = line.trim_start().strip_prefix("use ") else { continue };
-            if !used.starts_with("super") && !used.starts_with("crate") {
-                continue;
-            }
-            let names: Vec<_> =
-                used.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
-            let mut complain =
-                |rule: &str| broken.push(format!("{}:{number}: {rule}: {}", source.path, line.trim()));
-            // A front page declares its children and passes their names on; that is not using them.
-            if row <= 2
-                && !is_front_page
-                && names.iter().any(|name| doors.contains(name) || eras.contains(name))
-            {
-                complain("meaning uses an era or a door");
-            }
-            if row == 3 && names.iter().any(|name| doors.contains(name)) {
-                complain("an era uses a door");
-            }
-            if row == 1 && (names.contains(&"server") || names.contains(&"client")) {
-                complain("the ground uses a side");
-            }
-            if row < 5 && names.contains(&"hub") {
-                complain("something below uses the hub");
-            }
-            if source.path.contains("/client/") && names.contains(&"server") {
-                complain("the client uses the server");
-            }
-            if source.path.contains("/server/") && names.contains(&"client") {
-                complain("the server uses the client");
-            }
-        }
-    }
-    forbid("upper rows may use lower ones, never the reverse", broken);
 }
 
 #[test]

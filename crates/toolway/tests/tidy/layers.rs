@@ -1,0 +1,265 @@
+//! Folders are layers: each may use those that stand before it in its list, and nothing uses in circles.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::imports::{Imports, Module, imports};
+use crate::{forbid, sources};
+
+/// The order of the layers in a folder, the lowest first. The one place that says it.
+const LAYERS: [(&str, &str, &[&str]); 2] = [
+    (
+        "toolway",
+        "",
+        &[
+            "ground",
+            "store",
+            "schema",
+            "agent",
+            "server",
+            "client",
+            "hub",
+            "in_process",
+            "gateway",
+            "testing",
+        ],
+    ),
+    (
+        "toolway",
+        "server",
+        &[
+            "failure",
+            "respond",
+            "call",
+            "handler",
+            "ask",
+            "changes",
+            "catalog",
+            "admission",
+            "observe",
+            "execute",
+            "handshake",
+            "stateless",
+            "build",
+            "pipe",
+            "http",
+        ],
+    ),
+];
+
+/// Layers of `toolway` that never use each other.
+const STRANGERS: [&str; 2] = ["server", "client"];
+
+/// Front pages that define the type that everything in their folder is about, and so stand in circles with it: what uses the type is
+/// part of it. They are left out of the graph; every other front page counts as the file it is.
+const FRONT_PAGES: [(&str, &str, &str); 1] = [(
+    "toolway",
+    "server",
+    "`Server` holds one of everything, and everything that runs in a call can reach it",
+)];
+
+/// Circles within a folder that are left, with the reason.
+const CIRCLES: [(&str, &[&str], &str); 1] = [(
+    "toolway",
+    &["server/call/layer/call", "server/call/layer/service", "server/call/layer/stages"],
+    "a call carries the layers that it has yet to pass, and each of them takes the call",
+)];
+
+fn graph(crate_name: &str) -> Imports {
+    let folder = format!("crates/{crate_name}/src");
+    let files: Vec<(String, String)> = sources(&[&folder])
+        .into_iter()
+        .map(|source| {
+            (source.path.trim_start_matches(&folder).trim_start_matches('/').to_owned(), source.text)
+        })
+        .collect();
+    let mut graph = imports(&files);
+    let exempt: BTreeSet<Module> = FRONT_PAGES
+        .iter()
+        .filter(|(name, ..)| *name == crate_name)
+        .map(|(_, page, _)| page.split('/').map(str::to_owned).collect())
+        .chain([Vec::new()])
+        .collect();
+    graph.retain(|module, _| !exempt.contains(module));
+    graph.values_mut().for_each(|used| used.retain(|module| !exempt.contains(module)));
+    graph
+}
+
+/// Imports from a layer to one above it, by the order of the folder that both stand in.
+fn upward(graph: &Imports, folder: &str, order: &[&str]) -> Vec<String> {
+    let folder: Module = folder.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let layer = |module: &Module| {
+        let name = module.strip_prefix(folder.as_slice())?.first()?;
+        order.iter().position(|layer| layer == name)
+    };
+    let mut broken = Vec::new();
+    for (from, used) in graph {
+        for to in used {
+            if let (Some(low), Some(high)) = (layer(from), layer(to))
+                && low < high
+            {
+                broken.push(format!("{} uses {}", from.join("/"), to.join("/")));
+            }
+        }
+    }
+    broken
+}
+
+/// Every set of nodes that all reach each other, if it has more than one.
+fn circles<N: Ord + Clone>(graph: &BTreeMap<N, BTreeSet<N>>) -> Vec<BTreeSet<N>> {
+    let reach = |start: &N| {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![start.clone()];
+        while let Some(node) = open.pop() {
+            for next in graph.get(&node).into_iter().flatten() {
+                if seen.insert(next.clone()) {
+                    open.push(next.clone());
+                }
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<&N, BTreeSet<N>> = graph.keys().map(|node| (node, reach(node))).collect();
+    let mut found: BTreeSet<BTreeSet<N>> = BTreeSet::new();
+    for (node, reached_from) in &reached {
+        let circle: BTreeSet<N> = reached_from
+            .iter()
+            .filter(|other| reached.get(other).is_some_and(|back| back.contains(node)))
+            .cloned()
+            .collect();
+        if circle.len() > 1 {
+            found.insert(circle);
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// The same graph between folders.
+fn folders(graph: &Imports) -> BTreeMap<Module, BTreeSet<Module>> {
+    let folder = |module: &Module| {
+        // A front page stands in its own folder.
+        let is_page = graph.keys().any(|other| other.len() > module.len() && other.starts_with(module));
+        if is_page { module.clone() } else { module[..module.len().saturating_sub(1)].to_vec() }
+    };
+    let mut between: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for (from, used) in graph {
+        let here = folder(from);
+        let others = used.iter().map(folder).filter(|there| *there != here);
+        between.entry(here.clone()).or_default().extend(others);
+    }
+    between
+}
+
+fn shown(circle: &BTreeSet<Module>) -> String {
+    circle.iter().map(|module| format!("`{}`", module.join("/"))).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn nothing_uses_what_is_above_it() {
+    for (name, folder, order) in LAYERS {
+        forbid(&format!("{name}/{folder} has the order {order:?}"), upward(&graph(name), folder, order));
+    }
+}
+
+#[test]
+fn server_and_client_do_not_use_each_other() {
+    let mut broken = Vec::new();
+    for (from, used) in graph("toolway") {
+        let Some(side) = STRANGERS.iter().position(|side| from.first().is_some_and(|first| first == side))
+        else {
+            continue;
+        };
+        let other = STRANGERS[1 - side];
+        let across = used.iter().filter(|to| to.first().is_some_and(|first| first == other));
+        broken.extend(across.map(|to| format!("{} uses {}", from.join("/"), to.join("/"))));
+    }
+    forbid("a program may have one side only", broken);
+}
+
+#[test]
+fn every_folder_of_the_server_has_its_layer() {
+    for (name, folder, order) in LAYERS.iter().filter(|(_, folder, _)| *folder == "server") {
+        let missing = graph(name)
+            .keys()
+            .filter_map(|module| module.strip_prefix([(*folder).to_owned()].as_slice())?.first().cloned())
+            .collect::<BTreeSet<_>>();
+        forbid(
+            "not in the list of layers",
+            missing.into_iter().filter(|name| !order.contains(&name.as_str())),
+        );
+        assert!(order.len() <= 16, "a folder has at most 16 entries");
+    }
+}
+
+#[test]
+fn folders_do_not_use_each_other_in_circles() {
+    for name in ["toolway"] {
+        let graph = graph(name);
+        forbid(&format!("circles of folders in {name}"), circles(&folders(&graph)).iter().map(shown));
+    }
+}
+
+#[test]
+fn files_do_not_use_each_other_in_circles() {
+    for name in ["toolway"] {
+        let known: Vec<BTreeSet<Module>> = CIRCLES
+            .iter()
+            .filter(|(crate_name, ..)| *crate_name == name)
+            .map(|(_, files, _)| {
+                files.iter().map(|file| file.split('/').map(str::to_owned).collect()).collect()
+            })
+            .collect();
+        let found = circles(&graph(name));
+        forbid(
+            &format!("circles of files in {name}"),
+            found.iter().filter(|circle| !known.contains(circle)).map(shown),
+        );
+        forbid("circles that are no more", known.iter().filter(|circle| !found.contains(circle)).map(shown));
+    }
+    assert!(CIRCLES.len() <= 5 && CIRCLES.iter().all(|(_, files, _)| files.len() <= 3));
+    assert!(FRONT_PAGES.len() <= 12);
+}
+
+/// A small crate, as files.
+fn sample(files: &[(&str, &str)]) -> Imports {
+    imports(&files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect::<Vec<_>>())
+}
+
+#[test]
+fn one_import_upward_is_found_however_it_is_written() {
+    let low = |text: &str| {
+        sample(&[
+            ("lib.rs", "mod low; mod high;"),
+            ("low/mod.rs", "mod a; mod b; pub(crate) use b::B;"),
+            ("low/a.rs", text),
+            ("low/b.rs", "pub(crate) struct B;"),
+            ("high/mod.rs", "mod page; pub(crate) use page::Page; mod door;"),
+            ("high/page.rs", "use crate::low::B; pub(crate) struct Page(B);"),
+            ("high/door.rs", ""),
+        ])
+    };
+    let order = ["low", "high"];
+    for right in [
+        "",
+        "use super::B; use std::fmt;",
+        "// use crate::high::Page;",
+        "fn a() { \"crate::high::Page\"; }",
+        "#[cfg(test)] mod tests { use crate::high::Page; }",
+        "use crate::low::{self, B};",
+    ] {
+        assert_eq!(upward(&low(right), "", &order), [""; 0], "{right}");
+        assert!(circles(&folders(&low(right))).is_empty(), "{right}");
+    }
+    for wrong in [
+        "use crate::high::Page;",
+        "use crate::{high::Page as P, low::B};",
+        "use super::super::high::Page;",
+        "fn a(_: crate::high::Page) {}",
+        "mod inner { fn a(_: super::super::super::high::Page) {} }",
+        "macro_rules! a { () => { $crate::high::Page } }",
+    ] {
+        assert_eq!(upward(&low(wrong), "", &order), ["low/a uses high/page"], "{wrong}");
+        assert_eq!(circles(&folders(&low(wrong))).len(), 1, "{wrong}");
+    }
+    let circle = sample(&[("lib.rs", "mod a; mod b;"), ("a.rs", "use crate::b;"), ("b.rs", "use crate::a;")]);
+    assert_eq!(circles(&circle).len(), 1);
+}
