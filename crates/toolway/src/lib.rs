@@ -90,12 +90,14 @@ mod closest;
 mod error;
 #[cfg(feature = "server")]
 mod extensions;
+#[cfg(all(feature = "server", feature = "client"))]
+mod gateway;
 #[cfg(feature = "client")]
 pub mod hub;
+#[cfg(all(feature = "server", feature = "client"))]
+mod in_process;
 #[cfg(feature = "client")]
 mod jitter;
-#[cfg(all(feature = "server", feature = "client"))]
-mod joined;
 #[cfg(feature = "server")]
 mod operator;
 #[cfg(feature = "server")]
@@ -123,10 +125,10 @@ pub use client::Client;
 pub use error::{Chain, Error, ErrorKind, Result};
 #[cfg(feature = "server")]
 pub use extensions::Extensions;
+#[cfg(all(feature = "server", feature = "client"))]
+pub use gateway::{IntoMount, Mount};
 #[cfg(feature = "client")]
 pub use hub::Hub;
-#[cfg(all(feature = "server", feature = "client"))]
-pub use joined::{IntoMount, Mount};
 #[cfg(feature = "server")]
 pub use peer::Peer;
 #[cfg(feature = "server")]

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::breaker::{Attempts, Breaker};
 use super::config::{Config, ServerConfig, Variables};
-use super::keep::Keeper;
+use super::follower::Keeper;
 use super::lists::Lists;
 use super::member::{Hope, Member, Phase};
 use super::names::NameRules;

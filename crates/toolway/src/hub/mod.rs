@@ -65,7 +65,7 @@
 //! | `snapshot.rs` | What do all servers have together, and whose is what? |
 //! | `watch.rs` | What has changed? |
 //! | `member.rs`, `status.rs` | How is one server? |
-//! | `keep.rs` | Who looks after it? |
+//! | `follower.rs` | Who looks after it? |
 //! | `breaker.rs` | How often may it be tried? |
 //! | `lists.rs` | What does it have, and how long is that true? |
 //! | `names.rs` | What are the tools of several servers called in one list, and whose is a name? |
@@ -78,7 +78,7 @@ mod breaker;
 mod builder;
 mod calls;
 pub mod config;
-mod keep;
+mod follower;
 mod lists;
 mod member;
 mod names;

@@ -89,7 +89,7 @@ fn all() -> Vec<(String, String)> {
         ("crates/toolway/src/agent", "agent"),
         ("crates/toolway/src/client", "client"),
         ("crates/toolway/src/hub", "hub"),
-        ("crates/toolway/src/joined", "joined"),
+        ("crates/toolway/src/gateway", "gateway"),
         ("crates/toolway/src/schema", "schema"),
         ("crates/toolway/src/server", "server"),
         ("crates/toolway/src/store", "store"),

@@ -14,7 +14,7 @@
 //! | `follow.rs` | How is it known what one of them has? |
 //! | `element.rs` | How do a tool, a prompt and a resource of another server become entries? |
 //! | `call.rs` | How is one call passed on, and what comes of it? |
-//! | `said.rs` | What does the other server say and ask meanwhile? |
+//! | `upstream_event.rs` | What does the other server say and ask meanwhile? |
 //! | `parked.rs` | Where is a call while its caller is asked something? |
 //! | `failure.rs` | What is told of a call that could not be passed on? |
 
@@ -26,8 +26,8 @@ mod follow;
 mod hub;
 mod joint;
 mod parked;
-mod said;
 mod upstream;
+mod upstream_event;
 
 use std::fmt;
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
-use super::said::{Heard, Question};
+use super::upstream_event::{Heard, Question};
 use crate::client::Passed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::server::Running;
