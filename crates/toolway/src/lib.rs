@@ -98,6 +98,8 @@ pub mod hub;
 mod in_process;
 #[cfg(feature = "client")]
 mod jitter;
+#[cfg(any(feature = "server", feature = "client"))]
+mod legal_name;
 #[cfg(feature = "server")]
 mod operator;
 #[cfg(feature = "server")]

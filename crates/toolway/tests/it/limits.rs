@@ -103,9 +103,8 @@ fn all() -> Vec<(String, String)> {
 }
 
 /// Numbers that limit nothing, or not what a peer may do.
-const NO_LIMITS: [&str; 14] = [
+const NO_LIMITS: [&str; 13] = [
     // Letters of names that providers allow.
-    "agent::name::DIGITS",
     "agent::schema::key::LONGEST",
     // Weights and bits of algorithms.
     "protocol::json::scan::LOW",
