@@ -11,7 +11,7 @@ pub(crate) fn with_hash(mut text: String, room: usize, joint: char, hash: &str) 
 
 /// The first of several names that is free. The number of an attempt goes into the hash, so names do not run out.
 pub(crate) fn first_free(name: impl Fn(u32) -> String, is_free: impl Fn(&String) -> bool) -> String {
-    (0..).map(name).find(is_free).expect("there are more hashes than names")
+    (0..=u32::MAX).map(name).find(is_free).expect("there are more hashes than names")
 }
 
 /// FNV-1a.

@@ -39,7 +39,7 @@ impl ServerBuilder {
     /// ```
     ///
     /// What the other server says about a call passes: results and errors as they are, progress, log messages, and its
-    /// questions to the user, which go to whoever has called. Both sides may speak any revision. What
+    /// questions to the user, which go to the caller. Both sides may speak any revision. What
     /// changes at the other server changes here, and resources can be subscribed to through this one. A call that is given up
     /// here is given up there. While the other server cannot be reached, its elements stay, and calls say so.
     ///

@@ -1,7 +1,7 @@
-//! Where is a call while its caller is asked something? Parked: it goes on at the other server, and nobody here works on it.
+//! Where is a call while its caller is asked something? Parked: it goes on at the other server, and no task here works on it.
 //!
 //! Where the caller is asked while its call waits, the call itself keeps it. Where the caller goes and comes back with the answer, it
-//! stands in a table, under a name that nobody can guess, for as long as an answer may take. Dropping it gives the call up at the other server.
+//! stands in a table, under a name that cannot be guessed, for as long as an answer may take. Dropping it gives the call up at the other server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,12 +46,12 @@ impl Flight {
         format!("question-{}", self.asked)
     }
 
-    /// Lets it go on while nobody looks.
+    /// Lets it go on by itself.
     fn alone(mut self) -> Self {
         if !self.is_task {
             let (sender, outcome) = oneshot::channel();
             let work = self.work;
-            // Nobody waits for it any more: then the task was aborted.
+            // If the receiver is gone, the task was aborted.
             let task = tokio::spawn(async move { drop(sender.send(work.await)) });
             let ending = Ending(task.abort_handle());
             self.work = Box::pin(async move {
@@ -92,7 +92,7 @@ struct Entry {
     parked: Parked,
     turn: u32,
     _permit: ParkPermit,
-    /// Ends it when nobody comes.
+    /// Ends it when the caller does not come back.
     _expiry: Ending,
 }
 

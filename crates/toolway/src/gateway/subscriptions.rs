@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -15,8 +14,7 @@ use toolway_protocol::Notification;
 
 use crate::at_once::at_once;
 use crate::client::{Change, Client, Heard, News, Watch, backoff};
-use crate::error::{Error, ErrorKind};
-use crate::hub::Upstream;
+use crate::hub::{MAX_WATCHING, Unheard, Upstream, listen};
 use crate::server::Offering;
 
 /// Resources of a server, by their URIs there, each with the URIs by which it is wanted here: it may have several.
@@ -156,8 +154,8 @@ impl Subscriptions {
         let client = &self.upstream.client;
         let is_subscribed_to = client.is_subscribed_to();
         let told = uris.keys().filter(|_| !is_subscribed_to).cloned();
-        let (error, is_refusal) = match timeout(MAX_WATCHING, client.watch(told)).await {
-            Ok(Ok(watch)) => {
+        let Unheard { error, is_refusal } = match listen(client, told).await {
+            Ok(watch) => {
                 if is_subscribed_to {
                     // The client remembers them, and says them again to a server that was started again.
                     subscribe_to(client, &Uris::new(), uris).await;
@@ -169,16 +167,7 @@ impl Subscriptions {
                 *ear = Ear::Open(watch);
                 return;
             }
-            // A server that is busy has refused nothing.
-            Ok(Err(error)) => {
-                let is_busy = error.is_unsent() || error.http_status().is_some();
-                let is_refusal = error.rpc().is_some() && !is_busy;
-                (error, is_refusal)
-            }
-            Err(_) => {
-                let text = "the server does not say whether it will tell of changes";
-                (Error::new(ErrorKind::Timeout, text), true)
-            }
+            Err(unheard) => unheard,
         };
         let what = match (is_refusal, ear.is_open()) {
             (true, true) => "a mounted server does not tell of more resources",
@@ -278,6 +267,3 @@ async fn next_update(news: &mut News, client: &Client) -> String {
         }
     }
 }
-
-/// How long a server may take to say that it will tell of resources, or of one.
-const MAX_WATCHING: Duration = Duration::from_secs(5);

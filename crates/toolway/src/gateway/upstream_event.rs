@@ -50,7 +50,7 @@ impl EventSink {
             self.unread.fetch_sub(1, Ordering::AcqRel);
             return;
         }
-        // Nobody hears it any more: the call is over.
+        // If the receiver is gone, the call is over.
         let _ = self.said.send(said);
     }
 }

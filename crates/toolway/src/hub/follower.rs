@@ -137,7 +137,7 @@ impl Follower {
         }
     }
 
-    /// Waits until the server may be tried again, somebody wants it to be, or a call has reached it.
+    /// Waits until the server may be tried again, a refresh is asked for, or a call has reached it.
     async fn pause(&mut self, reached: impl Future<Output = ()>) {
         tokio::select! {
             biased;
@@ -168,40 +168,25 @@ impl Follower {
     ///
     /// The server cannot be reached. One whose client was brought along is read all the same.
     async fn listen(&mut self, client: &Client) -> Result<Ear> {
-        const NONE: [&str; 0] = [];
-        let is_brought = self.reach.is_none();
-        let (error, is_refusal) = match timeout(MAX_WATCHING, client.watch(NONE)).await {
-            Ok(Ok(watch)) => {
+        let Unheard { error, is_refusal } = match listen(client, []).await {
+            Ok(watch) => {
                 self.was_deaf = false;
                 return Ok(Ear::Open(watch));
             }
-            Ok(Err(error)) => {
-                // A server that is busy has refused nothing.
-                let is_busy = error.is_unsent() || error.http_status().is_some();
-                let is_refusal = error.rpc().is_some() && !(is_brought && is_busy);
-                (error, is_refusal)
-            }
-            Err(_) => {
-                let text = "the server does not say whether it will tell of changes";
-                (Error::new(ErrorKind::Timeout, text), true)
-            }
+            Err(unheard) => unheard,
         };
-        let server = &*self.member.name;
-        match (is_refusal, is_brought) {
-            (true, false) => Ok(Ear::Mute),
-            (true, true) => {
-                tracing::warn!(server, %error, "a mounted server does not tell of changes");
-                self.was_deaf = false;
-                Ok(Ear::Mute)
-            }
-            (false, true) if !client.is_closed() => {
-                if !std::mem::replace(&mut self.was_deaf, true) {
-                    tracing::warn!(server, %error, "a mounted server cannot be listened to");
-                }
-                Ok(Ear::Deaf)
-            }
-            (false, _) => Err(error),
+        if self.reach.is_some() || client.is_closed() {
+            return if is_refusal || error.rpc().is_some() { Ok(Ear::Mute) } else { Err(error) };
         }
+        let (ear, what) = if is_refusal {
+            (Ear::Mute, "a mounted server does not tell of changes")
+        } else {
+            (Ear::Deaf, "a mounted server cannot be listened to")
+        };
+        if !std::mem::replace(&mut self.was_deaf, !is_refusal) {
+            tracing::warn!(server = &*self.member.name, %error, "{what}");
+        }
+        Ok(ear)
     }
 
     /// Keeps the lists true, as long as the server is there.
@@ -285,11 +270,37 @@ impl Ear {
     }
 }
 
+/// Why a server does not tell of changes.
+pub(crate) struct Unheard {
+    pub(crate) error: Error,
+    /// It does not want to, or does not say whether it will. Else it could not be asked.
+    pub(crate) is_refusal: bool,
+}
+
+/// Has a server tell of its lists and of these resources.
+pub(crate) async fn listen(
+    client: &Client,
+    resources: impl IntoIterator<Item = String>,
+) -> Result<Watch, Unheard> {
+    match timeout(MAX_WATCHING, client.watch(resources)).await {
+        Ok(outcome) => outcome.map_err(|error| {
+            // A server that is busy has refused nothing.
+            let is_busy = error.is_unsent() || error.http_status().is_some();
+            let is_refusal = error.rpc().is_some() && !is_busy;
+            Unheard { error, is_refusal }
+        }),
+        Err(_) => {
+            let text = "the server does not say whether it will tell of changes";
+            Err(Unheard { error: Error::new(ErrorKind::Timeout, text), is_refusal: true })
+        }
+    }
+}
+
 /// Tells when a conversation is opened again.
 type Openings = tokio::sync::watch::Receiver<u64>;
 
-/// How long a server may take to say that it will tell of changes. Without it, the hub goes on without.
-const MAX_WATCHING: Duration = Duration::from_secs(5);
+/// How long a server may take to say that it will tell of changes. Then the hub goes on without.
+pub(crate) const MAX_WATCHING: Duration = Duration::from_secs(5);
 
 /// How long a server may take to say that it is there, when there is doubt.
 const MAX_PROBE: Duration = Duration::from_secs(10);

@@ -39,7 +39,7 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// There is a server of this name already, it cannot be reached, or somebody takes it out meanwhile. Then the hub is as it was.
+    /// There is a server of this name already, it cannot be reached, or it is taken out meanwhile. Then the hub is as it was.
     /// [`add`](Hub::add) keeps it, and goes on trying.
     ///
     /// # Cancellation
@@ -110,7 +110,7 @@ impl Hub {
         let mut done = Vec::new();
         for member in &*self.snapshot().members {
             let (sender, receiver) = oneshot::channel();
-            // One that nobody looks after, or not any more, has nothing to read.
+            // One that no task looks after, or not any more, has nothing to read.
             if member.orders.send(sender).await.is_ok() {
                 done.push(receiver);
             }
@@ -142,7 +142,7 @@ async fn close(client: Option<Client>) {
     }
 }
 
-/// Takes a server out again that nobody waits for any more.
+/// Takes a server out again when its `connect` is dropped.
 struct Undo<'h>(Option<(&'h Hub, &'h Arc<Member>)>);
 
 impl Drop for Undo<'_> {

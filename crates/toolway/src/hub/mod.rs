@@ -114,6 +114,6 @@ pub use name_rules::NameRules;
 pub use names::Names;
 pub use status::{ServerState, ServerStatus};
 #[cfg(feature = "server")]
-pub(crate) use upstream::{Follower, Member, Snapshot, Upstream};
+pub(crate) use upstream::{Follower, MAX_WATCHING, Member, Snapshot, Unheard, Upstream, listen};
 pub use uris::Uris;
 pub use watch::{HubChange, HubWatch};

@@ -50,5 +50,5 @@ impl Settings {
     }
 }
 
-/// How long starting waits for servers that are slow, unless somebody says otherwise.
+/// How long starting waits for servers that are slow, unless the builder says otherwise.
 const START_TIMEOUT: Duration = Duration::from_secs(30);

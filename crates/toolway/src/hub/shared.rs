@@ -53,7 +53,7 @@ impl Shared {
     /// Takes a server out, and gives back its client to be closed.
     pub(super) fn remove(&self, member: &Arc<Member>) -> Option<Client> {
         let mut merged = self.merged();
-        // Before anybody hears of it: whoever waits for the server waits for nothing more.
+        // Before the change is told: those who wait for the server wait for nothing more.
         let client = member.leave();
         if merged.has(member) {
             self.snapshot.send_replace(merged.remove(member));
@@ -61,7 +61,7 @@ impl Shared {
         client
     }
 
-    /// A server has a client. Whoever has the one before has to know that it is another.
+    /// A server has a client. Those who have the one before have to know that it changed.
     pub(super) fn connected(&self, member: &Arc<Member>, client: &Client) {
         let mut merged = self.merged();
         if merged.has(member) && member.set_client(client.clone()) {
@@ -91,7 +91,7 @@ impl Shared {
         let mut snapshots = self.snapshot.subscribe();
         // The sender is this very hub's.
         let _ = snapshots.wait_for(|_| members.iter().all(|member| member.is_settled())).await;
-        // A member is settled a moment before the snapshot is there that has what it offers. Whoever makes it holds this.
+        // A member is settled a moment before the snapshot is there that has what it offers. The task that makes it holds this.
         drop(self.merged());
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Entry {
 
 /// Which tools of a server a file wants to be offered.
 #[derive(Debug, Clone, Default)]
-pub(in crate::hub) struct Choice {
+pub(crate) struct Choice {
     /// These and no others, where the file says so.
     only: Option<HashSet<String>>,
     /// None of these.
@@ -37,7 +37,7 @@ pub(in crate::hub) struct Choice {
 }
 
 impl Choice {
-    pub(in crate::hub) fn takes(&self, tool: &str) -> bool {
+    pub(crate) fn takes(&self, tool: &str) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(tool)) && !self.without.contains(tool)
     }
 }

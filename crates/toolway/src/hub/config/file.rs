@@ -144,7 +144,7 @@ impl ServerConfig {
         self.tools.takes(tool)
     }
 
-    pub(in crate::hub) fn tools(&self) -> &Arc<Choice> {
+    pub(crate) fn tools(&self) -> &Arc<Choice> {
         &self.tools
     }
 

@@ -130,7 +130,7 @@ impl ServerConfig {
     }
 
     /// Where the server is, for people: of what may be secret, nothing.
-    pub(in crate::hub) fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         match &self.endpoint {
             Endpoint::Command { program, .. } => format!("`{}`", program.written),
             Endpoint::Url { url, .. } => origin_of(&url.written),
