@@ -91,12 +91,16 @@ mod error;
 #[cfg(feature = "server")]
 mod extensions;
 mod future;
+#[cfg(all(feature = "server", feature = "client"))]
+mod gateway;
 #[cfg(feature = "client")]
 pub mod hub;
+#[cfg(all(feature = "server", feature = "client"))]
+mod in_process;
 #[cfg(feature = "client")]
 mod jitter;
-#[cfg(all(feature = "server", feature = "client"))]
-mod joined;
+#[cfg(any(feature = "server", feature = "client"))]
+mod legal_name;
 #[cfg(feature = "server")]
 mod operator;
 #[cfg(feature = "server")]
@@ -125,10 +129,10 @@ pub use error::{Chain, Error, ErrorKind, Result};
 #[cfg(feature = "server")]
 pub use extensions::Extensions;
 pub use future::BoxFuture;
+#[cfg(all(feature = "server", feature = "client"))]
+pub use gateway::{IntoMount, Mount};
 #[cfg(feature = "client")]
 pub use hub::Hub;
-#[cfg(all(feature = "server", feature = "client"))]
-pub use joined::{IntoMount, Mount};
 #[cfg(feature = "server")]
 pub use peer::Peer;
 #[cfg(feature = "server")]

@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::legal_name::{first_free, fnv1a, with_hash};
+
 /// Whose rules a list of tools is written by.
 ///
 /// ```
@@ -79,8 +81,7 @@ impl Names {
             for provider in Provider::ALL.into_iter().filter(|provider| !provider.accepts_name(name)) {
                 let free =
                     |candidate: &String| names.index.get(candidate).is_none_or(|known| *known == index);
-                let mut candidates = (0..).map(|round| written(provider, name, round));
-                let Some(chosen) = candidates.find(free) else { continue };
+                let chosen = first_free(|round| written(provider, name, round.into()), free);
                 names.index.insert(chosen.clone(), index);
                 names.changed.insert((provider, index), chosen);
             }
@@ -113,21 +114,13 @@ fn written(provider: Provider, name: &str, round: u64) -> String {
         written.insert(0, '_');
     }
     // Every letter that is allowed is one byte.
-    written.truncate(longest - DIGITS - 1);
-    format!("{written}_{:0DIGITS$x}", digest(name, round) >> 32)
+    with_hash(written, longest, '_', &format!("{:08x}", digest(name, round) >> 32))
 }
 
-/// FNV-1a: the same everywhere and for ever.
+/// A hash that is the same everywhere and for ever.
 pub(super) fn digest(name: &str, round: u64) -> u64 {
-    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in name.bytes().chain(round.to_le_bytes().into_iter().filter(|_| round > 0)) {
-        digest = (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    digest
+    fnv1a(name.bytes().chain(round.to_le_bytes().into_iter().filter(|_| round > 0)))
 }
-
-/// Half of a digest, in hexadecimal.
-const DIGITS: usize = 8;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! What can be said about a hub, and how are its servers started?
+//! What can be said about a hub?
 
 use std::fmt;
 use std::path::Path;
@@ -7,16 +7,66 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::breaker::{Attempts, Breaker};
-use super::config::{Config, ServerConfig, Variables};
-use super::keep::Keeper;
-use super::lists::Lists;
-use super::member::{Hope, Member, Phase};
-use super::names::NameRules;
-use super::target::configured;
-use super::{Hub, Owner, Shared};
-use crate::client::{Client, ClientBuilder, Target};
+use super::breaker::Attempts;
+use super::config::{Config, Variables};
+use super::handle::Hub;
+use super::name_rules::NameRules;
+use super::settings::Settings;
+use super::shared::{Owner, Shared};
+use super::snapshot::Merged;
+use crate::client::ClientBuilder;
 use crate::error::Result;
+
+impl Default for Hub {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Hub {
+    /// A hub without servers.
+    pub fn new() -> Self {
+        Self::builder().build().expect("names are joined by default as they can be")
+    }
+
+    /// Begins a hub; see the builder for everything that can be said about one.
+    pub fn builder() -> HubBuilder {
+        HubBuilder::default()
+    }
+
+    /// Connects to all servers that a file names, at the same time.
+    ///
+    /// It returns when each of them is ready or has failed once, or after the [start
+    /// timeout](HubBuilder::start_timeout). Those that are not there keep being tried; [`status`](Hub::status) says how they are.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or has mistakes: all of them. A server that does not start is no error.
+    pub async fn from_file(path: impl AsRef<Path>) -> Result<Self> {
+        Self::builder().from_file(path).await
+    }
+
+    /// Connects to all servers of a configuration: see [`from_file`](Hub::from_file).
+    ///
+    /// ```
+    /// use toolway::hub::Config;
+    /// use toolway::prelude::*;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let config = Config::parse(r#"{ "mcpServers": {
+    ///   "gone": { "command": "/no/such/program" },
+    ///   "off": { "command": "files", "disabled": true }
+    /// } }"#)?;
+    /// let hub = Hub::from_config(config).await?;
+    /// let status = hub.status();
+    /// assert!(status[0].is_unavailable());
+    /// assert_eq!(status[1].to_string(), "off: disabled");
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    pub async fn from_config(config: Config) -> Result<Self> {
+        Self::builder().from_config(config).await
+    }
+}
 
 /// A hub that is being described. Made by [`Hub::builder`].
 ///
@@ -38,35 +88,6 @@ use crate::error::Result;
 /// ```
 #[derive(Clone, Default)]
 pub struct HubBuilder(Settings);
-
-/// What was said about a hub.
-#[derive(Clone)]
-pub(super) struct Settings {
-    client: ClientBuilder,
-    each: Option<Arc<Each>>,
-    pub(super) names: NameRules,
-    start_timeout: Duration,
-    attempts: Attempts,
-    variables: Variables,
-    max_message: Option<usize>,
-}
-
-/// Says more about the client of one server.
-type Each = dyn Fn(&str, ClientBuilder) -> ClientBuilder + Send + Sync;
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            client: Client::builder(),
-            each: None,
-            names: NameRules::default(),
-            start_timeout: START_TIMEOUT,
-            attempts: Attempts::default(),
-            variables: Variables::default(),
-            max_message: None,
-        }
-    }
-}
 
 impl HubBuilder {
     /// What every client is like: who it says it is, how patient it is, what it answers when a server asks.
@@ -139,7 +160,8 @@ impl HubBuilder {
     ///
     /// Names cannot be joined as was said: see [`Names::new`](super::Names::new).
     pub fn build(self) -> Result<Hub> {
-        Ok(Hub(Arc::new(Owner(Arc::new(Shared::new(self.0)?)))))
+        let merged = Merged::new(self.0.names.clone())?;
+        Ok(Hub(Arc::new(Owner(Arc::new(Shared::new(self.0, merged))))))
     }
 
     /// Connects to all servers that a file names: see [`Hub::from_file`].
@@ -159,83 +181,6 @@ impl HubBuilder {
     }
 }
 
-impl Shared {
-    /// Adds a server, and starts the task that looks after it.
-    pub(super) fn start(self: &Arc<Self>, name: &str, target: Target) -> Result<Arc<Member>> {
-        self.start_with(name, target, self.settings.client_of(name), Lists::default())
-    }
-
-    fn start_with(
-        self: &Arc<Self>,
-        name: &str,
-        target: Target,
-        builder: ClientBuilder,
-        lists: Lists,
-    ) -> Result<Arc<Member>> {
-        let breaker = Arc::new(Breaker::new(self.settings.attempts));
-        let (member, orders) =
-            Member::new(name, target.connector().name(), breaker, Phase::Connecting, lists);
-        self.insert(&member)?;
-        let keeper = Keeper {
-            hub: self.clone(),
-            member: member.clone(),
-            target,
-            builder,
-            orders,
-            waiting: Vec::new(),
-        };
-        member.kept_by(tokio::spawn(keeper.run()).abort_handle());
-        Ok(member)
-    }
-
-    /// Adds a server as a file describes it. One that is described wrongly is there, and cannot be used.
-    fn start_configured(self: &Arc<Self>, config: &ServerConfig) -> Result<Arc<Member>> {
-        if config.disabled {
-            return self.idle(config, Phase::Disabled);
-        }
-        match configured(config, &self.settings.variables) {
-            Ok(target) => {
-                let builder = self.settings.client_of(&config.name);
-                let builder = match config.timeout {
-                    Some(timeout) => builder.timeout(timeout),
-                    None => builder,
-                };
-                let builder = match config.max_message {
-                    Some(bytes) => builder.max_message(bytes),
-                    None => builder,
-                };
-                let lists = Lists::choosing(config.tools().clone());
-                self.start_with(&config.name, target, builder, lists)
-            }
-            Err(error) => {
-                let since = tokio::time::Instant::now();
-                self.idle(config, Phase::Unavailable { error, since, hope: Hope::None })
-            }
-        }
-    }
-
-    /// Adds a server that nobody looks after.
-    fn idle(&self, config: &ServerConfig, phase: Phase) -> Result<Arc<Member>> {
-        let breaker = Arc::new(Breaker::new(self.settings.attempts));
-        let (member, _) = Member::new(&config.name, config.place(), breaker, phase, Lists::default());
-        self.insert(&member)?;
-        Ok(member)
-    }
-}
-
-impl Settings {
-    fn client_of(&self, name: &str) -> ClientBuilder {
-        let client = match self.max_message {
-            Some(bytes) => self.client.clone().max_message(bytes),
-            None => self.client.clone(),
-        };
-        match &self.each {
-            Some(each) => each(name, client),
-            None => client,
-        }
-    }
-}
-
 impl fmt::Debug for HubBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Settings { client, names, start_timeout, attempts, .. } = &self.0;
@@ -247,6 +192,3 @@ impl fmt::Debug for HubBuilder {
             .finish_non_exhaustive()
     }
 }
-
-/// How long starting waits for servers that are slow, unless somebody says otherwise.
-const START_TIMEOUT: Duration = Duration::from_secs(30);

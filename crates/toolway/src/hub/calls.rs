@@ -7,7 +7,7 @@ use toolway_protocol::types::{
     Completion, GetPromptResult, Prompt, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
 
-use super::Hub;
+use super::handle::Hub;
 use super::member::Member;
 use super::snapshot::no_such;
 use crate::agent::{AgentTool, Calling, ToolAnswer, ToolCall, ToolFailure, ToolSet};

@@ -21,6 +21,26 @@ pub(super) struct Lists {
     pub(super) templates: Listed<ResourceTemplate>,
     /// Which of the tools are wanted.
     wanted: Arc<Choice>,
+    pub(super) pace: Pace,
+}
+
+/// How often lists are read, and how much of them is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// The least time between two readings because the server says that a list has changed.
+    pub(super) between: Duration,
+    /// When a list is read again of which the server says neither that it has changed nor how long it is true.
+    pub(super) unasked: Option<Duration>,
+    /// When a list is read again that could not be read, whatever the server says.
+    pub(super) retry: Option<Duration>,
+    /// How many items of one list are kept.
+    pub(super) most: usize,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { between: MIN_BETWEEN, unasked: None, retry: None, most: MAX_LISTED }
+    }
 }
 
 /// One list of it. Clones share the items.
@@ -68,25 +88,28 @@ impl Lists {
     ///
     /// Only when the server is not there: a list that it does not give stays what it was.
     pub(super) async fn read(&mut self, client: &Client, list: &Change) -> Result<()> {
+        let pace = self.pace;
         match list {
             Change::Tools => {
                 let outcome = client.tools().await.map(|tools| {
                     let now = Instant::now();
                     let keep = client.tools_until().map(|until| until.saturating_duration_since(now));
                     let wanted = tools.iter().filter(|tool| self.wanted.takes(&tool.name));
-                    (wanted.cloned().collect(), due(now, keep))
+                    (wanted.cloned().collect(), due(now, keep, pace))
                 });
-                self.tools.take(outcome, "tools", |tool| &tool.name)
+                self.tools.take(outcome, pace, "tools", |tool| &tool.name)
             }
             Change::Prompts => {
-                let outcome = read(client.list_prompts()).await;
-                self.prompts.take(outcome, "prompts", |prompt| &prompt.name)
+                let outcome = read(client.list_prompts(), pace).await;
+                self.prompts.take(outcome, pace, "prompts", |prompt| &prompt.name)
             }
             Change::Resources => {
-                let outcome = read(client.list_resources()).await;
-                self.resources.take(outcome, "resources", |resource| &resource.uri)?;
-                let outcome = read(client.list_resource_templates()).await;
-                self.templates.take(outcome, "families of resources", |template| &template.uri_template)
+                let outcome = read(client.list_resources(), pace).await;
+                self.resources.take(outcome, pace, "resources", |resource| &resource.uri)?;
+                let outcome = read(client.list_resource_templates(), pace).await;
+                // Not every server that has resources knows of families: that is no reason to ask again.
+                let pace = Pace { retry: None, ..pace };
+                self.templates.take(outcome, pace, "families of resources", |template| &template.uri_template)
             }
             Change::Resource(_) => Ok(()),
         }
@@ -101,6 +124,16 @@ impl Lists {
                 self.templates = Listed::default();
             }
             Change::Resource(_) => {}
+        }
+    }
+
+    /// Whether a list could not be read, although the server was there.
+    pub(super) fn is_refused(&self, list: &Change) -> bool {
+        match list {
+            Change::Tools => self.tools.problem.is_some(),
+            Change::Prompts => self.prompts.problem.is_some(),
+            Change::Resources => self.resources.problem.is_some(),
+            Change::Resource(_) => false,
         }
     }
 
@@ -127,6 +160,7 @@ impl<T> Listed<T> {
     fn take(
         &mut self,
         outcome: Result<(Vec<T>, Option<Instant>)>,
+        pace: Pace,
         what: &str,
         name: impl Fn(&T) -> &String,
     ) -> Result<()> {
@@ -136,17 +170,19 @@ impl<T> Listed<T> {
                 let is_first: Vec<_> = items.iter().map(|item| names.insert(name(item))).collect();
                 let mut is_first = is_first.into_iter();
                 items.retain(|_| is_first.next() == Some(true));
-                let more = items.len().saturating_sub(MAX_LISTED);
-                items.truncate(MAX_LISTED);
+                let most = pace.most;
+                let more = items.len().saturating_sub(most);
+                items.truncate(most);
                 let problem =
-                    (more > 0).then(|| format!("it has more than {MAX_LISTED} {what}: the rest is left out"));
+                    (more > 0).then(|| format!("it has more than {most} {what}: the rest is left out"));
                 *self = Self { items: items.into(), problem, due };
             }
             // Not every server that has resources has families of them, and knows the question.
             Err(error) if error.code() == Some(Code::METHOD_NOT_FOUND) => *self = Self::default(),
-            Err(error) if is_refusal(&error) => {
+            Err(error) if is_refusal(&error) || (pace.unasked.is_some() && !is_absence(&error)) => {
                 self.problem = Some(format!("its {what} cannot be listed: {}", Chain(&error)));
-                self.due = self.due.map(|_| Instant::now() + MIN_KEEP);
+                let retry = pace.retry.or(self.due.map(|_| MIN_KEEP));
+                self.due = retry.map(|retry| Instant::now() + retry);
             }
             Err(error) => return Err(error),
         }
@@ -161,25 +197,37 @@ fn is_refusal(error: &Error) -> bool {
         || (error.kind() == ErrorKind::PeerMisbehaved && error.http_status().is_none())
 }
 
-/// Reads a list to its end, or until there is more than anybody looks at. It is as fresh as its oldest page.
-async fn read<T>(mut pages: Pages<T>) -> Result<(Vec<T>, Option<Instant>)> {
+/// Whether an error says that the server is not there.
+fn is_absence(error: &Error) -> bool {
+    error.kind() == ErrorKind::Transport
+        || error.is_unsent()
+        || error.is_session_ended()
+        || error.is_cancelled()
+}
+
+/// Reads a list to its end, or until there is more than is kept. It is as fresh as its oldest page.
+async fn read<T>(mut pages: Pages<T>, pace: Pace) -> Result<(Vec<T>, Option<Instant>)> {
     let asked = Instant::now();
     let mut items = Vec::new();
     let mut keep: Option<Duration> = None;
     while let Some(page) = pages.next_page().await {
         items.extend(page?);
         keep = Some(keep.map_or(pages.keep(), |keep| keep.min(pages.keep())));
-        if items.len() > MAX_LISTED {
+        if items.len() > pace.most {
             break;
         }
     }
-    Ok((items, due(asked, keep)))
+    Ok((items, due(asked, keep, pace)))
 }
 
-/// When a list is to be read again. One that is never true for long is not: nobody wants to be asked all the time.
-fn due(asked: Instant, keep: Option<Duration>) -> Option<Instant> {
-    keep.filter(|keep| !keep.is_zero()).map(|keep| asked + keep.max(MIN_KEEP))
+/// When a list is to be read again. One that is never true for long is not read all the time.
+fn due(asked: Instant, keep: Option<Duration>, pace: Pace) -> Option<Instant> {
+    let keep = keep.filter(|keep| !keep.is_zero()).map(|keep| keep.max(MIN_KEEP));
+    keep.or(pace.unasked).map(|time| asked + time)
 }
+
+/// The least time between two readings of a list because the server says that it has changed.
+const MIN_BETWEEN: Duration = Duration::from_millis(100);
 
 /// How many items of one list of one server are kept.
 const MAX_LISTED: usize = 10_000;

@@ -6,7 +6,6 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use super::breaker::Breaker;
 use super::lists::Lists;
@@ -25,6 +24,8 @@ pub(crate) struct Member {
     pub(super) reached: Notify,
     pub(super) orders: mpsc::Sender<Refresh>,
     task: OnceLock<AbortHandle>,
+    /// Its client was brought along, and is not closed with the hub.
+    is_brought: bool,
     state: Mutex<State>,
 }
 
@@ -54,10 +55,6 @@ pub(super) enum Hope {
     None,
 }
 
-/// The lists of one server.
-#[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-pub(crate) type Listed = (Arc<[Tool]>, Arc<[Prompt]>, Arc<[Resource]>, Arc<[ResourceTemplate]>);
-
 impl Member {
     pub(super) fn new(
         name: &str,
@@ -65,6 +62,7 @@ impl Member {
         breaker: Arc<Breaker>,
         phase: Phase,
         lists: Lists,
+        client: Option<Client>,
     ) -> (Arc<Self>, mpsc::Receiver<Refresh>) {
         let (orders, ordered) = mpsc::channel(1);
         let member = Self {
@@ -75,7 +73,8 @@ impl Member {
             reached: Notify::new(),
             orders,
             task: OnceLock::new(),
-            state: Mutex::new(State { phase, client: None, lists, is_known: false }),
+            is_brought: client.is_some(),
+            state: Mutex::new(State { phase, client, lists, is_known: false }),
         };
         (Arc::new(member), ordered)
     }
@@ -117,13 +116,6 @@ impl Member {
 
     pub(super) fn lists(&self) -> Lists {
         self.state().lists.clone()
-    }
-
-    /// Everything that it lists, under its own names.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn listed(&self) -> Listed {
-        let Lists { tools, prompts, resources, templates, .. } = self.lists();
-        (tools.items, prompts.items, resources.items, templates.items)
     }
 
     /// Takes a client, and says whether it is in the place of another.
@@ -205,7 +197,7 @@ impl Member {
 
     /// The same, for somebody who cannot wait until the server knows.
     pub(super) fn drop_out(&self) {
-        let Some(client) = self.leave() else { return };
+        let Some(client) = self.leave().filter(|_| !self.is_brought) else { return };
         // Others may have the client, and it ends for them too.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {

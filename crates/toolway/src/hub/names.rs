@@ -17,100 +17,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use super::name_rules::NameRules;
 use super::tags::{Hash, Tags, assign, fnv, hashed};
-use crate::error::{Error, ErrorKind, Result};
-
-/// What joined names look like.
-///
-/// ```
-/// use toolway::hub::{NameRules, Names};
-///
-/// // Names that OpenAI and Anthropic accept: they allow no dots.
-/// let mut names = Names::new(NameRules::default().with_punctuation("_-"))?;
-/// names.set("files", ["read.text"]);
-/// assert!(names.name("files", "read.text").unwrap().starts_with("files__read-text-"));
-/// # Ok::<(), toolway::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct NameRules {
-    /// What stands between server and element; `__` by default.
-    pub separator: String,
-    /// How long a joined name may be; 64 by default.
-    pub limit: usize,
-    /// Which letters are allowed besides those of ASCII and digits; `_.-` by default.
-    pub punctuation: String,
-}
-
-impl Default for NameRules {
-    fn default() -> Self {
-        Self { separator: "__".to_owned(), limit: MAX_JOINED, punctuation: "_.-".to_owned() }
-    }
-}
-
-impl NameRules {
-    /// Says what stands between server and element: some of the punctuation that is allowed.
-    pub fn with_separator(mut self, separator: impl Into<String>) -> Self {
-        self.separator = separator.into();
-        self
-    }
-
-    /// Says how long a joined name may be: 32 or more.
-    pub fn with_limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// Says which letters are allowed besides those of ASCII and digits.
-    pub fn with_punctuation(mut self, punctuation: impl Into<String>) -> Self {
-        self.punctuation = punctuation.into();
-        self
-    }
-
-    fn check(&self) -> Result<()> {
-        let Self { separator, limit, punctuation } = self;
-        let wrong = if !punctuation.bytes().all(|byte| byte.is_ascii_punctuation()) {
-            format!("the punctuation of names must be punctuation of ASCII; found {punctuation:?}")
-        } else if separator.is_empty() || !separator.chars().all(|letter| punctuation.contains(letter)) {
-            format!("the separator of names must be made of {punctuation:?}; found {separator:?}")
-        } else if separator.len() > LONGEST_SEPARATOR {
-            format!("the separator of names must not be longer than {LONGEST_SEPARATOR}; found {separator:?}")
-        } else if *limit < SHORTEST_JOINED {
-            format!("the limit of names must be {SHORTEST_JOINED} or more; found {limit}")
-        } else {
-            return Ok(());
-        };
-        Err(Error::new(ErrorKind::Misuse, wrong))
-    }
-
-    fn allows(&self, letter: char) -> bool {
-        letter.is_ascii_alphanumeric() || self.punctuation.contains(letter)
-    }
-
-    /// What stands for letters that are not allowed. It is not in the separator, so none arises.
-    pub(super) fn filler(&self) -> char {
-        let usable = |letter: &char| self.punctuation.contains(*letter) && !self.separator.contains(*letter);
-        ['-', '_', '.'].into_iter().find(usable).unwrap_or('x')
-    }
-
-    /// Half of what there is, so that there is always room for elements.
-    pub(super) fn longest_tag(&self) -> usize {
-        (self.limit - self.separator.len()) / 2
-    }
-
-    /// Whether a server's name can stand before a separator and be found again: `a_` and `__` make `a___`, in which the first
-    /// `__` comes too early.
-    pub(super) fn can_be_tag(&self, name: &str) -> bool {
-        let joined = format!("{name}{}", self.separator);
-        !name.is_empty()
-            && name.chars().all(|letter| self.allows(letter))
-            && joined.find(&self.separator) == Some(name.len())
-    }
-
-    pub(super) fn tag_letter(&self, letter: char) -> char {
-        if self.allows(letter) && !self.separator.contains(letter) { letter } else { self.filler() }
-    }
-}
+use crate::error::Result;
 
 /// The names of tools, or of prompts, of several servers in one list.
 ///
@@ -132,6 +41,8 @@ pub struct Names {
     tags: Tags,
     servers: BTreeMap<String, Server>,
     routes: HashMap<String, (Arc<str>, Arc<str>)>,
+    /// There is one server, whose names are kept as they are.
+    pub(super) is_alone: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -161,7 +72,7 @@ impl Names {
 
     pub(super) fn with_hash(rules: NameRules, hash: Hash) -> Self {
         let tags = Tags::new(rules.clone(), hash);
-        Self { rules, hash, tags, servers: BTreeMap::new(), routes: HashMap::new() }
+        Self { rules, hash, tags, servers: BTreeMap::new(), routes: HashMap::new(), is_alone: false }
     }
 
     /// Says which elements a server has now, in place of those it had.
@@ -206,7 +117,7 @@ impl Names {
 
     /// Joins the names of servers that are new or have another tag now.
     fn join(&mut self) {
-        let Self { rules, hash, tags, servers, routes } = self;
+        let Self { rules, hash, tags, servers, routes, is_alone } = self;
         let changed = |name: &str, server: &Server| tags.get(name) != Some(&*server.tag);
         let changed: Vec<_> = servers.iter_mut().filter(|(name, server)| changed(name, server)).collect();
         // All old names go before the first new one comes, which may be equal to one of them.
@@ -214,7 +125,13 @@ impl Names {
             routes.remove(old);
         }
         for (name, server) in changed {
-            name_elements(server, tags.get(name).unwrap_or_default(), rules, *hash);
+            let tag = tags.get(name).unwrap_or_default();
+            tag.clone_into(&mut server.tag);
+            server.joined = if *is_alone {
+                server.elements.iter().map(|element| (element.clone(), element.clone())).collect()
+            } else {
+                joined(&server.elements, tag, rules, *hash)
+            };
             let owner: Arc<str> = Arc::from(&**name);
             for (element, joined) in &server.joined {
                 routes.insert(joined.clone(), (owner.clone(), Arc::from(&**element)));
@@ -223,7 +140,8 @@ impl Names {
     }
 }
 
-fn name_elements(server: &mut Server, tag: &str, rules: &NameRules, hash: Hash) {
+/// The joined names of a server's elements.
+fn joined(elements: &BTreeSet<String>, tag: &str, rules: &NameRules, hash: Hash) -> HashMap<String, String> {
     let room = rules.limit - tag.len() - rules.separator.len();
     let is_kept = |name: &str| {
         !name.is_empty() && name.len() <= room && name.chars().all(|letter| rules.allows(letter))
@@ -233,10 +151,9 @@ fn name_elements(server: &mut Server, tag: &str, rules: &NameRules, hash: Hash) 
         let letters = name.chars().map(|letter| if rules.allows(letter) { letter } else { filler });
         hashed(letters.take(room).collect(), room, hash(name, attempt), filler)
     };
-    let assigned = assign(server.elements.iter().map(String::as_str), is_kept, hashed);
-    let joined = |(element, part)| (element, format!("{tag}{}{part}", rules.separator));
-    server.joined = assigned.into_iter().map(joined).collect();
-    tag.clone_into(&mut server.tag);
+    let assigned = assign(elements.iter().map(String::as_str), is_kept, hashed);
+    let join = |(element, part)| (element, format!("{tag}{}{part}", rules.separator));
+    assigned.into_iter().map(join).collect()
 }
 
 impl<S: Into<String>, E: Into<String>> FromIterator<(S, E)> for Names {
@@ -252,12 +169,3 @@ impl<S: Into<String>, E: Into<String>> FromIterator<(S, E)> for Names {
         names
     }
 }
-
-/// How long a joined name may be, unless the rules say something else. Most models take no longer ones.
-const MAX_JOINED: usize = 64;
-
-/// The least that a limit can be: two halves, with a hash in each and something to read before it.
-const SHORTEST_JOINED: usize = 32;
-
-/// A separator that is longer says no more.
-const LONGEST_SEPARATOR: usize = 8;

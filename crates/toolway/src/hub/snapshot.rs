@@ -8,7 +8,8 @@ use toolway_protocol::types::{CallToolResult, Prompt, Resource, ResourceTemplate
 
 use super::lists::Lists;
 use super::member::Member;
-use super::names::{NameRules, Names};
+use super::name_rules::NameRules;
+use super::names::Names;
 use super::uris::Uris;
 use crate::agent::{AgentTool, Calling, ToolSet};
 use crate::client::outcome;
@@ -21,13 +22,13 @@ pub(crate) struct Snapshot {
     pub(super) versions: Versions,
     pub(super) members: Arc<[Arc<Member>]>,
     pub(super) tools: ToolSet,
-    pub(super) definitions: Arc<[Tool]>,
-    pub(super) prompts: Arc<[Prompt]>,
-    pub(super) resources: Arc<[Resource]>,
-    pub(super) templates: Arc<[ResourceTemplate]>,
+    pub(crate) definitions: Arc<[Tool]>,
+    pub(crate) prompts: Arc<[Prompt]>,
+    pub(crate) resources: Arc<[Resource]>,
+    pub(crate) templates: Arc<[ResourceTemplate]>,
     tool_names: Arc<Names>,
     prompt_names: Arc<Names>,
-    uris: Arc<Uris>,
+    pub(super) uris: Arc<Uris>,
     /// Whose a family is, and what it is there.
     families: Arc<HashMap<String, (Arc<str>, String)>>,
 }
@@ -45,30 +46,6 @@ impl Snapshot {
     /// The server of this name.
     pub(super) fn member(&self, name: &str) -> Option<&Arc<Member>> {
         self.members.iter().find(|member| &*member.name == name)
-    }
-
-    /// All servers.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn members(&self) -> impl Iterator<Item = &Arc<Member>> {
-        self.members.iter()
-    }
-
-    /// What a tool of a server is called here.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn tool_name(&self, server: &str, tool: &str) -> Option<&str> {
-        self.tool_names.name(server, tool)
-    }
-
-    /// What a prompt of a server is called here.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn prompt_name(&self, server: &str, prompt: &str) -> Option<&str> {
-        self.prompt_names.name(server, prompt)
-    }
-
-    /// What a family of resources of a server is called here.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn template_name(&self, server: &str, template: &str) -> Option<String> {
-        self.uris.template(server, template)
     }
 
     /// Whose a tool is, and what it is called there.
@@ -194,8 +171,11 @@ pub(super) struct Merged {
 
 impl Merged {
     pub(super) fn new(rules: NameRules) -> Result<Self> {
-        let names = Names::new(rules)?;
-        let uris = Uris::default();
+        Ok(Self::with(Names::new(rules)?, Uris::default()))
+    }
+
+    /// No servers yet, and these names for what they will have.
+    pub(super) fn with(names: Names, uris: Uris) -> Self {
         let current = Snapshot {
             versions: Versions::default(),
             members: Arc::new([]),
@@ -209,7 +189,7 @@ impl Merged {
             uris: Arc::new(uris.clone()),
             families: Arc::default(),
         };
-        Ok(Self { members: Vec::new(), tools: names.clone(), prompts: names, uris, current })
+        Self { members: Vec::new(), tools: names.clone(), prompts: names, uris, current }
     }
 
     pub(super) fn has(&self, member: &Arc<Member>) -> bool {

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::names::NameRules;
+use super::name_rules::NameRules;
+use crate::legal_name::{first_free, fnv1a, with_hash};
 
 /// For each server its tag: a text of its own in which no separator occurs, so that what follows the first separator
 /// of a joined name is the element, whatever that is called.
@@ -73,8 +74,7 @@ pub(super) fn assign<'t>(
         assigned.push((text.to_owned(), text.to_owned()));
     }
     for text in texts.filter(|text| !is_kept(text)) {
-        let mut names = (0..).map(|attempt| hashed(text, attempt));
-        let name = names.find(|name| !taken.contains(name)).expect("there are more hashes than names");
+        let name = first_free(|attempt| hashed(text, attempt), |name| !taken.contains(name));
         taken.insert(name.clone());
         assigned.push((text.to_owned(), name));
     }
@@ -83,24 +83,19 @@ pub(super) fn assign<'t>(
 
 /// As much of a text as there is room for, and a hash of all of it. The text has only letters that take one byte.
 pub(super) fn hashed(mut text: String, room: usize, hash: u64, filler: char) -> String {
+    let digits = (0..HASH_LETTERS).map(|digit| (hash >> (digit * 5)) & 31);
+    let digits = digits.map(|digit| char::from(DIGITS[usize::try_from(digit).unwrap_or_default()]));
+    let hash: String = digits.collect();
     text.truncate(room - HASH_LETTERS - 1);
     text.truncate(text.trim_end_matches(filler).len());
-    if !text.is_empty() {
-        text.push(filler);
-    }
-    let digits = (0..HASH_LETTERS).map(|digit| (hash >> (digit * 5)) & 31);
-    text.extend(digits.map(|digit| char::from(DIGITS[usize::try_from(digit).unwrap_or_default()])));
-    text
+    if text.is_empty() { hash } else { with_hash(text, room, filler, &hash) }
 }
 
 /// FNV-1a, and then every bit of it is spread over all others. The same in every program and version, because names
 /// made from it are remembered; that somebody can find texts of equal hash does no harm, for the names of a server
 /// collide with none of another, and its own are told apart.
 pub(super) fn fnv(text: &str, attempt: u32) -> u64 {
-    let bytes = text.bytes().chain(attempt.to_le_bytes());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = fnv1a(text.bytes().chain(attempt.to_le_bytes()));
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     hash ^ (hash >> 32)

@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
-use super::names::NameRules;
+use super::name_rules::NameRules;
 use super::tags::{Tags, fnv};
 
 /// The URIs of resources, and of templates, of several servers in one list.
@@ -42,6 +42,8 @@ pub struct Uris {
     resources: HashMap<String, Option<String>>,
     /// Who keeps what begins like this.
     templates: BTreeMap<String, Option<String>>,
+    /// The only server, to which every URI leads as it is.
+    pub(super) alone: Option<String>,
 }
 
 /// What one server lists.
@@ -58,6 +60,7 @@ impl Default for Uris {
             servers: BTreeMap::new(),
             resources: HashMap::new(),
             templates: BTreeMap::new(),
+            alone: None,
         }
     }
 }
@@ -98,11 +101,15 @@ impl Uris {
     /// What a template of a server is called here. What it is expanded to is a URI of the same server.
     pub fn template(&self, server: &str, template: &str) -> Option<String> {
         let keeper = self.templates.get(beginning(template)).and_then(Option::as_deref);
+        let keeper = keeper.or(self.alone.as_deref());
         if keeper == Some(server) { Some(template.to_owned()) } else { self.wrapped(server, template) }
     }
 
     /// Whose a URI is, and what it is there. `None` if it is nobody's, or more than one can mean it.
     pub fn route<'u>(&self, uri: &'u str) -> Option<(&str, &'u str)> {
+        if let Some(server) = &self.alone {
+            return Some((server, uri));
+        }
         if let Some(wrapped) = uri.strip_prefix(WRAPPER) {
             let (tag, uri) = wrapped.split_once('/')?;
             return Some((self.tags.server(tag)?, uri));

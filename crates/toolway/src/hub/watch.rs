@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch::Receiver;
 
-use super::Hub;
+use super::handle::Hub;
 use super::snapshot::{Snapshot, Versions};
 
 /// Something that is not as it was.
@@ -24,8 +24,8 @@ pub enum HubChange {
 
 /// The changes of a hub, from when it was made. Made by [`Hub::watch`].
 pub struct HubWatch {
-    snapshots: Receiver<Arc<Snapshot>>,
-    seen: Versions,
+    pub(super) snapshots: Receiver<Arc<Snapshot>>,
+    pub(super) seen: Versions,
 }
 
 impl Hub {

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::super::name::{Provider, digest};
+use crate::legal_name::with_hash;
 
 /// What a provider calls a property.
 pub(super) fn key(provider: Provider, name: &str) -> Cow<'_, str> {
@@ -17,9 +18,8 @@ pub(super) fn key(provider: Provider, name: &str) -> Cow<'_, str> {
     if !key.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
         key.insert(0, '_');
     }
-    // Every letter that is left is one byte; the digits are eight, and a line before them.
-    key.truncate(LONGEST - 9);
-    format!("{key}_{:08x}", digest(name, 0) >> 32).into()
+    // Every letter that is left is one byte.
+    with_hash(key, LONGEST, '_', &format!("{:08x}", digest(name, 0) >> 32)).into()
 }
 
 /// Whether a property may have this name.

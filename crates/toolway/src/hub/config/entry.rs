@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use toolway_protocol::RawJson;
 
+use super::checks::{wrong_header_name, wrong_url, wrong_variable_name};
 use super::error::{Mistake, Mistakes, Place, member, shown};
-use super::resolve::{wrong_header_name, wrong_url, wrong_variable_name};
 use super::source::Node;
 use crate::closest::closest;
 
@@ -24,12 +24,12 @@ pub(super) struct Entry {
     pub(super) max_message: Option<usize>,
     pub(super) tools: Choice,
     pub(super) other: Vec<(String, RawJson)>,
-    pub(super) way: Way,
+    pub(super) endpoint: Endpoint,
 }
 
 /// Which tools of a server a file wants to be offered.
 #[derive(Debug, Clone, Default)]
-pub(in crate::hub) struct Choice {
+pub(crate) struct Choice {
     /// These and no others, where the file says so.
     only: Option<HashSet<String>>,
     /// None of these.
@@ -37,14 +37,14 @@ pub(in crate::hub) struct Choice {
 }
 
 impl Choice {
-    pub(in crate::hub) fn takes(&self, tool: &str) -> bool {
+    pub(crate) fn takes(&self, tool: &str) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(tool)) && !self.without.contains(tool)
     }
 }
 
 /// How the server is reached, with variables as they are written.
 #[derive(Clone)]
-pub(super) enum Way {
+pub(super) enum Endpoint {
     Command {
         program: Text,
         args: Vec<Text>,
@@ -88,7 +88,7 @@ pub(super) fn read(node: Node<'_>, path: &str, server: Option<&str>) -> Result<E
         Some(entry) if reader.mistakes.is_empty() => Ok(entry),
         _ if is_off(node) => {
             let name = name_of(node).filter(|_| server.is_none());
-            let way = Way::Wrong(reader.mistakes);
+            let endpoint = Endpoint::Wrong(reader.mistakes);
             Ok(Entry {
                 name,
                 disabled: true,
@@ -96,7 +96,7 @@ pub(super) fn read(node: Node<'_>, path: &str, server: Option<&str>) -> Result<E
                 max_message: None,
                 tools: Choice::default(),
                 other: Vec::new(),
-                way,
+                endpoint,
             })
         }
         _ => Err(reader.mistakes),
@@ -170,11 +170,11 @@ impl Reader<'_> {
                 _ => other.push((key, value.raw())),
             }
         }
-        let way = match aim? {
-            Aim::Command => Way::Command { program: program?, args, env, env_file, cwd },
-            Aim::Url { sse, .. } => Way::Url { url: url?, headers, sse },
+        let endpoint = match aim? {
+            Aim::Command => Endpoint::Command { program: program?, args, env, env_file, cwd },
+            Aim::Url { sse, .. } => Endpoint::Url { url: url?, headers, sse },
         };
-        Some(Entry { name, disabled, timeout, max_message, tools, other, way })
+        Some(Entry { name, disabled, timeout, max_message, tools, other, endpoint })
     }
 
     /// Whether the server is started or called. What `type` says counts; without it, what is there.

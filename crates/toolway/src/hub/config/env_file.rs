@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use std::io::Read;
 use std::path::Path;
 
-use super::resolve::wrong_variable_name;
+use super::checks::wrong_variable_name;
 
 /// Reads such a file, or says what is wrong with it. The later of two equal names counts.
 pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, String> {

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{ConfigError, Mistakes, shown};
+use super::file::{Config, Outcome, ServerConfig, bytes_of, servers_of};
 use super::host::{Host, Origin};
 use super::shape::{layout, layout_of_project};
 use super::source::Source;
-use super::{Config, Outcome, ServerConfig, bytes_of, servers_of};
 use crate::closest::closest;
 
 /// The folders in which files of known programs are looked for. The default is where this process runs, and for whom.

@@ -20,16 +20,20 @@
 //! | file | question |
 //! |---|---|
 //! | `source.rs`, `tolerant.rs` | What stands where in a file? |
+//! | `file.rs` | What is a configuration, and what is read from a file? |
 //! | `shape.rs` | Where in a file are the servers? |
 //! | `entry.rs` | What does one entry say? |
 //! | `variables.rs` | What do `${…}` stand for? |
 //! | `resolve.rs`, `env_file.rs` | How is the server reached, with values instead of variables? |
 //! | `find.rs`, `host.rs` | In which file is a server of this name? |
+//! | `checks.rs` | Which names, texts and addresses cannot be used? |
 //! | `error.rs` | What is wrong, where, and what to do? |
 
+mod checks;
 mod entry;
 mod env_file;
 mod error;
+mod file;
 mod find;
 mod host;
 mod resolve;
@@ -40,289 +44,10 @@ mod tests;
 mod tolerant;
 mod variables;
 
-use std::collections::{HashMap, HashSet};
-use std::fmt;
-use std::io::Read;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
-
-use toolway_protocol::RawJson;
-
+pub(super) use entry::Choice;
 pub use error::{ConfigError, Mistake, Place};
+pub use file::{Config, ServerConfig};
 pub use find::Places;
 pub use host::Host;
 pub use resolve::ServerKind;
 pub use variables::{Input, Variables};
-
-pub(super) use entry::Choice;
-use entry::{Entry, Way};
-use error::Mistakes;
-use host::Origin;
-use shape::{Layout, Spot, layout, name_for, nothing_found};
-use source::Source;
-
-/// The servers that a file names.
-///
-/// ```
-/// use toolway::hub::Config;
-/// use toolway::hub::config::{ServerKind, Variables};
-///
-/// let config = Config::parse(r#"{
-///   "mcpServers": {
-///     // Comments are fine.
-///     "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/data"] },
-///     "weather": { "url": "https://weather.example.com/mcp", "disabled": true },
-///   },
-/// }"#)?;
-/// let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
-/// assert_eq!(names, ["files", "weather"]);
-/// assert!(config.servers[1].disabled);
-///
-/// match config.servers[0].resolve(&Variables::default())? {
-///     ServerKind::Command { program, args, .. } => assert_eq!((&*program, args.len()), ("npx", 3)),
-///     other => panic!("{other:?}"),
-/// }
-/// # Ok::<(), toolway::hub::ConfigError>(())
-/// ```
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Config {
-    /// The servers, in the order of the file.
-    pub servers: Vec<ServerConfig>,
-}
-
-/// One server, as a file describes it. [`resolve`](Self::resolve) makes it something to connect to.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct ServerConfig {
-    /// What it is called in the file. Anything but control characters: names of tools are made from it by rules of their own.
-    pub name: String,
-    /// Whether the file says that it is not to be used. Then it may be described wrongly, which [`resolve`](Self::resolve) tells.
-    pub disabled: bool,
-    /// How long a request may take.
-    pub timeout: Option<Duration>,
-    /// How many bytes a message to or from it may have (`maxMessage`).
-    pub max_message: Option<usize>,
-    /// Members that mean nothing here, in the order of the file: `autoApprove`, `trust`, `oauth`, …
-    pub other: Vec<(String, RawJson)>,
-    tools: Arc<Choice>,
-    way: Way,
-    inputs: Arc<[Input]>,
-    origin: Arc<Origin>,
-}
-
-impl Config {
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        Self::read(text.as_bytes(), Origin::default())
-    }
-
-    /// Reads a file.
-    ///
-    /// `${workspaceFolder}` is the folder of the project that it lies in: that of `.mcp.json`, and the one around `.vscode` and
-    /// its kin.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, is larger than 16 MiB, or has mistakes: all of them.
-    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
-        let path = path.as_ref();
-        Self::read(&bytes_of(path)?, Origin::of(path))
-    }
-
-    /// The server of this name.
-    pub fn server(&self, name: &str) -> Option<&ServerConfig> {
-        self.servers.iter().find(|server| server.name == name)
-    }
-
-    fn read(bytes: &[u8], origin: Origin) -> Result<Self, ConfigError> {
-        let origin = Arc::new(origin);
-        let mut mistakes = Mistakes::default();
-        let mut servers = Vec::new();
-        match read_all(bytes, &origin, &mut mistakes) {
-            Ok(outcomes) => {
-                for (_, outcome) in outcomes {
-                    match outcome {
-                        Ok(server) => servers.push(server),
-                        Err(wrong) => mistakes.extend(wrong),
-                    }
-                }
-            }
-            Err(mistake) => mistakes.push(mistake),
-        }
-        if mistakes.is_empty() {
-            Ok(Self { servers })
-        } else {
-            Err(ConfigError::new(origin.file(), mistakes))
-        }
-    }
-}
-
-impl ServerConfig {
-    /// The file that describes it, if it was read from one.
-    pub fn file(&self) -> Option<&Path> {
-        self.origin.file()
-    }
-
-    /// Whose file that is, as far as its name tells.
-    pub fn host(&self) -> Option<Host> {
-        self.origin.host()
-    }
-
-    /// Whether the file wants this tool of the server to be used: it is not among its `disabledTools` or `excludeTools`, and among
-    /// its `enabledTools` or `includeTools`, where there are any. A [`Hub`](crate::Hub) offers no others.
-    ///
-    /// ```
-    /// use toolway::hub::Config;
-    ///
-    /// let config = Config::parse(r#"{ "mcpServers": {
-    ///   "files": { "command": "files", "disabledTools": ["delete"] }
-    /// } }"#)?;
-    /// assert!(config.servers[0].offers_tool("read") && !config.servers[0].offers_tool("delete"));
-    /// # Ok::<(), toolway::hub::ConfigError>(())
-    /// ```
-    pub fn offers_tool(&self, tool: &str) -> bool {
-        self.tools.takes(tool)
-    }
-
-    pub(super) fn tools(&self) -> &Arc<Choice> {
-        &self.tools
-    }
-
-    /// The folder of the project to which the file belongs; `None` for files of a user.
-    pub fn project(&self) -> Option<&Path> {
-        self.origin.project()
-    }
-}
-
-/// A server's name, and the server unless something is wrong with it.
-type Outcome = (String, Result<ServerConfig, Mistakes>);
-
-fn read_all(bytes: &[u8], origin: &Arc<Origin>, mistakes: &mut Mistakes) -> Result<Vec<Outcome>, Mistake> {
-    let wrong = |message: String| Mistake { server: None, field: String::new(), place: None, message };
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(wrong(format!("the text is longer than {MAX_FILE} bytes")));
-    }
-    let source = Source::new(bytes)?;
-    if source.is_empty() {
-        return Err(wrong("there is nothing in it: write `{ \"mcpServers\": {} }`".to_owned()));
-    }
-    let root = source.root()?;
-    match layout(root, mistakes) {
-        Some(layout) => Ok(servers_of(layout, origin, mistakes)),
-        None => Err(nothing_found(root)),
-    }
-}
-
-/// Reads each server of a file.
-fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mut Mistakes) -> Vec<Outcome> {
-    let inputs: Arc<[Input]> = layout.inputs.into();
-    let mut outcomes = Vec::new();
-    let mut names: HashMap<String, Place> = HashMap::new();
-    let mut nameless = Vec::new();
-    for (index, Spot { key, path, node }) in layout.places.into_iter().enumerate() {
-        let place = node.place();
-        if index == MAX_SERVERS {
-            let message = format!("this is server number {}: a file may have {MAX_SERVERS}", index + 1);
-            mistakes.push(Mistake { server: None, field: path, place: Some(place), message });
-            break;
-        }
-        let (entry, mut wrong) = match entry::read(node, &path, key.as_deref()) {
-            Ok(entry) => (Some(entry), Mistakes::default()),
-            Err(wrong) => (None, wrong),
-        };
-        let given = entry.as_ref().and_then(|entry| entry.name.clone());
-        let name = key.or(given);
-        let reason = match &name {
-            Some(name) => wrong_name(name).map(str::to_owned).or_else(|| {
-                let first = *names.entry(name.clone()).or_insert(place);
-                let is_second = first != place;
-                is_second.then(|| {
-                    format!(
-                        "is the second server of this name, after that in line {}: rename one",
-                        first.line
-                    )
-                })
-            }),
-            None => {
-                nameless.push(outcomes.len());
-                None
-            }
-        };
-        if let Some(message) = reason {
-            wrong.push(Mistake { server: name.clone(), field: path.clone(), place: Some(place), message });
-        }
-        let server = entry.filter(|_| wrong.is_empty()).map(
-            |Entry { disabled, timeout, max_message, tools, other, way, .. }| {
-                let name = name.clone().unwrap_or_default();
-                let (inputs, origin, tools) = (inputs.clone(), origin.clone(), Arc::new(tools));
-                ServerConfig { name, disabled, timeout, max_message, other, tools, way, inputs, origin }
-            },
-        );
-        outcomes.push((name.unwrap_or(path), server.ok_or(wrong)));
-    }
-    let mut taken: HashSet<String> = names.into_keys().collect();
-    for index in nameless {
-        if let (name, Ok(server)) = &mut outcomes[index] {
-            server.name = name_for(&server.way, &taken);
-            name.clone_from(&server.name);
-            taken.insert(server.name.clone());
-        }
-    }
-    outcomes
-}
-
-fn wrong_name(name: &str) -> Option<&'static str> {
-    if name.trim().is_empty() {
-        Some("has no name: give it one")
-    } else if name.chars().any(char::is_control) {
-        Some("has a control character in its name: leave it out")
-    } else if name.chars().count() > MAX_NAME {
-        Some("has a name of more than 128 characters: shorten it")
-    } else {
-        None
-    }
-}
-
-/// What a file holds, if it is not too much.
-fn bytes_of(path: &Path) -> Result<Vec<u8>, ConfigError> {
-    let mut bytes = Vec::new();
-    let outcome = std::fs::File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes));
-    match outcome {
-        Ok(_) if bytes.len() as u64 > MAX_FILE => {
-            Err(ConfigError::about(Some(path), format!("the file is longer than {MAX_FILE} bytes")))
-        }
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(ConfigError::about(Some(path), format!("cannot be read: {error}"))),
-    }
-}
-
-/// Without what may be secret.
-impl fmt::Debug for ServerConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, disabled, timeout, max_message, other, way, .. } = self;
-        let other: Vec<_> = other.iter().map(|(name, _)| name).collect();
-        f.debug_struct("ServerConfig")
-            .field("name", name)
-            .field("kind", way)
-            .field("disabled", disabled)
-            .field("timeout", timeout)
-            .field("max_message", max_message)
-            .field("other", &other)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The longest file that is read. That of Claude Code has the history of its projects beside its servers.
-const MAX_FILE: u64 = 16 << 20;
-
-/// Servers that a file may have.
-const MAX_SERVERS: usize = 1000;
-
-/// Characters of a server's name.
-const MAX_NAME: usize = 128;

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::ServerConfig;
-use super::entry::{Text, Way};
+use super::checks::{origin_of, wrong_header, wrong_path, wrong_program, wrong_text, wrong_url};
+use super::entry::{Endpoint, Text};
 use super::env_file;
 use super::error::{ConfigError, Mistake, Mistakes};
+use super::file::ServerConfig;
 use super::host::Host;
 use super::variables::{Dollar, Known, MAX_EXPANDED, Variables};
 
@@ -76,8 +77,8 @@ impl ServerConfig {
         let known = Known::new(variables, &self.inputs, self.origin.project(), dollar);
         let mut values =
             Values { server: &self.name, known, room: MAX_EXPANDED, mistakes: Mistakes::default() };
-        let kind = match &self.way {
-            Way::Command { program, args, env, env_file, cwd } => {
+        let kind = match &self.endpoint {
+            Endpoint::Command { program, args, env, env_file, cwd } => {
                 let program = values.value(program, wrong_program).unwrap_or_default();
                 let args = args.iter().filter_map(|arg| values.value(arg, wrong_text)).collect();
                 let mut all = env_file.as_ref().and_then(|file| values.env_file(file)).unwrap_or_default();
@@ -88,11 +89,11 @@ impl ServerConfig {
                 let cwd = cwd.as_ref().and_then(|cwd| values.path(cwd));
                 ServerKind::Command { program, args, env: all, cwd }
             }
-            Way::Url { url, headers, sse } => {
+            Endpoint::Url { url, headers, sse } => {
                 let url = values.value(url, wrong_url).unwrap_or_default();
                 ServerKind::Url { url, headers: values.named(headers, wrong_header), sse: *sse }
             }
-            Way::Wrong(mistakes) => return Err(ConfigError::new(self.origin.file(), mistakes.clone())),
+            Endpoint::Wrong(mistakes) => return Err(ConfigError::new(self.origin.file(), mistakes.clone())),
         };
         let mistakes = values.mistakes;
         if mistakes.is_empty() { Ok(kind) } else { Err(ConfigError::new(self.origin.file(), mistakes)) }
@@ -112,28 +113,28 @@ impl ServerConfig {
     /// # Ok::<(), toolway::hub::ConfigError>(())
     /// ```
     pub fn written_command(&self) -> Option<Vec<&str>> {
-        match &self.way {
-            Way::Command { program, args, .. } => {
+        match &self.endpoint {
+            Endpoint::Command { program, args, .. } => {
                 Some(std::iter::once(program).chain(args).map(|text| &*text.written).collect())
             }
-            Way::Url { .. } | Way::Wrong(_) => None,
+            Endpoint::Url { .. } | Endpoint::Wrong(_) => None,
         }
     }
 
     /// The URL as the file has it, with variables and without what they stand for; nothing for a command.
     pub fn written_url(&self) -> Option<&str> {
-        match &self.way {
-            Way::Url { url, .. } => Some(&url.written),
-            Way::Command { .. } | Way::Wrong(_) => None,
+        match &self.endpoint {
+            Endpoint::Url { url, .. } => Some(&url.written),
+            Endpoint::Command { .. } | Endpoint::Wrong(_) => None,
         }
     }
 
     /// Where the server is, for people: of what may be secret, nothing.
-    pub(in crate::hub) fn place(&self) -> String {
-        match &self.way {
-            Way::Command { program, .. } => format!("`{}`", program.written),
-            Way::Url { url, .. } => origin_of(&url.written),
-            Way::Wrong(_) => "described wrongly".to_owned(),
+    pub(crate) fn place(&self) -> String {
+        match &self.endpoint {
+            Endpoint::Command { program, .. } => format!("`{}`", program.written),
+            Endpoint::Url { url, .. } => origin_of(&url.written),
+            Endpoint::Wrong(_) => "described wrongly".to_owned(),
         }
     }
 }
@@ -184,64 +185,6 @@ impl Values<'_> {
     }
 }
 
-fn wrong_program(value: &str) -> Option<&'static str> {
-    if value.trim().is_empty() {
-        Some("is empty: say which program is to be started")
-    } else {
-        wrong_text(value)
-    }
-}
-
-fn wrong_path(value: &str) -> Option<&'static str> {
-    if value.is_empty() { Some("is empty: say which path, or leave it out") } else { wrong_text(value) }
-}
-
-/// What no program can be given.
-fn wrong_text(value: &str) -> Option<&'static str> {
-    value.contains('\0').then_some("has a NUL character, which no program can be given: leave it out")
-}
-
-pub(super) fn wrong_variable_name(name: &str) -> Option<&'static str> {
-    let is_wrong = name.is_empty() || name.contains(['=', '\0']);
-    is_wrong.then_some("is no name of a variable: it is empty, or has `=` or NUL in it")
-}
-
-pub(super) fn wrong_header_name(name: &str) -> Option<&'static str> {
-    let is_wrong = name.is_empty()
-        || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-    is_wrong.then_some("is no name of a header: only letters, digits and `-` are")
-}
-
-fn wrong_header(value: &str) -> Option<&'static str> {
-    let is_wrong = value.chars().any(|letter| letter.is_control() && letter != '\t');
-    is_wrong.then_some(
-        "has a control character, perhaps the end of a line, which no header can have: leave it out",
-    )
-}
-
-pub(super) fn wrong_url(url: &str) -> Option<&'static str> {
-    let Some(authority) = authority(url) else { return Some("must begin with `https://` or `http://`") };
-    if authority.rsplit('@').next().is_none_or(|host| host.is_empty() || host.starts_with(':')) {
-        return Some("has no host: write `https://host/path`");
-    }
-    let is_wrong = url.chars().any(|letter| letter.is_whitespace() || letter.is_control());
-    is_wrong.then_some("has a space or a control character in it: leave it out, or write `%20`")
-}
-
-/// What stands between the scheme and the path.
-fn authority(url: &str) -> Option<&str> {
-    let (scheme, behind) = url.split_once("://")?;
-    let is_http = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
-    is_http.then(|| behind.split(['/', '?', '#', '\\']).next().unwrap_or_default())
-}
-
-/// Where a URL leads, without what may be secret: no user, no path, no query.
-pub(super) fn origin_of(url: &str) -> String {
-    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-    let host = authority(url).and_then(|authority| authority.rsplit('@').next()).unwrap_or_default();
-    format!("{scheme}://{host}/…")
-}
-
 fn names_of<T>(named: &[(String, T)]) -> Vec<&str> {
     named.iter().map(|(name, _)| &**name).collect()
 }
@@ -257,7 +200,7 @@ impl fmt::Debug for ServerKind {
     }
 }
 
-impl fmt::Debug for Way {
+impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Command { program, args, env, cwd, .. } => {

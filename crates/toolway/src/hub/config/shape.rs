@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::entry::{ADDRESSES, Way};
+use super::entry::{ADDRESSES, Endpoint};
 use super::error::{Mistake, Mistakes, member, shown};
 use super::source::Node;
 use super::variables::Input;
@@ -210,9 +210,9 @@ fn option(node: Node<'_>) -> Option<String> {
 }
 
 /// A name for a server that the file gives none: what is run, or where it is. With a number if it is taken.
-pub(super) fn name_for(way: &Way, taken: &HashSet<String>) -> String {
-    let name = match way {
-        Way::Command { program, args, .. } => {
+pub(super) fn name_for(endpoint: &Endpoint, taken: &HashSet<String>) -> String {
+    let name = match endpoint {
+        Endpoint::Command { program, args, .. } => {
             let program = stem(&program.written);
             // What an interpreter or a package runner runs says more than its own name.
             let run = args.iter().map(|arg| &*arg.written).find(|arg| !arg.starts_with('-'));
@@ -221,13 +221,13 @@ pub(super) fn name_for(way: &Way, taken: &HashSet<String>) -> String {
                 None => program,
             }
         }
-        Way::Url { url, .. } => {
+        Endpoint::Url { url, .. } => {
             let behind = url.written.split_once("://").map_or("", |(_, behind)| behind);
             let authority = behind.split(['/', '?', '#']).next().unwrap_or_default();
             let host = authority.rsplit('@').next().unwrap_or_default();
             host.split(':').next().unwrap_or_default()
         }
-        Way::Wrong(_) => "",
+        Endpoint::Wrong(_) => "",
     };
     let safe = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
     let name: String =

@@ -4,6 +4,8 @@
 
 use std::io::Write;
 
+use super::file::MAX_SERVERS;
+use super::host::Origin;
 use super::*;
 
 const SAMPLES: [&str; 6] = [

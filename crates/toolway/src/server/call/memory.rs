@@ -18,7 +18,6 @@ use crate::server::Server;
 use crate::server::call::context::Ctx;
 use crate::server::call::place::{Look, MemoryError, Place};
 use crate::server::call::principal::Principal;
-use crate::store::Store;
 
 /// How often a change is tried when other servers change the same record.
 const TRIES: usize = 128;

@@ -4,8 +4,8 @@
 use toolway_protocol::RpcError;
 use toolway_protocol::jsonrpc::Code;
 
-use super::upstream::Upstream;
 use crate::error::{Chain, Error, ErrorKind};
+use crate::hub::Upstream;
 use crate::server::{AskError, PromptError, ResourceError, ToolError};
 
 /// Why a call has no result.

@@ -1,43 +1,14 @@
-//! How does a server offer what other servers have? It lists what they list, passes calls on to them, and passes back what comes
-//! of them: results, errors, progress, log messages and questions.
-//!
-//! Ids and tokens do not pass: each side has its own. [docs/design/0009](https://github.com/toolway/toolway/blob/main/docs/design/0009-gateway.md)
-//! says what else was decided.
-//!
-//! | file | question |
-//! |---|---|
-//! | `mod.rs` | What can be mounted? |
-//! | `edits.rs` | What does the author of a gateway change about what is mounted? |
-//! | `upstream.rs` | Which servers are there, and what are their elements called here? |
-//! | `hub.rs` | How is a hub mounted? |
-//! | `joint.rs` | What have they listed, and whose is a URI? |
-//! | `follow.rs` | How is it known what one of them has? |
-//! | `element.rs` | How do a tool, a prompt and a resource of another server become entries? |
-//! | `call.rs` | How is one call passed on, and what comes of it? |
-//! | `said.rs` | What does the other server say and ask meanwhile? |
-//! | `parked.rs` | Where is a call while its caller is asked something? |
-//! | `failure.rs` | What is told of a call that could not be passed on? |
-
-mod call;
-mod edits;
-mod element;
-mod failure;
-mod follow;
-mod hub;
-mod joint;
-mod parked;
-mod said;
-mod upstream;
+//! What can be mounted?
 
 use std::fmt;
 use std::sync::Arc;
 
 use toolway_protocol::types::{Prompt, Tool};
 
-use self::edits::Edits;
-use self::joint::Joint;
-use self::upstream::{One, Upstreams};
+use super::edits::Edits;
+use super::source::MountedHub;
 use crate::client::Client;
+use crate::hub::{Follower, Hub};
 use crate::server::ServerBuilder;
 
 impl ServerBuilder {
@@ -68,7 +39,7 @@ impl ServerBuilder {
     /// ```
     ///
     /// What the other server says about a call passes: results and errors as they are, progress, log messages, and its
-    /// questions to the user, which go to whoever has called. Both sides may speak any revision. What
+    /// questions to the user, which go to the caller. Both sides may speak any revision. What
     /// changes at the other server changes here, and resources can be subscribed to through this one. A call that is given up
     /// here is given up there. While the other server cannot be reached, its elements stay, and calls say so.
     ///
@@ -92,11 +63,11 @@ impl ServerBuilder {
     /// # }
     /// ```
     pub fn mount(mut self, mount: impl IntoMount) -> Self {
-        let Mount { upstreams, edits } = mount.into_mount();
+        let Mount { hub, following, edits } = mount.into_mount();
         for mistake in edits.mistakes() {
             self.mistake(mistake);
         }
-        self.source(Arc::new(Joint::new(upstreams, edits)))
+        self.source(Arc::new(MountedHub::new(hub, following, edits)))
     }
 
     /// The same, with `name__` before the names of tools and prompts. URIs stay as they are.
@@ -127,7 +98,9 @@ impl ServerBuilder {
     pub fn mount_as(mut self, name: impl Into<String>, client: Client) -> Self {
         let name = name.into();
         self.check_mount(&name);
-        self.mount(Mount::new(One::named(name, client)))
+        let mut mount = Mount::alone(&name, client);
+        mount.edits.prefix = Some(name);
+        self.mount(mount)
     }
 
     fn check_mount(&mut self, name: &str) {
@@ -182,7 +155,9 @@ impl ServerBuilder {
 /// # }
 /// ```
 pub struct Mount {
-    upstreams: Arc<dyn Upstreams>,
+    hub: Hub,
+    /// The task that looks after a client that is mounted by itself.
+    following: Option<Follower>,
     edits: Edits,
 }
 
@@ -192,8 +167,9 @@ impl Mount {
         mount.into_mount()
     }
 
-    fn new(upstreams: impl Upstreams) -> Self {
-        Self { upstreams: Arc::new(upstreams), edits: Edits::default() }
+    fn alone(name: &str, client: Client) -> Self {
+        let (hub, following) = Hub::alone(name, client);
+        Self { hub, following: Some(following), edits: Edits::default() }
     }
 
     /// Calls a tool something else.
@@ -281,7 +257,7 @@ impl Mount {
 
 impl fmt::Debug for Mount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.upstreams.now().into_iter().map(|upstream| upstream.name).collect();
+        let names: Vec<_> = self.hub.snapshot().upstreams().map(|upstream| upstream.name).collect();
         f.debug_tuple("Mount").field(&names).finish()
     }
 }
@@ -301,11 +277,26 @@ impl IntoMount for Mount {
 /// The server behind a client, its names as they are.
 impl IntoMount for Client {
     fn into_mount(self) -> Mount {
-        Mount::new(One::unnamed(self))
+        // For people only: nothing is called by it.
+        let name = self.server_info().map_or_else(|| "the server".to_owned(), |info| info.name);
+        Mount::alone(&name, self)
     }
 }
 
 impl IntoMount for &Client {
+    fn into_mount(self) -> Mount {
+        self.clone().into_mount()
+    }
+}
+
+/// All servers of a hub, under the names that it gives them. It goes on looking after them, as long as the server is there.
+impl IntoMount for Hub {
+    fn into_mount(self) -> Mount {
+        Mount { hub: self, following: None, edits: Edits::default() }
+    }
+}
+
+impl IntoMount for &Hub {
     fn into_mount(self) -> Mount {
         self.clone().into_mount()
     }

@@ -10,10 +10,10 @@ use toolway_protocol::{RawJson, RpcError};
 use crate::client::Behalf;
 
 /// How much of what a server says is kept for a caller that does not read; what comes then is lost.
-const MAX_SAID: usize = 256;
+const MAX_UNREAD: usize = 256;
 
 /// Something that the other server says.
-pub(super) enum Said {
+pub(super) enum UpstreamEvent {
     Progress(Progress),
     Log(LogMessage),
     Question(Question),
@@ -26,68 +26,68 @@ pub(super) struct Question {
 }
 
 /// Hears what is said about one call.
-pub(super) struct Hearing {
-    said: mpsc::UnboundedSender<Said>,
+pub(super) struct EventSink {
+    said: mpsc::UnboundedSender<UpstreamEvent>,
     /// Questions are not counted: the client lets only so many wait.
     unread: Arc<AtomicUsize>,
 }
 
 /// What was heard, in order.
-pub(super) struct Heard {
-    said: mpsc::UnboundedReceiver<Said>,
+pub(super) struct Events {
+    said: mpsc::UnboundedReceiver<UpstreamEvent>,
     unread: Arc<AtomicUsize>,
 }
 
-pub(super) fn hearing() -> (Hearing, Heard) {
+pub(super) fn events() -> (EventSink, Events) {
     let (sender, said) = mpsc::unbounded_channel();
     let unread = Arc::<AtomicUsize>::default();
-    (Hearing { said: sender, unread: unread.clone() }, Heard { said, unread })
+    (EventSink { said: sender, unread: unread.clone() }, Events { said, unread })
 }
 
-impl Hearing {
-    fn note(&self, said: Said) {
-        if self.unread.fetch_add(1, Ordering::AcqRel) >= MAX_SAID {
+impl EventSink {
+    fn note(&self, said: UpstreamEvent) {
+        if self.unread.fetch_add(1, Ordering::AcqRel) >= MAX_UNREAD {
             self.unread.fetch_sub(1, Ordering::AcqRel);
             return;
         }
-        // Nobody hears it any more: the call is over.
+        // If the receiver is gone, the call is over.
         let _ = self.said.send(said);
     }
 }
 
-impl Behalf for Hearing {
+impl Behalf for EventSink {
     fn progress(&self, progress: &Progress) {
-        self.note(Said::Progress(progress.clone()));
+        self.note(UpstreamEvent::Progress(progress.clone()));
     }
 
     fn log(&self, message: &LogMessage) {
-        self.note(Said::Log(message.clone()));
+        self.note(UpstreamEvent::Log(message.clone()));
     }
 
     fn ask(&self, asked: InputRequest) -> oneshot::Receiver<Result<RawJson, RpcError>> {
         let (answer, answered) = oneshot::channel();
-        let _ = self.said.send(Said::Question(Question { asked, answer }));
+        let _ = self.said.send(UpstreamEvent::Question(Question { asked, answer }));
         answered
     }
 }
 
-impl Heard {
+impl Events {
     /// Waits for the next; nothing comes any more once the call is over.
-    pub(super) async fn next(&mut self) -> Option<Said> {
+    pub(super) async fn next(&mut self) -> Option<UpstreamEvent> {
         let said = self.said.recv().await?;
         self.count(&said);
         Some(said)
     }
 
     /// The next, if it is there already.
-    pub(super) fn try_next(&mut self) -> Option<Said> {
+    pub(super) fn try_next(&mut self) -> Option<UpstreamEvent> {
         let said = self.said.try_recv().ok()?;
         self.count(&said);
         Some(said)
     }
 
-    fn count(&self, said: &Said) {
-        if !matches!(said, Said::Question(_)) {
+    fn count(&self, said: &UpstreamEvent) {
+        if !matches!(said, UpstreamEvent::Question(_)) {
             self.unread.fetch_sub(1, Ordering::AcqRel);
         }
     }

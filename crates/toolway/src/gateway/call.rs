@@ -17,10 +17,9 @@ use toolway_protocol::types::InputRequest;
 use toolway_protocol::{RawJson, Request, RpcError};
 
 use super::failure::Failure;
-use super::joint::Common;
 use super::parked::{Flight, Kept, Parked};
-use super::said::{Question, Said, hearing};
-use super::upstream::Upstream;
+use super::upstream_event::{Question, UpstreamEvent, events};
+use super::upstreams::UpstreamRef;
 use crate::client::{OnBehalf, Passed, Questions};
 use crate::random::random;
 use crate::server::{AskError, AskErrorKind, Passing};
@@ -57,8 +56,7 @@ enum Note {
 
 /// A call that is passed on.
 pub(super) struct Call<'c> {
-    pub(super) common: &'c Arc<Common>,
-    pub(super) upstream: &'c Upstream,
+    pub(super) upstream: &'c UpstreamRef,
     pub(super) passing: Passing,
 }
 
@@ -84,7 +82,7 @@ impl Call<'_> {
             }
             again += 1;
             if again > MAX_AGAIN {
-                let name = &self.upstream.name;
+                let name = self.upstream.name();
                 return Err(Failure::Unavailable(format!(
                     "`{name}` is unavailable: it does not come to an end"
                 )));
@@ -127,30 +125,30 @@ impl Call<'_> {
             // Nothing is asked about anything else.
             _ => {}
         }
-        let (hearing, heard) = hearing();
+        let (sink, events) = events();
         let on_behalf = OnBehalf {
-            of: Arc::new(hearing),
+            of: Arc::new(sink),
             caller: self.passing.caller().into(),
             can: self.passing.can_be_asked(),
             log_level: self.passing.log_level(),
             meta: self.passing.meta(),
         };
-        let client = self.upstream.client.clone();
-        Flight::new(heard, Box::pin(async move { client.pass(&request, on_behalf).await }))
+        let client = self.upstream.upstream.client.clone();
+        Flight::new(events, Box::pin(async move { client.pass(&request, on_behalf).await }))
     }
 
     /// Waits for what comes of it, and passes on what is said meanwhile. A question ends this run.
     async fn attend(&self, mut flight: Flight, id: &mut Option<String>) -> Result<Passed, Failure> {
         loop {
-            let (heard, work) = flight.parts();
+            let (events, work) = flight.parts();
             tokio::select! {
-                Some(said) = heard.next() => match said {
-                    Said::Question(question) => {
+                Some(event) = events.next() => match event {
+                    UpstreamEvent::Question(question) => {
                         let mut questions = vec![question];
-                        while let Some(said) = flight.heard.try_next() {
-                            match said {
-                                Said::Question(question) => questions.push(question),
-                                said => self.tell(said).await,
+                        while let Some(event) = flight.events.try_next() {
+                            match event {
+                                UpstreamEvent::Question(question) => questions.push(question),
+                                event => self.tell(event).await,
                             }
                         }
                         let named = questions.into_iter().map(|question| (flight.next_key(), question));
@@ -160,28 +158,28 @@ impl Call<'_> {
                             Err(refused) => flight = refused,
                         }
                     }
-                    said => self.tell(said).await,
+                    event => self.tell(event).await,
                 },
                 outcome = work => {
                     // What was said before the answer comes before it.
-                    while let Some(said) = flight.heard.try_next() {
-                        self.tell(said).await;
+                    while let Some(event) = flight.events.try_next() {
+                        self.tell(event).await;
                     }
-                    return outcome.map_err(|error| Failure::new(self.upstream, error));
+                    return outcome.map_err(|error| Failure::new(&self.upstream.upstream, error));
                 }
             }
         }
     }
 
-    async fn tell(&self, said: Said) {
-        match said {
-            Said::Progress(progress) => self.passing.tell_progress(progress).await,
-            Said::Log(mut message) => {
-                message.logger = self.common.logger(&self.upstream.name, message.logger.take());
+    async fn tell(&self, event: UpstreamEvent) {
+        match event {
+            UpstreamEvent::Progress(progress) => self.passing.tell_progress(progress).await,
+            UpstreamEvent::Log(mut message) => {
+                message.logger = self.upstream.logger(message.logger.take());
                 self.passing.tell_log(message).await;
             }
             // The call is over without it.
-            Said::Question(_) => {}
+            UpstreamEvent::Question(_) => {}
         }
     }
 
@@ -198,7 +196,7 @@ impl Call<'_> {
             return Failure::Ask(error);
         }
         if self.leave(&Note::Again { state, given }, None).is_err() {
-            let name = &self.upstream.name;
+            let name = self.upstream.name();
             return Failure::Unavailable(format!(
                 "`{name}` is unavailable here: what it remembers of this call is more than can be carried along"
             ));
@@ -226,7 +224,7 @@ impl Call<'_> {
                 Err(error) => refused.push((question, error)),
             }
         }
-        let place = if self.passing.goes_on() { None } else { self.common.parkings.place() };
+        let place = if self.passing.goes_on() { None } else { self.upstream.upstreams.parkings.place() };
         let turn = flight.turn + 1;
         let id = id.get_or_insert_with(random::<16>);
         let note = Note::Parked { id: id.clone(), turn };
@@ -259,7 +257,7 @@ impl Call<'_> {
         match (kept, place) {
             (Some(kept), _) => *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(parked),
             (None, Some(place)) => {
-                self.common.parkings.put(id, parked, place, self.passing.question_timeout());
+                self.upstream.upstreams.parkings.put(id, parked, place, self.passing.question_timeout());
             }
             (None, None) => {}
         }
@@ -276,7 +274,7 @@ impl Call<'_> {
         let kept = held.and_then(|held| held.downcast::<Kept>().ok());
         let parked = match kept {
             Some(kept) => kept.lock().unwrap_or_else(PoisonError::into_inner).take(),
-            None => self.common.parkings.take(id, turn),
+            None => self.upstream.upstreams.parkings.take(id, turn),
         };
         let Parked { flight, pending } = parked.ok_or_else(gone)?;
         let answers = self.passing.answers();

@@ -65,7 +65,7 @@ struct Direct {
 struct Hearing {
     conversation: Arc<Conversation>,
     inbox: OnceLock<Inbox>,
-    /// The questions that somebody thinks about.
+    /// The questions that are being answered.
     answering: Mutex<JoinSet<()>>,
 }
 

@@ -1,7 +1,7 @@
-//! Where is a call while its caller is asked something? Parked: it goes on at the other server, and nobody here works on it.
+//! Where is a call while its caller is asked something? Parked: it goes on at the other server, and no task here works on it.
 //!
 //! Where the caller is asked while its call waits, the call itself keeps it. Where the caller goes and comes back with the answer, it
-//! stands in a table, under a name that nobody can guess, for as long as an answer may take. Dropping it gives the call up at the other server.
+//! stands in a table, under a name that cannot be guessed, for as long as an answer may take. Dropping it gives the call up at the other server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
-use super::said::{Heard, Question};
+use super::upstream_event::{Events, Question};
 use crate::client::Passed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::server::Running;
@@ -21,7 +21,7 @@ const MAX_PARKED: usize = 1024;
 
 /// A call that is with the other server.
 pub(super) struct Flight {
-    pub(super) heard: Heard,
+    pub(super) events: Events,
     work: Running<Result<Passed>>,
     is_task: bool,
     /// How many questions it has asked.
@@ -31,13 +31,13 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    pub(super) fn new(heard: Heard, work: Running<Result<Passed>>) -> Self {
-        Self { heard, work, is_task: false, asked: 0, turn: 0 }
+    pub(super) fn new(events: Events, work: Running<Result<Passed>>) -> Self {
+        Self { events, work, is_task: false, asked: 0, turn: 0 }
     }
 
     /// What comes of it, and what is heard meanwhile.
-    pub(super) fn parts(&mut self) -> (&mut Heard, &mut Running<Result<Passed>>) {
-        (&mut self.heard, &mut self.work)
+    pub(super) fn parts(&mut self) -> (&mut Events, &mut Running<Result<Passed>>) {
+        (&mut self.events, &mut self.work)
     }
 
     /// What its next question is called. What the server calls it is an id of that conversation, and does not pass.
@@ -46,12 +46,12 @@ impl Flight {
         format!("question-{}", self.asked)
     }
 
-    /// Lets it go on while nobody looks.
+    /// Lets it go on by itself.
     fn alone(mut self) -> Self {
         if !self.is_task {
             let (sender, outcome) = oneshot::channel();
             let work = self.work;
-            // Nobody waits for it any more: then the task was aborted.
+            // If the receiver is gone, the task was aborted.
             let task = tokio::spawn(async move { drop(sender.send(work.await)) });
             let ending = Ending(task.abort_handle());
             self.work = Box::pin(async move {
@@ -91,13 +91,13 @@ pub(super) struct Parkings {
 struct Entry {
     parked: Parked,
     turn: u32,
-    _place: Place,
-    /// Ends it when nobody comes.
+    _permit: ParkPermit,
+    /// Ends it when the caller does not come back.
     _expiry: Ending,
 }
 
 /// Room for a parked call.
-pub(super) struct Place(
+pub(super) struct ParkPermit(
     #[expect(dead_code, reason = "it is given back when it is dropped")] OwnedSemaphorePermit,
 );
 
@@ -113,12 +113,12 @@ impl Parkings {
     }
 
     /// Room for one more, if there is any.
-    pub(super) fn place(&self) -> Option<Place> {
-        self.places.clone().try_acquire_owned().ok().map(Place)
+    pub(super) fn place(&self) -> Option<ParkPermit> {
+        self.places.clone().try_acquire_owned().ok().map(ParkPermit)
     }
 
     /// Keeps a call for so long.
-    pub(super) fn put(self: &Arc<Self>, id: &str, parked: Parked, place: Place, within: Duration) {
+    pub(super) fn put(self: &Arc<Self>, id: &str, parked: Parked, permit: ParkPermit, within: Duration) {
         let (table, name, turn) = (Arc::downgrade(self), id.to_owned(), parked.flight.turn);
         let expiry = tokio::spawn(async move {
             sleep(within).await;
@@ -127,7 +127,7 @@ impl Parkings {
                 drop(table.take(&name, turn));
             }
         });
-        let entry = Entry { parked, turn, _place: place, _expiry: Ending(expiry.abort_handle()) };
+        let entry = Entry { parked, turn, _permit: permit, _expiry: Ending(expiry.abort_handle()) };
         self.lock().insert(id.to_owned(), entry);
     }
 

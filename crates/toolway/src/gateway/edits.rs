@@ -17,6 +17,8 @@ type IsOfferedThere = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 /// Changes to what is mounted.
 #[derive(Default)]
 pub(super) struct Edits {
+    /// What stands before the names of tools and prompts, with `__` between.
+    pub(super) prefix: Option<String>,
     renamed: Vec<(String, String)>,
     rename: Option<Name>,
     described: Vec<(String, String)>,
@@ -63,6 +65,7 @@ impl Edits {
 
     /// Changes the definition of a tool. Returns nothing if the tool is not offered.
     pub(super) fn tool(&self, mut tool: Tool) -> Option<Tool> {
+        self.add_prefix(&mut tool.name);
         if !self.tools.iter().all(|is_offered| agrees(|| is_offered(&tool))) {
             return None;
         }
@@ -85,8 +88,16 @@ impl Edits {
         Some(tool)
     }
 
-    pub(super) fn offers_prompt(&self, prompt: &Prompt) -> bool {
-        self.prompts.iter().all(|is_offered| agrees(|| is_offered(prompt)))
+    /// Changes the definition of a prompt. Returns nothing if the prompt is not offered.
+    pub(super) fn prompt(&self, mut prompt: Prompt) -> Option<Prompt> {
+        self.add_prefix(&mut prompt.name);
+        self.prompts.iter().all(|is_offered| agrees(|| is_offered(&prompt))).then_some(prompt)
+    }
+
+    fn add_prefix(&self, name: &mut String) {
+        if let Some(prefix) = &self.prefix {
+            *name = format!("{prefix}__{name}");
+        }
     }
 
     /// Returns true if a resource may be listed and read, by its URI on its server.

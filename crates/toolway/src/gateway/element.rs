@@ -3,7 +3,7 @@
 //! Definitions are listed as they came, under the names they have here. What is sent passes unread, and so does what comes
 //! back, but for the URIs in it, which become those of here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,119 +12,90 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolway_protocol::capability::Settings;
 use toolway_protocol::meta::is_reserved;
-use toolway_protocol::request::{CallTool, GetPrompt};
+use toolway_protocol::request::{CallTool, GetPrompt, ReadResource};
 use toolway_protocol::types::{
     CacheScope, CallToolResult, Complete, CompleteArgument, CompleteContext, CompleteResult, Completion,
-    Content, GetPromptResult, Prompt, PromptReference, ReadResourceResult, Reference, ResourceReference,
-    Tool,
+    GetPromptResult, Prompt, PromptReference, ReadResourceResult, Reference, ResourceReference, Tool,
 };
 use toolway_protocol::{RawJson, Request};
 
 use super::call::Call;
-use super::edits::Edits;
 use super::failure::Failure;
-use super::joint::{Common, reading};
-use super::upstream::{Listed, Naming, Upstream};
+use super::upstreams::{UpstreamRef, Upstreams};
+use crate::hub::{Member, Snapshot};
 use crate::server::{
     Arguments, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Elements, Passing, PromptEntry,
     PromptFuture, PromptHandler, ReadFuture, Reading, ResourceDefinition, ResourceEntry, ResourceError,
     ResourceHandler, Scope, ToolEntry, ToolError, ToolHandler, Values,
 };
 
-/// Adds everything that a server has listed and that is called something here.
-pub(super) fn entries(
-    mut elements: Elements,
-    common: &Arc<Common>,
-    upstream: &Upstream,
-    listed: &Listed,
-    naming: &dyn Naming,
-    edits: &Edits,
-) -> Elements {
-    let server = &*upstream.name;
-    let way = Way { common: common.clone(), upstream: upstream.clone() };
-    for tool in &*listed.tools {
-        if let Some(name) = naming.tool(server, &tool.name) {
-            let mut definition = tool.clone();
-            definition.name = name;
-            let Some(mut definition) = edits.tool(definition) else { continue };
-            rename_pages(&mut definition, |uri| naming.uri(server, uri));
-            let original = tool.name.clone();
-            elements = elements.tool(ToolEntry::foreign(Foreign { way: way.clone(), definition, original }));
+/// Everything that the servers have listed and that is called something here.
+pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elements {
+    let edits = &upstreams.edits;
+    // Each server, and whether it completes arguments.
+    let servers: HashMap<_, _> = snapshot
+        .upstreams()
+        .map(|upstream| {
+            let completes = upstream.client.server_capabilities().completions.is_some();
+            let name = upstream.name.clone();
+            (name, (UpstreamRef { upstreams: upstreams.clone(), upstream }, completes))
+        })
+        .collect();
+    let find = |(member, original): (&Arc<Member>, &str)| {
+        let (upstream, completes) = servers.get(&member.name)?;
+        Some((upstream.clone(), original.to_owned(), *completes))
+    };
+    let mut elements = Elements::new();
+    for tool in &*snapshot.definitions {
+        if let Some((upstream, original, _)) = snapshot.tool(&tool.name).and_then(find)
+            && let Some(mut definition) = edits.tool(tool.clone())
+        {
+            rename_pages(&mut definition, |uri| snapshot.uri(upstream.name(), uri));
+            elements = elements.tool(ToolEntry::foreign(Foreign { upstream, definition, original }));
         }
     }
-    for prompt in &*listed.prompts {
-        if let Some(name) = naming.prompt(server, &prompt.name) {
-            let mut definition = prompt.clone();
-            definition.name = name;
-            if !edits.offers_prompt(&definition) {
-                continue;
-            }
-            let original = prompt.name.clone();
-            let completes = listed.completes;
-            let prompt = ForeignPrompt { way: way.clone(), definition, original, completes };
+    for prompt in &*snapshot.prompts {
+        if let Some((upstream, original, completes)) = snapshot.prompt(&prompt.name).and_then(find)
+            && let Some(definition) = edits.prompt(prompt.clone())
+        {
+            let prompt = ForeignPrompt { upstream, definition, original, completes };
             elements = elements.prompt(PromptEntry::foreign(prompt));
         }
     }
-    for resource in &*listed.resources {
-        if edits.offers_resource(server, &resource.uri)
-            && let Some(uri) = naming.uri(server, &resource.uri)
+    for resource in &*snapshot.resources {
+        if let Some((upstream, original, _)) = snapshot.resource(&resource.uri).and_then(find)
+            && edits.offers_resource(upstream.name(), &original)
         {
-            let original = resource.uri.clone();
-            let mut definition = resource.clone();
-            definition.uri = uri;
-            let (definition, completes) = (definition.into(), false);
-            let resource = ForeignResource { way: way.clone(), definition, original, completes };
+            let (definition, completes) = (resource.clone().into(), false);
+            let resource = ForeignResource { upstream, definition, original, completes };
             elements = elements.resource(ResourceEntry::foreign(resource));
         }
     }
-    for template in &*listed.templates {
-        if edits.offers_resource(server, &template.uri_template)
-            && let Some(uri) = naming.template(server, &template.uri_template)
+    for template in &*snapshot.templates {
+        if let Some((upstream, original, completes)) =
+            snapshot.template(&template.uri_template).and_then(find)
+            && edits.offers_resource(upstream.name(), &original)
         {
-            let original = template.uri_template.clone();
-            let mut definition = template.clone();
-            definition.uri_template = uri;
-            let (definition, completes) = (definition.into(), listed.completes);
-            let resource = ForeignResource { way: way.clone(), definition, original, completes };
+            let definition = template.clone().into();
+            let resource = ForeignResource { upstream, definition, original, completes };
             elements = elements.resource(ResourceEntry::foreign(resource));
         }
     }
     elements
 }
 
-/// The way to the server that an element is of.
-#[derive(Clone)]
-struct Way {
-    common: Arc<Common>,
-    upstream: Upstream,
+/// Passes a request on, and reads what comes of it.
+async fn pass<T: DeserializeOwned>(
+    upstream: &UpstreamRef,
+    request: Request,
+    passing: Passing,
+) -> Result<T, Failure> {
+    let result = Call { upstream, passing }.pass(request).await?;
+    decode(upstream, &result)
 }
 
-impl Way {
-    /// Passes a request on, and reads what comes of it.
-    async fn pass<T: DeserializeOwned>(&self, request: Request, passing: Passing) -> Result<T, Failure> {
-        let call = Call { common: &self.common, upstream: &self.upstream, passing };
-        let result = call.pass(request).await?;
-        self.decode(&result)
-    }
-
-    fn decode<T: DeserializeOwned>(&self, result: &RawJson) -> Result<T, Failure> {
-        result.decode().map_err(|error| Failure::malformed(&self.upstream, error))
-    }
-
-    /// What a URI of the server is here. One that is called nothing stays as it is.
-    fn rename(&self, uri: &mut String) {
-        if let Some(here) = self.common.uri(&self.upstream.name, uri) {
-            *uri = here;
-        }
-    }
-
-    fn rename_in(&self, content: &mut Content) {
-        match content {
-            Content::Link(link) => self.rename(&mut link.uri),
-            Content::Resource(embedded) => self.rename(&mut embedded.resource.uri),
-            _ => {}
-        }
-    }
+fn decode<T: DeserializeOwned>(upstream: &UpstreamRef, result: &RawJson) -> Result<T, Failure> {
+    result.decode().map_err(|error| Failure::malformed(&upstream.upstream, error))
 }
 
 /// Takes out what the other server's codec has written: this one's writes its own.
@@ -159,7 +130,7 @@ fn rename_pages(tool: &mut Tool, rename: impl Fn(&str) -> Option<String>) {
 
 /// A tool of another server.
 struct Foreign {
-    way: Way,
+    upstream: UpstreamRef,
     definition: Tool,
     original: String,
 }
@@ -171,13 +142,14 @@ impl ToolHandler for Foreign {
 
     fn call(&self, arguments: Arguments, scope: Scope) -> CallFuture {
         let request = Request::CallTool(CallTool::new(&*self.original, arguments.json().cloned()));
-        let way = self.way.clone();
+        let upstream = self.upstream.clone();
         let passing = Passing::new(&scope);
         Box::pin(async move {
             let passing = passing.ok_or_else(|| ToolError::new(NO_CALL))?;
-            let mut result: CallToolResult = way.pass(request, passing).await.map_err(Failure::into_tool)?;
+            let mut result: CallToolResult =
+                pass(&upstream, request, passing).await.map_err(Failure::into_tool)?;
             strip(&mut result.meta);
-            result.content.iter_mut().for_each(|content| way.rename_in(content));
+            result.content.iter_mut().for_each(|content| upstream.rename_in(content));
             Ok(result)
         })
     }
@@ -185,7 +157,7 @@ impl ToolHandler for Foreign {
 
 /// A prompt of another server.
 struct ForeignPrompt {
-    way: Way,
+    upstream: UpstreamRef,
     definition: Prompt,
     original: String,
     completes: bool,
@@ -201,27 +173,27 @@ impl PromptHandler for ForeignPrompt {
         let texts =
             arguments.iter().filter_map(|(name, value)| Some((name.to_owned(), value.as_text()?.to_owned())));
         get.arguments = (!arguments.is_empty()).then(|| texts.collect());
-        let way = self.way.clone();
+        let upstream = self.upstream.clone();
         let passing = Passing::new(&scope);
         Box::pin(async move {
             let passing = passing.ok_or_else(|| crate::server::PromptError::new(NO_CALL))?;
             let mut result: GetPromptResult =
-                way.pass(Request::GetPrompt(get), passing).await.map_err(Failure::into_prompt)?;
+                pass(&upstream, Request::GetPrompt(get), passing).await.map_err(Failure::into_prompt)?;
             strip(&mut result.meta);
-            result.messages.iter_mut().for_each(|message| way.rename_in(&mut message.content));
+            result.messages.iter_mut().for_each(|message| upstream.rename_in(&mut message.content));
             Ok(result)
         })
     }
 
     fn completers(&self) -> Completers {
         let reference = Reference::Prompt(PromptReference::new(&*self.original));
-        completers(self.completes, &self.way, reference)
+        completers(self.completes, &self.upstream, reference)
     }
 }
 
 /// A resource of another server, or a family of them.
 struct ForeignResource {
-    way: Way,
+    upstream: UpstreamRef,
     definition: ResourceDefinition,
     /// Its URI or its template there.
     original: String,
@@ -234,50 +206,47 @@ impl ResourceHandler for ForeignResource {
     }
 
     fn read(&self, of: Reading, scope: Scope) -> ReadFuture {
-        let way = self.way.clone();
+        let upstream = self.upstream.clone();
         let passing = Passing::new(&scope);
         let uri = match &self.definition {
             ResourceDefinition::One(_) => self.original.clone(),
             // A family's URIs are routed one by one, and are its server's.
-            ResourceDefinition::Family(_) => match way.common.find(&of.uri) {
-                Some((upstream, uri)) if upstream.name == way.upstream.name => uri,
+            ResourceDefinition::Family(_) => match upstream.upstreams.find(&of.uri) {
+                Some((owner, uri)) if *owner.name == *upstream.name() => uri,
                 _ => of.uri,
             },
         };
         Box::pin(async move {
             // A family takes URIs that are not offered one by one.
-            if !way.common.edits.offers_resource(&way.upstream.name, &uri) {
+            if !upstream.upstreams.edits.offers_resource(upstream.name(), &uri) {
                 return Err(ResourceError::not_found());
             }
             let passing = passing.ok_or_else(|| ResourceError::new(NO_CALL))?;
-            read(&way.common, &way.upstream, uri, passing).await
+            read(&upstream, uri, passing).await
         })
     }
 
     fn completers(&self) -> Completers {
         let reference = Reference::Resource(ResourceReference::new(&*self.original));
-        completers(self.completes, &self.way, reference)
+        completers(self.completes, &self.upstream, reference)
     }
 }
 
 /// Reads a resource of another server, by its URI there.
 pub(super) async fn read(
-    common: &Arc<Common>,
-    upstream: &Upstream,
+    upstream: &UpstreamRef,
     uri: String,
     passing: Passing,
 ) -> Result<ReadResourceResult, ResourceError> {
-    let way = Way { common: common.clone(), upstream: upstream.clone() };
     let ctx = passing.ctx().clone();
-    let call = Call { common, upstream, passing };
-    let result = call.pass(reading(&uri)).await;
+    let result = Call { upstream, passing }.pass(Request::ReadResource(ReadResource::new(&*uri))).await;
     let read = result.and_then(|result| {
-        let contents: ReadResourceResult = way.decode(&result)?;
-        Ok((contents, way.decode::<Hints>(&result)?))
+        let contents: ReadResourceResult = decode(upstream, &result)?;
+        Ok((contents, decode::<Hints>(upstream, &result)?))
     });
     let (mut contents, hints) = read.map_err(|failure| failure.into_resource(&uri))?;
     strip(&mut contents.meta);
-    contents.contents.iter_mut().for_each(|contents| way.rename(&mut contents.uri));
+    contents.contents.iter_mut().for_each(|contents| upstream.rename(&mut contents.uri));
     if let (Some(ttl), Some(scope)) = (hints.ttl_ms, hints.cache_scope) {
         ctx.cache(Duration::from_millis(ttl), scope);
     }
@@ -293,19 +262,19 @@ struct Hints {
 }
 
 /// Who completes the arguments of something that a server has: the server, if it can.
-fn completers(completes: bool, way: &Way, reference: Reference) -> Completers {
+fn completers(completes: bool, upstream: &UpstreamRef, reference: Reference) -> Completers {
     if !completes {
         return Completers::default();
     }
-    let way = way.clone();
+    let upstream = upstream.clone();
     Completers::of_anything(Completer::function(move |typed: Completing, ctx: Ctx| {
-        let (way, reference) = (way.clone(), reference.clone());
-        async move { complete(&way, reference, typed, ctx).await }
+        let (upstream, reference) = (upstream.clone(), reference.clone());
+        async move { complete(&upstream, reference, typed, ctx).await }
     }))
 }
 
 async fn complete(
-    way: &Way,
+    upstream: &UpstreamRef,
     reference: Reference,
     typed: Completing,
     ctx: Ctx,
@@ -314,7 +283,7 @@ async fn complete(
     let known: BTreeMap<String, String> = typed.arguments;
     asked.context = (!known.is_empty()).then(|| CompleteContext::new().with_arguments(known));
     let request = Request::Complete(Box::new(asked));
-    let result: Result<CompleteResult, Failure> = way.pass(request, Passing::of(ctx)).await;
+    let result: Result<CompleteResult, Failure> = pass(upstream, request, Passing::of(ctx)).await;
     Ok(result.map_err(Failure::into_tool)?.completion)
 }
 

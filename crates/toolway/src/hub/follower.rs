@@ -1,4 +1,4 @@
-//! Who looks after a server? A task: it connects, reads the lists, hears of changes, and begins again when the server is gone.
+//! Which task looks after a server? It connects, reads the lists, hears of changes, and begins again when the server is gone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,49 +6,81 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::Shared;
 use super::breaker::Guarded;
 use super::lists::{ALL, Lists};
 use super::member::{Member, Refresh};
-use crate::client::{Client, ClientBuilder, Heard, Target, Watch};
-use crate::error::{Chain, Error, Result};
+use super::shared::Shared;
+use crate::client::{Change, Client, ClientBuilder, Heard, Target, Watch};
+use crate::error::{Chain, Error, ErrorKind, Result};
 
 /// Looks after one server, until it is aborted.
-pub(super) struct Keeper {
-    pub(super) hub: Arc<Shared>,
-    pub(super) member: Arc<Member>,
+pub(crate) struct Follower {
+    hub: Arc<Shared>,
+    member: Arc<Member>,
+    /// The way to the server; none if its client was brought along and opens its connections itself.
+    reach: Option<Reach>,
+    orders: mpsc::Receiver<Refresh>,
+    /// Those who wait until everything was read again.
+    waiting: Vec<Refresh>,
+    /// The server could not be listened to the last time, although it was there.
+    was_deaf: bool,
+}
+
+/// The way to a server, and what its client is like.
+pub(super) struct Reach {
     pub(super) target: Target,
     pub(super) builder: ClientBuilder,
-    pub(super) orders: mpsc::Receiver<Refresh>,
-    /// Those who wait until everything was read again.
-    pub(super) waiting: Vec<Refresh>,
 }
 
 /// Why a server is not looked at any more as it was.
 enum Ended {
     /// It may be gone; this is why, if that is known.
     Lost(Option<Error>),
-    /// Somebody has closed the client.
+    /// The client was closed.
     Closed,
 }
 
-impl Keeper {
-    pub(super) async fn run(mut self) {
-        loop {
+/// How the server is listened to.
+enum Ear {
+    Open(Watch),
+    /// It does not tell of changes.
+    Mute,
+    /// It could not be asked to; it is asked again soon.
+    Deaf,
+}
+
+impl Follower {
+    pub(super) fn new(
+        hub: Arc<Shared>,
+        member: Arc<Member>,
+        reach: Option<Reach>,
+        orders: mpsc::Receiver<Refresh>,
+    ) -> Self {
+        Self { hub, member, reach, orders, waiting: Vec::new(), was_deaf: false }
+    }
+
+    pub(crate) async fn run(mut self) {
+        while self.reach.is_some() {
             let client = self.connect().await;
             self.hub.connected(&self.member, &client);
             self.attend(&client).await;
             tracing::debug!(server = &*self.member.name, "the client was closed; the hub connects again");
+        }
+        if let Ok(client) = self.member.client() {
+            self.attend(&client).await;
+            self.hub.unavailable(&self.member, client.loss());
         }
     }
 
     /// Connects for the first time, as often as it takes.
     async fn connect(&mut self) -> Client {
         loop {
-            let guarded = Guarded { target: self.target.clone(), breaker: self.member.breaker.clone() };
-            match self.builder.clone().connect(Target::new(guarded)).await {
-                Ok(client) => return client,
-                Err(error) => self.failed(error),
+            if let Some(Reach { target, builder }) = &self.reach {
+                let guarded = Guarded { target: target.clone(), breaker: self.member.breaker.clone() };
+                match builder.clone().connect(Target::new(guarded)).await {
+                    Ok(client) => return client,
+                    Err(error) => self.failed(error),
+                }
             }
             self.pause(std::future::pending()).await;
         }
@@ -60,7 +92,8 @@ impl Keeper {
         loop {
             let counted = self.member.breaker.counted();
             match self.begin(client, &mut openings).await {
-                Ok((watch, lists)) => match self.tend(client, &mut openings, watch, lists).await {
+                Ok((Ear::Deaf, _)) => {}
+                Ok((ear, lists)) => match self.tend(client, &mut openings, ear, lists).await {
                     Ended::Closed => return,
                     // There may be another connection already.
                     Ended::Lost(None) if client.is_connected() => {}
@@ -76,7 +109,7 @@ impl Keeper {
                     self.failed(error);
                 }
             }
-            // Where no connection had to be opened, nobody else has counted it.
+            // Where no connection had to be opened, nothing else has counted it.
             if self.member.breaker.counted() == counted {
                 self.member.breaker.count();
             }
@@ -104,7 +137,7 @@ impl Keeper {
         }
     }
 
-    /// Waits until the server may be tried again, somebody wants it to be, or a call has reached it.
+    /// Waits until the server may be tried again, a refresh is asked for, or a call has reached it.
     async fn pause(&mut self, reached: impl Future<Output = ()>) {
         tokio::select! {
             biased;
@@ -118,22 +151,42 @@ impl Keeper {
     }
 
     /// Begins to hear of changes, and reads everything.
-    async fn begin(&mut self, client: &Client, openings: &mut Openings) -> Result<(Option<Watch>, Lists)> {
-        const NONE: [&str; 0] = [];
-        let watch = match timeout(MAX_WATCHING, client.watch(NONE)).await {
-            Ok(Ok(watch)) => Some(watch),
-            // It does not want to tell, or does not say whether it does.
-            Ok(Err(error)) if error.rpc().is_some() => None,
-            Err(_) => None,
-            Ok(Err(error)) => return Err(error),
-        };
+    async fn begin(&mut self, client: &Client, openings: &mut Openings) -> Result<(Ear, Lists)> {
+        let ear = self.listen(client).await?;
         openings.borrow_and_update();
         client.forget_tools();
         let mut lists = self.member.lists();
         lists.read_all(client).await?;
         self.hub.ready(&self.member, lists.clone());
         self.answer();
-        Ok((watch, lists))
+        Ok((ear, lists))
+    }
+
+    /// Begins to hear of changes.
+    ///
+    /// # Errors
+    ///
+    /// The server cannot be reached. One whose client was brought along is read all the same.
+    async fn listen(&mut self, client: &Client) -> Result<Ear> {
+        let Unheard { error, is_refusal } = match listen(client, []).await {
+            Ok(watch) => {
+                self.was_deaf = false;
+                return Ok(Ear::Open(watch));
+            }
+            Err(unheard) => unheard,
+        };
+        if self.reach.is_some() || client.is_closed() {
+            return if is_refusal || error.rpc().is_some() { Ok(Ear::Mute) } else { Err(error) };
+        }
+        let (ear, what) = if is_refusal {
+            (Ear::Mute, "a mounted server does not tell of changes")
+        } else {
+            (Ear::Deaf, "a mounted server cannot be listened to")
+        };
+        if !std::mem::replace(&mut self.was_deaf, !is_refusal) {
+            tracing::warn!(server = &*self.member.name, %error, "{what}");
+        }
+        Ok(ear)
     }
 
     /// Keeps the lists true, as long as the server is there.
@@ -141,25 +194,18 @@ impl Keeper {
         &mut self,
         client: &Client,
         openings: &mut Openings,
-        mut watch: Option<Watch>,
+        mut ear: Ear,
         mut lists: Lists,
     ) -> Ended {
-        let mut polite = Instant::now() + MIN_BETWEEN;
+        let between = lists.pace.between;
+        let mut polite = Instant::now() + between;
         loop {
-            let untold: Vec<_> = ALL
-                .into_iter()
-                .filter(|list| watch.as_ref().is_none_or(|watch| !watch.tells_of(list)))
-                .collect();
-            let due = untold.iter().filter_map(|list| lists.due(list)).min();
+            let awaited: Vec<_> =
+                ALL.into_iter().filter(|list| lists.is_refused(list) || !ear.tells_of(list)).collect();
+            let due = awaited.iter().filter_map(|list| lists.due(list)).min();
             let is_due = async {
                 match due {
                     Some(due) => sleep_until(due).await,
-                    None => std::future::pending().await,
-                }
-            };
-            let heard = async {
-                match &mut watch {
-                    Some(watch) => watch.next_or_lost().await,
                     None => std::future::pending().await,
                 }
             };
@@ -167,12 +213,12 @@ impl Keeper {
                 biased;
                 _ = openings.changed() => return Ended::Lost(None),
                 () = client.lost() => return Ended::Lost(None),
-                heard = heard => match heard {
+                heard = ear.next() => match heard {
                     Heard::Lost => return Ended::Lost(None),
                     Heard::Over => return Ended::Closed,
                     Heard::Changed(list) => {
                         sleep_until(polite).await;
-                        polite = Instant::now() + MIN_BETWEEN;
+                        polite = Instant::now() + between;
                         lists.read(client, &list).await
                     }
                 },
@@ -188,8 +234,11 @@ impl Keeper {
                 () = is_due => {
                     let now = Instant::now();
                     let mut outcome = Ok(());
-                    for list in untold {
+                    for list in awaited {
                         if lists.due(&list).is_some_and(|due| due <= now) {
+                            if list == Change::Tools {
+                                client.forget_tools();
+                            }
                             outcome = outcome.and(lists.read(client, &list).await);
                         }
                     }
@@ -208,14 +257,50 @@ impl Keeper {
     }
 }
 
+impl Ear {
+    async fn next(&mut self) -> Heard {
+        match self {
+            Self::Open(watch) => watch.next_or_lost().await,
+            Self::Mute | Self::Deaf => std::future::pending().await,
+        }
+    }
+
+    fn tells_of(&self, list: &Change) -> bool {
+        matches!(self, Self::Open(watch) if watch.tells_of(list))
+    }
+}
+
+/// Why a server does not tell of changes.
+pub(crate) struct Unheard {
+    pub(crate) error: Error,
+    /// It does not want to, or does not say whether it will. Else it could not be asked.
+    pub(crate) is_refusal: bool,
+}
+
+/// Has a server tell of its lists and of these resources.
+pub(crate) async fn listen(
+    client: &Client,
+    resources: impl IntoIterator<Item = String>,
+) -> Result<Watch, Unheard> {
+    match timeout(MAX_WATCHING, client.watch(resources)).await {
+        Ok(outcome) => outcome.map_err(|error| {
+            // A server that is busy has refused nothing.
+            let is_busy = error.is_unsent() || error.http_status().is_some();
+            let is_refusal = error.rpc().is_some() && !is_busy;
+            Unheard { error, is_refusal }
+        }),
+        Err(_) => {
+            let text = "the server does not say whether it will tell of changes";
+            Err(Unheard { error: Error::new(ErrorKind::Timeout, text), is_refusal: true })
+        }
+    }
+}
+
 /// Tells when a conversation is opened again.
 type Openings = tokio::sync::watch::Receiver<u64>;
 
-/// How long a server may take to say that it will tell of changes. Without it, the hub goes on without.
-const MAX_WATCHING: Duration = Duration::from_secs(5);
+/// How long a server may take to say that it will tell of changes. Then the hub goes on without.
+pub(crate) const MAX_WATCHING: Duration = Duration::from_secs(5);
 
-/// How long a server may take to say that it is there, when somebody doubts it.
+/// How long a server may take to say that it is there, when there is doubt.
 const MAX_PROBE: Duration = Duration::from_secs(10);
-
-/// The least time between two readings of a list because the server says that it has changed.
-const MIN_BETWEEN: Duration = Duration::from_millis(100);

@@ -1,0 +1,195 @@
+//! How does what a hub has become what a server offers?
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::task::{AbortHandle, JoinSet};
+use toolway_protocol::capability::{ServerCapabilities, Settings};
+
+use super::edits::Edits;
+use super::element;
+use super::subscriptions::{Interest, Subscriptions};
+use super::upstreams::{UpstreamRef, Upstreams};
+use crate::client::Client;
+use crate::closest::closest;
+use crate::hub::{Follower, Hub, ServerState};
+use crate::server::{Offering, Passing, ReadFuture, Reading, Running, Scope, Source};
+
+/// A hub whose servers are offered.
+pub(super) struct MountedHub {
+    upstreams: Arc<Upstreams>,
+    /// The task that looks after the server of a hub of one, until it is begun.
+    following: Mutex<Option<Follower>>,
+    /// Set once the log was told of edits that match no tool.
+    is_looked_through: AtomicBool,
+}
+
+impl MountedHub {
+    pub(super) fn new(hub: Hub, following: Option<Follower>, edits: Edits) -> Self {
+        let upstreams = Arc::new(Upstreams { hub, edits, parkings: Arc::default() });
+        Self { upstreams, following: Mutex::new(following), is_looked_through: AtomicBool::new(false) }
+    }
+
+    /// Offers everything that is listed. When all servers were asked, the first requests need not wait any longer.
+    fn offer(&self, offering: &Offering) {
+        let Upstreams { hub, edits, .. } = &*self.upstreams;
+        let snapshot = hub.snapshot();
+        for left_out in offering.offer(element::entries(&self.upstreams, &snapshot)) {
+            tracing::warn!(
+                "{left_out} of a mounted server is left out: there is another one of the same name"
+            );
+        }
+        if hub.is_alone() {
+            for status in hub.status() {
+                let is_well = match &status.state {
+                    ServerState::Ready { problems, .. } => problems.is_empty(),
+                    state => !matches!(state, ServerState::Unavailable { .. }),
+                };
+                if !is_well {
+                    let (server, error) = (&status.name, &status.state);
+                    tracing::warn!(server, %error, "a mounted server could not be asked what it has");
+                }
+            }
+        }
+        if !snapshot.is_settled() {
+            return;
+        }
+        offering.settled();
+        // The name may be misspelt, or the tool may come later.
+        if snapshot.upstreams().next().is_none() || self.is_looked_through.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let tools = || snapshot.definitions.iter().map(|tool| &*tool.name);
+        for name in edits.names().filter(|name| tools().all(|tool| tool != *name)) {
+            let meant = closest(name, tools());
+            let meant = meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default();
+            tracing::warn!("a mount renames or describes the tool `{name}`, which no server has{meant}");
+        }
+    }
+}
+
+impl Source for MountedHub {
+    fn capabilities(&self) -> ServerCapabilities {
+        let hub = &self.upstreams.hub;
+        let with = |names: &[&str]| -> Settings {
+            names.iter().map(|name| ((*name).to_owned(), true.into())).collect()
+        };
+        let mut all = ServerCapabilities::new();
+        for upstream in hub.snapshot().upstreams() {
+            let can = upstream.client.server_capabilities();
+            if can.tools.is_some() {
+                all.tools = Some(with(&["listChanged"]));
+            }
+            if can.prompts.is_some() {
+                all.prompts = Some(with(&["listChanged"]));
+            }
+            if let Some(resources) = can.resources {
+                let settings = all.resources.get_or_insert_with(|| with(&["listChanged"]));
+                if resources.get("subscribe") == Some(&true.into()) {
+                    settings.insert("subscribe".to_owned(), true.into());
+                }
+            }
+            if can.completions.is_some() {
+                all.completions.get_or_insert_default();
+            }
+        }
+        // Servers may come of which nothing is known yet.
+        if !hub.is_alone() {
+            all.tools.get_or_insert_with(|| with(&["listChanged"]));
+            all.prompts.get_or_insert_with(|| with(&["listChanged"]));
+            all.resources = Some(with(&["listChanged", "subscribe"]));
+        }
+        all
+    }
+
+    fn run(self: Arc<Self>, offering: Offering) -> Running<()> {
+        Box::pin(async move { keep(&self, offering).await })
+    }
+
+    fn name_of(&self, uri: &str) -> Option<String> {
+        let (upstream, original) = self.upstreams.route(uri)?;
+        upstream.client.server_capabilities().resources?;
+        self.upstreams.uri(&upstream.name, &original)
+    }
+
+    fn read(&self, reading: Reading, scope: Scope) -> Option<ReadFuture> {
+        let (upstream, uri) = self.upstreams.route(&reading.uri)?;
+        upstream.client.server_capabilities().resources?;
+        let passing = Passing::new(&scope)?;
+        let upstream = UpstreamRef { upstreams: self.upstreams.clone(), upstream };
+        Some(Box::pin(async move { element::read(&upstream, uri, passing).await }))
+    }
+}
+
+/// Offers what the hub has, and subscribes to what listeners want to hear of.
+async fn keep(mounted: &MountedHub, offering: Offering) {
+    let upstreams = &mounted.upstreams;
+    let mut changes = upstreams.hub.watch();
+    let mut keeping = Keeping::new(offering.clone());
+    let mut wanted = offering.wanted();
+    let following = mounted.following.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let mut following = following.map(Follower::run);
+    loop {
+        keeping.follow(upstreams);
+        mounted.offer(&offering);
+        // From now on it is known to the client that questions pass.
+        if let Some(following) = following.take() {
+            keeping.tasks.spawn(following);
+        }
+        loop {
+            let (uris, version) = wanted.now();
+            let is_told = keeping.interest.set(upstreams.by_server(uris));
+            let is_told = async {
+                is_told.await;
+                wanted.followed(version);
+                std::future::pending::<()>().await;
+            };
+            let mut wishes = wanted.clone();
+            tokio::select! {
+                () = is_told => {}
+                () = wishes.changed() => {}
+                () = changes.changed() => break,
+            }
+        }
+    }
+}
+
+/// The tasks that hear of the resources of the servers.
+struct Keeping {
+    offering: Offering,
+    tasks: JoinSet<()>,
+    subscriptions: HashMap<Arc<str>, (Client, AbortHandle)>,
+    interest: Interest,
+}
+
+impl Keeping {
+    fn new(offering: Offering) -> Self {
+        let (tasks, subscriptions) = (JoinSet::new(), HashMap::new());
+        Self { offering, tasks, subscriptions, interest: Interest::default() }
+    }
+
+    /// Has a task for each server that there is now, and for no other.
+    fn follow(&mut self, upstreams: &Upstreams) {
+        let now: Vec<_> = upstreams.hub.snapshot().upstreams().collect();
+        while self.tasks.try_join_next().is_some() {}
+        self.subscriptions.retain(|name, (client, task)| {
+            let is_there =
+                now.iter().any(|upstream| upstream.name == *name && upstream.client.is_same(client));
+            if !is_there {
+                task.abort();
+                self.interest.forget(name);
+            }
+            is_there
+        });
+        for upstream in now {
+            if self.subscriptions.contains_key(&upstream.name) {
+                continue;
+            }
+            upstream.client.pass_questions();
+            let (name, client) = (upstream.name.clone(), upstream.client.clone());
+            let task = Subscriptions::new(upstream, self.offering.clone(), self.interest.of(&name));
+            self.subscriptions.insert(name, (client, self.tasks.spawn(task.run())));
+        }
+    }
+}

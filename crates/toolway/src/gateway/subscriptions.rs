@@ -1,0 +1,269 @@
+//! How are changes of the resources heard that listeners want to hear of?
+//!
+//! A server of the stateless era is listened to for all of them at once, one of the handshake era is told of each. Lists are
+//! none of this: the hub follows them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+use toolway_protocol::Notification;
+
+use crate::at_once::at_once;
+use crate::client::{Change, Client, Heard, News, Watch, backoff};
+use crate::hub::{MAX_WATCHING, Unheard, Upstream, listen};
+use crate::server::Offering;
+
+/// Resources of a server, by their URIs there, each with the URIs by which it is wanted here: it may have several.
+pub(super) type Uris = BTreeMap<String, BTreeSet<String>>;
+
+/// The resources of each server that are to be heard of, and whether it was told so.
+#[derive(Default)]
+pub(super) struct Interest(HashMap<Arc<str>, Arc<Wish>>);
+
+/// What is wanted of one server, and what it was told of that.
+#[derive(Default)]
+pub(super) struct Wish {
+    wanted: watch::Sender<Arc<Uris>>,
+    told: watch::Sender<Option<Arc<Uris>>>,
+}
+
+impl Interest {
+    pub(super) fn of(&mut self, server: &Arc<str>) -> Arc<Wish> {
+        self.0.entry(server.clone()).or_default().clone()
+    }
+
+    pub(super) fn forget(&mut self, server: &Arc<str>) {
+        self.0.remove(server);
+    }
+
+    /// Wants this, and waits until every server has been told.
+    pub(super) fn set(&self, mut by_server: BTreeMap<Arc<str>, Uris>) -> impl Future<Output = ()> + use<> {
+        for (server, wish) in &self.0 {
+            let uris = by_server.remove(server).unwrap_or_default();
+            wish.wanted.send_if_modified(|wanted| {
+                let is_new = **wanted != uris;
+                if is_new {
+                    *wanted = Arc::new(uris);
+                }
+                is_new
+            });
+        }
+        let wishes: Vec<_> = self.0.values().cloned().collect();
+        async move {
+            for wish in wishes {
+                let uris = wish.wanted.borrow().clone();
+                let mut told = wish.told.subscribe();
+                let _ = told.wait_for(|told| told.as_ref().is_some_and(|told| *told == uris)).await;
+            }
+        }
+    }
+}
+
+/// The task that hears of the resources of one server.
+pub(super) struct Subscriptions {
+    upstream: Upstream,
+    offering: Offering,
+    wish: Arc<Wish>,
+    wanted: watch::Receiver<Arc<Uris>>,
+    news: News,
+    openings: watch::Receiver<u64>,
+    /// How often it could not be listened to, or stopped to tell, since it told something.
+    failures: u32,
+}
+
+/// How the server is listened to.
+enum Ear {
+    Open(Watch),
+    /// There is nothing to hear, or the server does not want to tell.
+    Mute,
+    /// It could not be reached, or has stopped to tell; it is asked again then.
+    Deaf(Instant),
+}
+
+impl Ear {
+    async fn next(&mut self) -> Heard {
+        match self {
+            Self::Open(watch) => watch.next_or_lost().await,
+            Self::Mute => std::future::pending().await,
+            Self::Deaf(until) => {
+                sleep_until(*until).await;
+                Heard::Over
+            }
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self, Self::Open(_))
+    }
+}
+
+impl Subscriptions {
+    pub(super) fn new(upstream: Upstream, offering: Offering, wish: Arc<Wish>) -> Self {
+        Self {
+            wanted: wish.wanted.subscribe(),
+            news: upstream.client.news(),
+            openings: upstream.client.openings(),
+            failures: 0,
+            upstream,
+            offering,
+            wish,
+        }
+    }
+
+    /// Hears of resources until it is dropped.
+    pub(super) async fn run(mut self) {
+        if !self.upstream.client.is_connected() {
+            // The first caller need not wait until it is connected again.
+            let _ = self.upstream.client.ping().await;
+        }
+        loop {
+            let uris = self.wanted.borrow_and_update().clone();
+            let mut ear = Ear::Mute;
+            if !uris.is_empty() {
+                self.listen(&uris, &mut ear).await;
+            }
+            self.wish.told.send_replace(Some(uris));
+            self.openings.mark_unchanged();
+            self.hear(ear).await;
+        }
+    }
+
+    /// Hears until the server has to be listened to anew.
+    async fn hear(&mut self, mut ear: Ear) {
+        loop {
+            tokio::select! {
+                heard = ear.next() => match heard {
+                    Heard::Changed(change) => self.changed(&change),
+                    Heard::Lost => ear = self.deaf(),
+                    Heard::Over => return,
+                },
+                uri = next_update(&mut self.news, &self.upstream.client) => self.updated(&uri),
+                // It may be another program, or speak another revision.
+                Ok(()) = self.openings.changed() => return,
+                Ok(()) = self.wanted.changed() => self.want(&mut ear).await,
+            }
+        }
+    }
+
+    /// Listens for these, in place of what was listened for.
+    async fn listen(&mut self, uris: &Uris, ear: &mut Ear) {
+        let client = &self.upstream.client;
+        let is_subscribed_to = client.is_subscribed_to();
+        let told = uris.keys().filter(|_| !is_subscribed_to).cloned();
+        let Unheard { error, is_refusal } = match listen(client, told).await {
+            Ok(watch) => {
+                if is_subscribed_to {
+                    // The client remembers them, and says them again to a server that was started again.
+                    subscribe_to(client, &Uris::new(), uris).await;
+                }
+                // Nothing is missed that the old ear has heard.
+                while let Poll::Ready(Heard::Changed(change)) = at_once(pin!(ear.next())).await {
+                    self.changed(&change);
+                }
+                *ear = Ear::Open(watch);
+                return;
+            }
+            Err(unheard) => unheard,
+        };
+        let what = match (is_refusal, ear.is_open()) {
+            (true, true) => "a mounted server does not tell of more resources",
+            (true, false) => "a mounted server does not tell of these resources",
+            (false, _) => "a mounted server cannot be listened to",
+        };
+        if self.failures == 0 {
+            tracing::warn!(server = &*self.upstream.name, %error, "{what}");
+        }
+        if !is_refusal {
+            *ear = self.deaf();
+        } else if !ear.is_open() {
+            *ear = Ear::Mute;
+        }
+        // Else what was heard until now is heard on, and only those who want more are the worse for it.
+    }
+
+    /// The server does not tell at the moment, and is asked again later; less and less often, if it never tells anything.
+    fn deaf(&mut self) -> Ear {
+        self.failures = self.failures.saturating_add(1);
+        Ear::Deaf(Instant::now() + backoff(self.failures - 1, None))
+    }
+
+    /// Listeners want to hear of other resources.
+    async fn want(&mut self, ear: &mut Ear) {
+        let uris = self.wanted.borrow_and_update().clone();
+        let before = self.wish.told.borrow().clone().unwrap_or_default();
+        let client = &self.upstream.client;
+        // If only their names here are others, the server does not care.
+        if !uris.keys().eq(before.keys()) {
+            let is_subscribed_to = client.is_subscribed_to() && ear.is_open();
+            if is_subscribed_to {
+                subscribe_to(client, &before, &uris).await;
+            }
+            if uris.is_empty() {
+                *ear = Ear::Mute;
+            } else if !is_subscribed_to {
+                self.listen(&uris, ear).await;
+            }
+        }
+        self.wish.told.send_replace(Some(uris));
+    }
+
+    fn changed(&mut self, change: &Change) {
+        self.failures = 0;
+        if let Change::Resource(uri) = change {
+            self.updated(uri);
+        }
+    }
+
+    /// Passes on that a resource has changed, to all who want to hear of it, as they call it. A server may tell of something
+    /// below what is watched: then that has changed.
+    fn updated(&self, uri: &str) {
+        let wanted = self.wanted.borrow().clone();
+        let about: Vec<_> = match wanted.get(uri) {
+            Some(names) => vec![names],
+            None => {
+                wanted.iter().filter(|(wanted, _)| uri.starts_with(*wanted)).map(|(_, names)| names).collect()
+            }
+        };
+        for name in about.into_iter().flatten() {
+            self.offering.resource_updated(name);
+        }
+    }
+}
+
+/// Subscribes to these resources in place of others. A server that does not answer is not asked for more.
+async fn subscribe_to(client: &Client, before: &Uris, uris: &Uris) {
+    for uri in uris.keys().filter(|uri| !before.contains_key(*uri)) {
+        match timeout(MAX_WATCHING, client.subscribe(uri)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::debug!(%error, uri, "a resource of a mounted server cannot be subscribed to");
+            }
+            Err(_) => {
+                tracing::warn!(uri, "a mounted server does not answer whether it tells of a resource");
+                return;
+            }
+        }
+    }
+    for uri in before.keys().filter(|uri| !uris.contains_key(*uri)) {
+        match timeout(MAX_WATCHING, client.unsubscribe(uri)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "a subscription could not be taken back"),
+            Err(_) => return,
+        }
+    }
+}
+
+/// The next resource that has changed, where the server tells of them one by one.
+async fn next_update(news: &mut News, client: &Client) -> String {
+    loop {
+        match news.next().await {
+            Some(Notification::ResourceUpdated(updated)) if client.is_subscribed_to() => return updated.uri,
+            Some(_) => {}
+            None => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Which names, texts and addresses of a file cannot be used? Each function returns the reason.
+
+pub(super) fn wrong_program(value: &str) -> Option<&'static str> {
+    if value.trim().is_empty() {
+        Some("is empty: say which program is to be started")
+    } else {
+        wrong_text(value)
+    }
+}
+
+pub(super) fn wrong_path(value: &str) -> Option<&'static str> {
+    if value.is_empty() { Some("is empty: say which path, or leave it out") } else { wrong_text(value) }
+}
+
+/// What no program can be given.
+pub(super) fn wrong_text(value: &str) -> Option<&'static str> {
+    value.contains('\0').then_some("has a NUL character, which no program can be given: leave it out")
+}
+
+pub(super) fn wrong_variable_name(name: &str) -> Option<&'static str> {
+    let is_wrong = name.is_empty() || name.contains(['=', '\0']);
+    is_wrong.then_some("is no name of a variable: it is empty, or has `=` or NUL in it")
+}
+
+pub(super) fn wrong_header_name(name: &str) -> Option<&'static str> {
+    let is_wrong = name.is_empty()
+        || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
+    is_wrong.then_some("is no name of a header: only letters, digits and `-` are")
+}
+
+pub(super) fn wrong_header(value: &str) -> Option<&'static str> {
+    let is_wrong = value.chars().any(|letter| letter.is_control() && letter != '\t');
+    is_wrong.then_some(
+        "has a control character, perhaps the end of a line, which no header can have: leave it out",
+    )
+}
+
+pub(super) fn wrong_url(url: &str) -> Option<&'static str> {
+    let Some(authority) = authority(url) else { return Some("must begin with `https://` or `http://`") };
+    if authority.rsplit('@').next().is_none_or(|host| host.is_empty() || host.starts_with(':')) {
+        return Some("has no host: write `https://host/path`");
+    }
+    let is_wrong = url.chars().any(|letter| letter.is_whitespace() || letter.is_control());
+    is_wrong.then_some("has a space or a control character in it: leave it out, or write `%20`")
+}
+
+/// What stands between the scheme and the path.
+fn authority(url: &str) -> Option<&str> {
+    let (scheme, behind) = url.split_once("://")?;
+    let is_http = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+    is_http.then(|| behind.split(['/', '?', '#', '\\']).next().unwrap_or_default())
+}
+
+/// Where a URL leads, without what may be secret: no user, no path, no query.
+pub(super) fn origin_of(url: &str) -> String {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    let host = authority(url).and_then(|authority| authority.rsplit('@').next()).unwrap_or_default();
+    format!("{scheme}://{host}/…")
+}

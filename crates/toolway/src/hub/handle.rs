@@ -1,0 +1,163 @@
+//! What is a hub?
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::member::Member;
+use super::shared::Owner;
+use super::snapshot::Snapshot;
+use super::status::ServerStatus;
+use crate::client::{Client, IntoTarget};
+use crate::error::Result;
+
+/// Many servers as one. Cloning it is cheap; all clones are the same hub.
+///
+/// When the last clone is dropped, everything ends: connections are closed, and the programs that were started for them are
+/// stopped. [`close_all`](Hub::close_all) does the same and waits for it.
+///
+/// ```
+/// # use toolway::prelude::*;
+/// # #[tool] fn add(a: f64, b: f64) -> f64 { a + b }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let server = Server::new("calculator", "1.0.0").tools(tools![add]).build()?;
+/// let hub = Hub::new();
+/// hub.connect("calc", &server).await?;
+/// let sum = hub.call("calc__add", serde_json::json!({"a": 2, "b": 3})).await?;
+/// assert_eq!(sum.text()?, "5");
+/// hub.close_all().await;
+/// # Ok::<(), toolway::Error>(()) }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Hub(pub(super) Arc<Owner>);
+
+impl Hub {
+    /// Connects to a server, whose tools are called `name__tool` from then on.
+    ///
+    /// From the first time on, the hub looks after it: see the [module](super).
+    ///
+    /// # Errors
+    ///
+    /// There is a server of this name already, it cannot be reached, or it is taken out meanwhile. Then the hub is as it was.
+    /// [`add`](Hub::add) keeps it, and goes on trying.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future leaves the hub as it was.
+    pub async fn connect(&self, name: &str, target: impl IntoTarget) -> Result<&Self> {
+        let member = self.0.0.start(name, target.into_target()?)?;
+        let mut unless_done = Undo(Some((self, &member)));
+        self.0.0.settled(std::slice::from_ref(&member)).await;
+        if let Some(error) = member.failure() {
+            return Err(error);
+        }
+        unless_done.0 = None;
+        Ok(self)
+    }
+
+    /// Adds a server without waiting for it. If it cannot be reached, it keeps being tried.
+    ///
+    /// # Errors
+    ///
+    /// There is a server of this name already.
+    pub fn add(&self, name: &str, target: impl IntoTarget) -> Result<&Self> {
+        self.0.0.start(name, target.into_target()?)?;
+        Ok(self)
+    }
+
+    /// Takes a server out, with everything that it has, and closes the connection. One that is not there is no error.
+    ///
+    /// Calls of it that are under way end as unavailable.
+    pub async fn disconnect(&self, name: &str) {
+        let Some(member) = self.snapshot().member(name).cloned() else { return };
+        let client = self.0.0.remove(&member);
+        close(client).await;
+    }
+
+    /// The client of a server. It is shared with the hub: closing it makes the hub connect again.
+    ///
+    /// # Errors
+    ///
+    /// There is no such server, or it was not reached yet.
+    ///
+    /// ```
+    /// # use toolway::prelude::*;
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # let server = Server::new("calculator", "1.0.0").build()?;
+    /// # let hub = Hub::new();
+    /// # hub.connect("calc", &server).await?;
+    /// hub.client("calc")?.ping().await?;
+    /// let error = hub.client("calk").unwrap_err();
+    /// assert_eq!(error.to_string(), "no such server: `calk`, did you mean `calc`? (there are `calc`)");
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    pub fn client(&self, name: &str) -> Result<Client> {
+        let snapshot = self.snapshot();
+        snapshot.member(name).ok_or_else(|| snapshot.no_such_server(name))?.client()
+    }
+
+    /// How the servers are, in the order in which they came.
+    pub fn status(&self) -> Vec<ServerStatus> {
+        // Held, so that what is said to be ready is in the lists.
+        let merged = self.0.0.merged();
+        merged.members.iter().map(|member| member.status()).collect()
+    }
+
+    /// Reads all lists again, and tries at once the servers that are not there. It returns when that is done, as far as it
+    /// can be.
+    pub async fn refresh(&self) {
+        let mut done = Vec::new();
+        for member in &*self.snapshot().members {
+            let (sender, receiver) = oneshot::channel();
+            // One that no task looks after, or not any more, has nothing to read.
+            if member.orders.send(sender).await.is_ok() {
+                done.push(receiver);
+            }
+        }
+        for done in done {
+            let _ = done.await;
+        }
+    }
+
+    /// Takes all servers out, closes their connections and waits until they are closed. The hub can be used again.
+    pub async fn close_all(&self) {
+        let members = self.snapshot().members.clone();
+        let closing: Vec<_> = members.iter().map(|member| self.0.0.remove(member)).collect();
+        let mut closing: tokio::task::JoinSet<()> = closing.into_iter().map(close).collect();
+        while closing.join_next().await.is_some() {}
+    }
+
+    /// What all servers have together, and whose it is.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        self.0.0.snapshot.borrow().clone()
+    }
+}
+
+async fn close(client: Option<Client>) {
+    if let Some(client) = client
+        && let Err(error) = client.close().await
+    {
+        tracing::debug!(%error, "a server did not hear that it was left");
+    }
+}
+
+/// Takes a server out again when its `connect` is dropped.
+struct Undo<'h>(Option<(&'h Hub, &'h Arc<Member>)>);
+
+impl Drop for Undo<'_> {
+    fn drop(&mut self) {
+        if let Some((hub, member)) = self.0 {
+            hub.0.0.remove(member);
+        }
+    }
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = self.status();
+        f.debug_map()
+            .entries(status.iter().map(|status| (&status.name, format!("{}", status.state))))
+            .finish()
+    }
+}
