@@ -6,12 +6,13 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 use toolway_protocol::RawJson;
+use toolway_schema::dialects::Provider;
 
 use super::answer::ToolAnswer;
 use super::call::ToolCall;
 use super::failure::ToolFailure;
 use super::join::join_all;
-use super::name::{Names, Provider};
+use super::name::Names;
 use super::output::ToolOutput;
 use super::schema;
 use super::tool::{AgentTool, Renamed};

@@ -10,13 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use toolway_protocol::RawJson;
+use toolway_schema::{Format, Names, Side, adds_remarks_only, drop_null, make_portable, merge};
 
 use super::fields::declared_fields;
-use super::format::Format;
-use super::keyword::adds_remarks_only;
-use super::merge::merge;
-use super::names::Names;
-use super::portable::{Side, drop_null, make_portable};
 use super::typed::is_enforced;
 
 /// Describes types. Definitions that several of them share are collected on the way.
