@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::format::Format;
+use crate::refs::escaped;
 
 /// What the value of a keyword holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,9 +106,4 @@ pub fn adds_remarks_only(schema: &Value) -> bool {
         "format" => value.as_str().is_some_and(|name| Format::named(name).is_none()),
         keyword => is_annotation(keyword),
     })
-}
-
-/// A name as a step of a JSON pointer.
-pub(crate) fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }

@@ -1,11 +1,11 @@
 //! Do the names that an author writes in a schema and those that the code reads belong together?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::check::pointer;
 use crate::closest::closest;
+use crate::model::{Additional, Id, Model, Part};
 
 /// The names of arguments that the code reads.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Names {
     /// What is wrong with the names in a schema that replaces the one of the types.
     pub fn disagree(&self, whole: &Value) -> Vec<String> {
         let mut described = Described::default();
-        described.look(whole, whole);
+        described.look(&Model::of(whole), 0);
         let mut missing: Vec<&str> =
             if described.is_vague { Vec::new() } else { self.undescribed(&described) };
         let mut mistakes = Vec::new();
@@ -68,46 +68,31 @@ struct Described {
     names: BTreeSet<String>,
     /// It says something about names that it does not list.
     is_vague: bool,
-    /// References that were followed.
-    followed: Vec<String>,
+    seen: HashSet<Id>,
 }
 
 impl Described {
-    fn look(&mut self, root: &Value, schema: &Value) {
-        for (keyword, value) in schema.as_object().into_iter().flatten() {
-            match (keyword.as_str(), value) {
-                ("properties", Value::Object(properties)) => {
-                    self.names.extend(properties.keys().cloned());
-                }
-                ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
-                    for schema in schemas {
-                        self.look(root, schema);
-                    }
-                }
-                ("if" | "then" | "else", schema) => self.look(root, schema),
-                ("dependentSchemas", Value::Object(schemas)) => {
-                    for schema in schemas.values() {
-                        self.look(root, schema);
-                    }
-                }
-                ("$ref", Value::String(reference)) => self.follow(root, reference),
-                ("additionalProperties" | "unevaluatedProperties", more) => {
-                    self.is_vague |= *more != Value::Bool(false);
-                }
-                ("patternProperties" | "$dynamicRef" | "$recursiveRef", _) => self.is_vague = true,
-                _ => {}
-            }
-        }
-    }
-
-    fn follow(&mut self, root: &Value, reference: &str) {
-        if self.followed.iter().any(|followed| followed == reference) {
+    fn look(&mut self, model: &Model, id: Id) {
+        if !self.seen.insert(id) {
             return;
         }
-        self.followed.push(reference.to_owned());
-        match pointer(reference).and_then(|pointer| root.pointer(&pointer)) {
-            Some(schema) => self.look(root, schema),
-            None => self.is_vague = true,
+        let node = model.node(id);
+        if let Some(object) = &node.object {
+            self.names.extend(object.properties.keys().cloned());
+            self.is_vague |= !object.patterns.is_empty()
+                || matches!(object.additional, Additional::Anything | Additional::Schema(_));
+        }
+        let same_value = node.all_of.iter().chain(node.branches().flatten());
+        same_value.for_each(|id| self.look(model, *id));
+        let Some(more) = &node.more else { return };
+        self.is_vague |= more.mistakes.iter().any(|mistake| mistake.word == "$ref");
+        for (word, part) in &more.parts {
+            match (*word, part) {
+                ("if" | "then" | "else", Part::Schema(id)) => self.look(model, *id),
+                ("unevaluatedProperties", Part::Schema(id)) => self.is_vague |= !model.node(*id).is_never,
+                (_, Part::Named(named)) => named.iter().for_each(|(_, id)| self.look(model, *id)),
+                _ => {}
+            }
         }
     }
 }

@@ -21,6 +21,11 @@ pub fn whole(number: &Number) -> Option<i128> {
     (float.fract() == 0.0 && float.abs() < EXACT).then_some(float as i128)
 }
 
+/// A whole number that is not negative; 2.0 is one.
+pub(crate) fn count(value: &Value) -> Option<u64> {
+    value.as_number().and_then(whole).and_then(|count| u64::try_from(count).ok())
+}
+
 /// Whether the number has no fraction, whatever its size.
 pub(crate) fn is_integer(number: &Number) -> bool {
     whole(number).is_some() || number.as_f64().is_some_and(|float| float.fract() == 0.0)

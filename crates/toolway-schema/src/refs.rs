@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::dialects::MAX_DEPTH;
-
 /// A schema with references in it.
 #[derive(Debug)]
 pub(crate) struct Refs<'s> {
@@ -22,23 +20,22 @@ impl<'s> Refs<'s> {
 
     /// What a reference refers to, and where that stands.
     pub(crate) fn resolve(&self, reference: &str) -> Option<(String, &'s Value)> {
-        match reference.strip_prefix('#') {
-            Some("") => Some((String::new(), self.root)),
-            Some(pointer) if pointer.starts_with('/') => {
-                let pointer = decoded(pointer)?;
-                let value = self.root.pointer(&pointer)?;
-                Some((pointer, value))
-            }
-            _ => {
-                let named = self.named.get_or_init(|| {
-                    let mut named = BTreeMap::new();
-                    collect(self.root, "", 0, &mut named);
-                    named
-                });
-                named.get(reference).cloned()
-            }
+        if let Some(pointer) = pointer(reference) {
+            let value = self.root.pointer(&pointer)?;
+            return Some((pointer, value));
         }
+        let named = self.named.get_or_init(|| {
+            let mut named = BTreeMap::new();
+            collect(self.root, "", 0, &mut named);
+            named
+        });
+        named.get(reference).cloned()
     }
+}
+
+/// Where in the same document a reference points to, if it does. References are URIs, so their pointers may be percent-encoded.
+pub(crate) fn pointer(reference: &str) -> Option<String> {
+    reference.strip_prefix('#').filter(|rest| rest.is_empty() || rest.starts_with('/')).and_then(decoded)
 }
 
 /// A step of a JSON pointer.
@@ -71,7 +68,6 @@ fn collect<'v>(value: &'v Value, at: &str, depth: usize, named: &mut BTreeMap<St
     }
 }
 
-/// References are URIs, so their pointers may be percent-encoded.
 fn decoded(pointer: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(pointer.len());
     let mut rest = pointer.as_bytes();
@@ -88,6 +84,9 @@ fn decoded(pointer: &str) -> Option<String> {
     }
     String::from_utf8(bytes).ok()
 }
+
+/// How deep schemas are looked into.
+pub(crate) const MAX_DEPTH: usize = 64;
 
 #[cfg(test)]
 mod tests {

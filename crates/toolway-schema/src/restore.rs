@@ -5,39 +5,41 @@
 //! or list that is wanted there. Nothing else is touched: what is left keeps its text, every digit of it.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use crate::dialects::Provider;
-use crate::refs::Refs;
+use crate::model::{Id, Look, Model, Node, Part};
+use crate::schema::Schema;
+use crate::types::Types;
 
-/// The text of the arguments as the tool takes them; nothing if they are so already.
-pub fn restore(schema: &Value, arguments: &str) -> Option<String> {
-    let refs = Refs::of(schema);
-    let said = [Said { schema, is_certain: true }];
-    Restorer { refs: &refs, looks: Cell::new(MAX_LOOKS) }.value(&said, arguments, 0)
+impl Schema {
+    /// The text of arguments as the tool takes them; nothing if they are so already.
+    pub fn restore(&self, arguments: &str) -> Option<String> {
+        let (model, id) = self.place();
+        Restorer { model, look: Look::new() }.value(&[Said { id, is_certain: true }], arguments, 0)
+    }
 }
 
 /// A schema that says something about a value: for certain, or in one branch of a choice.
 #[derive(Clone, Copy)]
-struct Said<'s> {
-    schema: &'s Value,
+struct Said {
+    id: Id,
     is_certain: bool,
 }
 
-struct Restorer<'r, 's> {
-    refs: &'r Refs<'s>,
-    /// How often it may still be looked whether a type fits.
-    looks: Cell<usize>,
+struct Restorer<'m> {
+    model: &'m Model,
+    /// How far it may still be looked which types fit.
+    look: Look,
 }
 
-impl<'s> Restorer<'_, 's> {
+impl<'m> Restorer<'m> {
     /// The text of a value as it should be, if it is another. What lies too deep stays as it is.
-    fn value(&self, said: &[Said<'s>], text: &str, depth: usize) -> Option<String> {
+    fn value(&self, said: &[Said], text: &str, depth: usize) -> Option<String> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -53,13 +55,13 @@ impl<'s> Restorer<'_, 's> {
     }
 
     /// Text that holds the object or the list that is wanted.
-    fn read(&self, said: &[Said<'s>], text: &str) -> Option<String> {
-        let name = match text.trim_start().as_bytes().first()? {
-            b'{' => "object",
-            b'[' => "array",
+    fn read(&self, said: &[Said], text: &str) -> Option<String> {
+        let types = match text.trim_start().as_bytes().first()? {
+            b'{' => Types::OBJECT,
+            b'[' => Types::ARRAY,
             _ => return None,
         };
-        if said.is_empty() || self.may_be(said, "string") || !self.may_be(said, name) {
+        if said.is_empty() || self.may_be(said, Types::STRING) || !self.may_be(said, types) {
             return None;
         }
         // All of it, and not deeper than anybody reads.
@@ -67,15 +69,15 @@ impl<'s> Restorer<'_, 's> {
         Some(text.trim().to_owned())
     }
 
-    fn members(&self, said: &[Said<'s>], Members(members): &Members<'_>, depth: usize) -> Option<String> {
+    fn members(&self, said: &[Said], Members(members): &Members<'_>, depth: usize) -> Option<String> {
         let mut restored = Vec::with_capacity(members.len());
         let mut is_changed = false;
         let is_there = |name: &str| members.iter().any(|(other, _)| other == name);
         for (name, value) in members {
-            let own = own_name(said, name).filter(|own| !is_there(own));
+            let own = self.own_name(said, name).filter(|own| !is_there(own));
             is_changed |= own.is_some();
             let name = own.unwrap_or(name);
-            let inner = within(said, |schema| schema.get("properties")?.get(name));
+            let inner = self.within(said, |node| node.object.as_ref()?.properties.get(name).copied());
             if value.get() == "null" && self.is_absent(said, name, &inner) {
                 is_changed = true;
                 continue;
@@ -91,21 +93,21 @@ impl<'s> Restorer<'_, 's> {
     }
 
     /// Whether a null stands for a property that is not there: it is not required, and may not be null.
-    fn is_absent(&self, said: &[Said<'s>], name: &str, inner: &[Said<'s>]) -> bool {
-        let requires = |said: &Said<'_>| {
-            let names = said.schema.get("required").and_then(Value::as_array);
-            said.is_certain && names.is_some_and(|names| names.iter().any(|required| required == name))
+    fn is_absent(&self, said: &[Said], name: &str, inner: &[Said]) -> bool {
+        let requires = |said: &Said| {
+            let object = self.model.node(said.id).object.as_ref();
+            said.is_certain && object.is_some_and(|object| object.required.iter().any(|known| known == name))
         };
-        !inner.is_empty() && !said.iter().any(requires) && !self.may_be(inner, "null")
+        !inner.is_empty() && !said.iter().any(requires) && !self.may_be(inner, Types::NULL)
     }
 
-    fn items(&self, said: &[Said<'s>], items: &[&RawValue], depth: usize) -> Option<String> {
+    fn items(&self, said: &[Said], items: &[&RawValue], depth: usize) -> Option<String> {
         let mut restored = Vec::with_capacity(items.len());
         let mut is_changed = false;
         for (index, item) in items.iter().enumerate() {
             let may_change = item.get().starts_with(['"', '{', '[']);
             let changed = may_change.then(|| {
-                let inner = within(said, |schema| item_schema(schema, index));
+                let inner = self.within(said, |node| item_schema(node, index));
                 self.value(&inner, item.get(), depth + 1)
             });
             let changed = changed.flatten();
@@ -116,70 +118,79 @@ impl<'s> Restorer<'_, 's> {
     }
 
     /// The schemas, and those that they stand for or hold beside.
-    fn expand(&self, said: &[Said<'s>]) -> Vec<Said<'s>> {
-        let mut all: Vec<Said<'s>> = Vec::new();
-        let mut todo: Vec<Said<'s>> = said.iter().rev().copied().collect();
-        while let Some(one @ Said { schema, is_certain }) = todo.pop() {
-            let is_known = all.iter().any(|known| std::ptr::eq(known.schema, schema));
-            if all.len() >= MAX_BRANCHES || !schema.is_object() || is_known {
+    fn expand(&self, said: &[Said]) -> Vec<Said> {
+        let mut all: Vec<Said> = Vec::new();
+        let mut todo: Vec<Said> = said.iter().rev().copied().collect();
+        while let Some(one @ Said { id, is_certain }) = todo.pop() {
+            if all.len() >= MAX_BRANCHES || all.iter().any(|known| known.id == id) {
                 continue;
             }
             all.push(one);
-            let list = |word: &str| schema.get(word).and_then(Value::as_array).into_iter().flatten();
-            let certain = self.target(schema).into_iter().chain(list("allOf"));
-            let choices = ["anyOf", "oneOf"].into_iter().flat_map(list);
-            let conditions = ["then", "else"].into_iter().filter_map(|word| schema.get(word));
-            let dependent = schema.get("dependentSchemas").and_then(Value::as_object);
-            let maybe = choices.chain(conditions).chain(dependent.into_iter().flat_map(Map::values));
-            todo.extend(certain.map(|schema| Said { schema, is_certain }));
-            todo.extend(maybe.map(|schema| Said { schema, is_certain: false }));
+            let node = self.model.node(id);
+            let conditions =
+                node.more.iter().flat_map(|more| &more.parts).flat_map(|(word, part)| match part {
+                    Part::Schema(id) if matches!(*word, "then" | "else") => vec![*id],
+                    Part::Named(named) => named.iter().map(|(_, id)| *id).collect(),
+                    _ => Vec::new(),
+                });
+            let maybe = node.branches().flatten().copied().chain(conditions);
+            todo.extend(node.all_of.iter().map(|id| Said { id: *id, is_certain }));
+            todo.extend(maybe.map(|id| Said { id, is_certain: false }));
         }
         all
     }
 
-    fn target(&self, schema: &'s Value) -> Option<&'s Value> {
-        let mut words = ["$ref", "$dynamicRef", "$recursiveRef"].iter();
-        let reference = words.find_map(|word| schema.get(word))?.as_str()?;
-        self.refs.resolve(reference).map(|(_, target)| target)
-    }
-
-    /// Whether a value of this type may fit what is said about it. Yes, if that is not known.
-    fn may_be(&self, said: &[Said<'s>], name: &str) -> bool {
-        let accepts = |said: &Said<'s>| self.accepts(said.schema, name, 0);
+    /// Whether a value of these types may fit what is said about it. Yes, if that is not known.
+    fn may_be(&self, said: &[Said], types: Types) -> bool {
+        let accepts = |said: &Said| self.model.types(said.id, &self.look, 0).has(types);
         let mut branches = said.iter().filter(|said| !said.is_certain).peekable();
         said.iter().filter(|said| said.is_certain).all(accepts)
             && (branches.peek().is_none() || branches.any(accepts))
     }
 
-    fn accepts(&self, schema: &'s Value, name: &str, depth: usize) -> bool {
-        let left = self.looks.get().saturating_sub(1);
-        self.looks.set(left);
-        let members = match schema {
-            Value::Bool(accepts) => return *accepts,
-            Value::Object(members) if depth < MAX_LOOK && left > 0 => members,
-            _ => return true,
-        };
-        let is_name = |known: &Value| known == name || (name == "null" && known.is_null());
-        let by_type = match members.get("type") {
-            Some(Value::Array(names)) => names.iter().any(is_name),
-            Some(known) => is_name(known),
-            None => true,
-        };
-        let is_nullable = name == "null" && members.get("nullable") == Some(&Value::Bool(true));
-        let by_values = match (members.get("enum"), members.get("const")) {
-            (Some(Value::Array(values)), _) => values.iter().any(|value| type_name(value) == name),
-            (_, Some(value)) => type_name(value) == name,
-            _ => true,
-        };
-        let accepts = |schema: &'s Value| self.accepts(schema, name, depth + 1);
-        let branches = |word: &str| members.get(word).and_then(Value::as_array);
-        (by_type || is_nullable)
-            && by_values
-            && self.target(schema).is_none_or(accepts)
-            && branches("allOf").is_none_or(|all| all.iter().all(accepts))
-            && branches("anyOf").is_none_or(|any| any.iter().any(accepts))
-            && branches("oneOf").is_none_or(|one| one.iter().any(accepts))
+    /// What is said about something inside.
+    fn within(&self, said: &[Said], find: impl Fn(&Node) -> Option<Id>) -> Vec<Said> {
+        let inner =
+            said.iter().filter_map(|said| Some(Said { id: find(self.model.node(said.id))?, ..*said }));
+        inner.collect()
     }
+
+    /// The name of which a provider was given another.
+    fn own_name(&self, said: &[Said], name: &str) -> Option<&'m str> {
+        // What was changed ends in a line and eight digits, so that most names are not looked for.
+        let (_, digits) = name.rsplit_once('_').filter(|(_, digits)| digits.len() == 8)?;
+        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let nodes = || said.iter().map(|said| self.model.node(said.id));
+        let objects = || nodes().filter_map(|node| node.object.as_ref());
+        if objects().any(|object| object.properties.contains_key(name)) {
+            return None;
+        }
+        // A property may be required, by all or by others, without being described.
+        let parts = nodes().flat_map(|node| &node.more).flat_map(|more| &more.parts);
+        let dependent = parts.flat_map(|(_, part)| match part {
+            Part::Named(named) => named.iter().map(|(name, _)| name.as_str()).collect(),
+            Part::Json(Value::Object(lists)) => lists.iter().flat_map(names_in).collect(),
+            _ => Vec::new(),
+        });
+        let described = objects().flat_map(|object| object.properties.keys().chain(&object.required));
+        let mut names = described.map(String::as_str).chain(dependent);
+        let providers = [Provider::Anthropic, Provider::Gemini];
+        names.find(|own| providers.into_iter().any(|provider| provider.key(own) == name))
+    }
+}
+
+/// A name and those that depend on it.
+fn names_in<'v>((name, needed): (&'v String, &'v Value)) -> impl Iterator<Item = &'v str> {
+    let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
+    std::iter::once(name.as_str()).chain(needed)
+}
+
+/// What a schema says about an item.
+fn item_schema(node: &Node, index: usize) -> Option<Id> {
+    let array = node.array.as_ref()?;
+    array.prefix.get(index).copied().or(array.items)
 }
 
 /// The members of an object in their order, with their text.
@@ -213,68 +224,11 @@ fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(text).ok()
 }
 
-/// The name of which a provider was given another.
-fn own_name<'s>(said: &[Said<'s>], name: &str) -> Option<&'s str> {
-    // What was changed ends in a line and eight digits, so that most names are not looked for.
-    let (_, digits) = name.rsplit_once('_').filter(|(_, digits)| digits.len() == 8)?;
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let described = || said.iter().filter_map(|said| said.schema.get("properties")?.as_object());
-    if described().any(|properties| properties.contains_key(name)) {
-        return None;
-    }
-    let is_it =
-        |own: &&str| [Provider::Anthropic, Provider::Gemini].into_iter().any(|who| who.key(own) == name);
-    // A property may be required, by all or by others, without being described.
-    let texts = |list: &'s Value| list.as_array().into_iter().flatten().filter_map(Value::as_str);
-    let required = said.iter().filter_map(|said| said.schema.get("required")).flat_map(texts);
-    let dependent = said.iter().flat_map(|said| {
-        let words = ["dependentRequired", "dependentSchemas", "dependencies"].into_iter();
-        words.filter_map(|word| said.schema.get(word)?.as_object()).flatten()
-    });
-    let dependent = dependent.flat_map(|(name, list)| std::iter::once(name.as_str()).chain(texts(list)));
-    let mut names = described().flat_map(Map::keys).map(String::as_str).chain(required).chain(dependent);
-    names.find(is_it)
-}
-
-/// What is said about something inside.
-fn within<'s>(said: &[Said<'s>], find: impl Fn(&'s Value) -> Option<&'s Value>) -> Vec<Said<'s>> {
-    let inner = said.iter().filter_map(|said| Some(Said { schema: find(said.schema)?, ..*said }));
-    inner.collect()
-}
-
-/// What a schema says about an item.
-fn item_schema(schema: &Value, index: usize) -> Option<&Value> {
-    let first = match (schema.get("prefixItems"), schema.get("items")) {
-        (Some(Value::Array(first)), _) | (None, Some(Value::Array(first))) => first.get(index),
-        _ => None,
-    };
-    first.or_else(|| schema.get("items").filter(|items| items.is_object()))
-}
-
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
 /// How deep arguments are looked into, as deep as they can be read.
 const MAX_DEPTH: usize = 128;
 
 /// How many schemas may speak about one value.
 const MAX_BRANCHES: usize = 64;
-
-/// How far it is looked whether a type fits.
-const MAX_LOOK: usize = 16;
-
-/// How often, in one call. Then nothing more is undone.
-const MAX_LOOKS: usize = 100_000;
 
 #[cfg(test)]
 mod tests {
@@ -283,7 +237,7 @@ mod tests {
     use super::*;
 
     fn restore(schema: &Value, arguments: &Value) -> Option<Value> {
-        let restored = super::restore(schema, &arguments.to_string())?;
+        let restored = Schema::of(schema).restore(&arguments.to_string())?;
         Some(serde_json::from_str(&restored).unwrap_or_else(|error| panic!("{error}: {restored}")))
     }
 
@@ -304,12 +258,16 @@ mod tests {
             (r#"{"list": [ {"gone": null, "n": 1.0 }, 7.00]}"#, r#"{"list":[{"n":1.0},7.00]}"#),
             (r#" {"gone" : null } "#, "{}"),
         ] {
-            assert_eq!(super::restore(&schema, arguments.trim()).as_deref(), Some(restored), "{arguments}");
+            assert_eq!(
+                Schema::of(&schema).restore(arguments.trim()).as_deref(),
+                Some(restored),
+                "{arguments}"
+            );
         }
         let deep = "[".repeat(5000) + &"]".repeat(5000);
         let schema = json!({"properties": {"a": {"$ref": "#"}}, "items": {"$ref": "#"}});
-        assert_eq!(super::restore(&schema, &deep), None);
-        assert_eq!(super::restore(&schema, &format!(r#"{{"a": {deep}}}"#)), None);
+        assert_eq!(Schema::of(&schema).restore(&deep), None);
+        assert_eq!(Schema::of(&schema).restore(&format!(r#"{{"a": {deep}}}"#)), None);
     }
 
     #[test]

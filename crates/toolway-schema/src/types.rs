@@ -2,62 +2,76 @@
 
 use serde_json::Value;
 
+use crate::number;
+
 /// A set of types. Whole numbers and others are apart, as `number` is both.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Types(u8);
+pub struct Types(u8);
 
 impl Types {
-    pub(crate) const NONE: Self = Self(0);
-    pub(crate) const NULL: Self = Self(1);
-    pub(crate) const BOOLEAN: Self = Self(2);
-    pub(crate) const STRING: Self = Self(4);
-    pub(crate) const INTEGER: Self = Self(8);
-    pub(crate) const NUMBER: Self = Self(8 | 16);
-    pub(crate) const ARRAY: Self = Self(32);
-    pub(crate) const OBJECT: Self = Self(64);
-    pub(crate) const ANY: Self = Self(127);
+    /// No type.
+    pub const NONE: Self = Self(0);
+    /// `null`.
+    pub const NULL: Self = Self(1);
+    /// `boolean`.
+    pub const BOOLEAN: Self = Self(2);
+    /// `string`.
+    pub const STRING: Self = Self(4);
+    /// `integer`.
+    pub const INTEGER: Self = Self(8);
+    /// `number`, of either kind.
+    pub const NUMBER: Self = Self(8 | 16);
+    /// `array`.
+    pub const ARRAY: Self = Self(32);
+    /// `object`.
+    pub const OBJECT: Self = Self(64);
+    /// Every type.
+    pub const ANY: Self = Self(127);
 
-    /// The type of a value.
-    pub(crate) fn of(value: &Value) -> Self {
+    /// The type of a value; 5.0 is an integer.
+    pub fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,
             Value::Bool(_) => Self::BOOLEAN,
+            Value::Number(number) if number::is_integer(number) => Self::INTEGER,
+            Value::Number(_) => Self(16),
             Value::String(_) => Self::STRING,
             Value::Array(_) => Self::ARRAY,
             Value::Object(_) => Self::OBJECT,
-            Value::Number(number) => {
-                let is_whole = number.is_i64()
-                    || number.is_u64()
-                    || number.as_f64().is_some_and(|float| float.fract() == 0.0);
-                if is_whole { Self::INTEGER } else { Self(16) }
-            }
         }
     }
 
     /// The type of this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, types)| types)
+    pub fn named(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(known, ..)| *known == name).map(|(.., types)| *types)
     }
 
     /// The names of all types in it.
-    pub(crate) fn names(self) -> Vec<&'static str> {
-        let mut left = self;
-        let mut names = Vec::new();
-        for (name, types) in NAMES {
-            let is_number = name == "number" && left.has(Self(16));
-            if is_number || (!left.is_none() && left.0 & types.0 == types.0) {
-                names.push(name);
-                left = Self(left.0 & !types.0);
-            }
-        }
-        names
+    pub fn names(self) -> Vec<&'static str> {
+        self.each().map(|(name, ..)| name).collect()
     }
 
-    pub(crate) fn and(self, other: Self) -> Self {
+    /// `a string or null`
+    pub(crate) fn in_words(self) -> String {
+        self.each().map(|(_, noun, _)| noun).collect::<Vec<_>>().join(" or ")
+    }
+
+    fn each(self) -> impl Iterator<Item = (&'static str, &'static str, Self)> {
+        let mut left = self;
+        NAMES.into_iter().filter(move |(name, _, types)| {
+            let is_in = left.contains(*types) || (*name == "number" && left.has(Self(16)));
+            left = if is_in { left.without(*types) } else { left };
+            is_in
+        })
+    }
+
+    /// The types that are in both.
+    pub fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    pub(crate) fn or(self, other: Self) -> Self {
+    /// The types that are in either.
+    pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -65,12 +79,18 @@ impl Types {
         Self(self.0 & !other.0)
     }
 
+    /// Whether all of the other are in it.
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
     /// Whether both have something in common.
-    pub(crate) fn has(self, other: Self) -> bool {
+    pub fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    pub(crate) fn is_none(self) -> bool {
+    /// Whether there is no type in it.
+    pub fn is_none(self) -> bool {
         self.0 == 0
     }
 }
@@ -81,15 +101,15 @@ impl std::fmt::Debug for Types {
     }
 }
 
-/// Numbers before whole ones: what is both has one name.
-const NAMES: [(&str, Types); 7] = [
-    ("string", Types::STRING),
-    ("number", Types::NUMBER),
-    ("integer", Types::INTEGER),
-    ("boolean", Types::BOOLEAN),
-    ("array", Types::ARRAY),
-    ("object", Types::OBJECT),
-    ("null", Types::NULL),
+/// The names of types, the wider before the narrower: what is both has one name.
+const NAMES: [(&str, &str, Types); 7] = [
+    ("string", "a string", Types::STRING),
+    ("number", "a number", Types::NUMBER),
+    ("integer", "an integer", Types::INTEGER),
+    ("boolean", "a boolean", Types::BOOLEAN),
+    ("array", "an array", Types::ARRAY),
+    ("object", "an object", Types::OBJECT),
+    ("null", "null", Types::NULL),
 ];
 
 #[cfg(test)]

@@ -7,18 +7,19 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::node::{Additional, Id, Node, Objects, Program, Types};
-use crate::number;
 use super::walk::Walk;
+use crate::model::{Additional, Id, Look, Model, Node, Objects};
+use crate::number;
+use crate::types::Types;
 
 /// Turns what can be turned; whether anything changed.
-pub(crate) fn coerce(program: &Program, value: &mut Value) -> bool {
-    Coercion { program, extent: Extent::Everything }.value(&[0], value, 0)
+pub(crate) fn coerce(model: &Model, value: &mut Value) -> bool {
+    Coercion { model, extent: Extent::Everything }.value(&[0], value, 0)
 }
 
 /// Drops the nulls that count as absent.
-pub(crate) fn drop_nulls(program: &Program, value: &mut Value) {
-    Coercion { program, extent: Extent::Nulls }.value(&[0], value, 0);
+pub(crate) fn drop_nulls(model: &Model, value: &mut Value) {
+    Coercion { model, extent: Extent::Nulls }.value(&[0], value, 0);
 }
 
 /// Whether there is anything to drop.
@@ -38,7 +39,7 @@ enum Extent {
 }
 
 struct Coercion<'p> {
-    program: &'p Program,
+    model: &'p Model,
     extent: Extent,
 }
 
@@ -67,7 +68,7 @@ impl Coercion<'_> {
 
     /// The value in a type that the schemas take, if it is in none of them and one only is possible.
     fn converted(&self, ids: &[Id], value: &Value, depth: usize) -> Option<Value> {
-        let types = ids.iter().map(|id| self.types(*id)).fold(Types::ALL, Types::and);
+        let types = ids.iter().map(|id| self.types(*id)).fold(Types::ANY, Types::and);
         let is_for_one = |value: &Value| ids.iter().all(|id| self.is_for_one(*id, value));
         match value {
             Value::Number(number) => {
@@ -84,20 +85,8 @@ impl Coercion<'_> {
         }
     }
 
-    /// The types that a schema takes, as far as it says.
     fn types(&self, id: Id) -> Types {
-        let node = self.node(id);
-        let mut types = node.types.unwrap_or(Types::ALL);
-        if let Some(options) = &node.options {
-            types = types.and(options.iter().map(Types::of).fold(Types::NONE, Types::or));
-        }
-        for part in &node.all_of {
-            types = types.and(self.types(*part));
-        }
-        for branches in node.branches() {
-            types = types.and(branches.iter().map(|branch| self.types(*branch)).fold(Types::NONE, Types::or));
-        }
-        types
+        self.model.types(id, &Look::everywhere(), 0)
     }
 
     /// Whether no two branches would take the value by its type.
@@ -151,7 +140,7 @@ impl Coercion<'_> {
 
     fn members(&self, nodes: &[&Node], members: &mut Map<String, Value>, depth: usize) -> bool {
         let rules: Vec<_> = nodes.iter().filter_map(|node| node.object.as_deref()).collect();
-        let mut walk = Walk::new(self.program);
+        let mut walk = Walk::new(self.model);
         let before = members.len();
         members.retain(|name, member| {
             let is_absent = member.is_null()
@@ -193,14 +182,7 @@ impl Coercion<'_> {
     }
 
     fn node(&self, id: Id) -> &Node {
-        &self.program.nodes[id]
-    }
-}
-
-impl Node {
-    /// The lists of which one has to fit.
-    fn branches(&self) -> impl Iterator<Item = &Vec<Id>> {
-        self.any_of.iter().chain([&self.one_of]).filter(|branches| !branches.is_empty())
+        self.model.node(id)
     }
 }
 

@@ -9,10 +9,10 @@ use jsonschema::paths::LocationSegment;
 use serde_json::Value;
 
 use crate::format::{FORMATS, Format};
-use super::node::Types;
 use crate::problem::{
     CHARACTERS, ITEMS, MEMBERS, Path, Problem, miscounted, not_among, shown, shown_with_kind,
 };
+use crate::types::Types;
 
 /// A schema that needs more than our own engine.
 #[derive(Debug)]

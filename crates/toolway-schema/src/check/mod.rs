@@ -6,16 +6,13 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `compile.rs`, `node.rs` | How does a schema become something that can be asked quickly? |
 //! | `walk.rs` | What happens when a value meets it? |
 //! | `coerce.rs` | What did a caller mean who sent the right thing in the wrong type? |
 //! | `full.rs`, `without_full.rs` | What about keywords that few schemas use? |
 
 mod coerce;
-mod compile;
 #[cfg(feature = "full")]
 mod full;
-mod node;
 mod walk;
 #[cfg(not(feature = "full"))]
 mod without_full;
@@ -29,12 +26,11 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use self::node::{Id, Program};
 use self::walk::Walk;
+use crate::model::{Id, Model};
 use crate::problem::{Path, Problem};
 #[cfg(feature = "full")]
 pub(crate) use full::Engine;
-pub(crate) use compile::pointer;
 pub use walk::MOST_PROBLEMS;
 #[cfg(not(feature = "full"))]
 pub(crate) use without_full::Engine;
@@ -42,8 +38,10 @@ pub(crate) use without_full::Engine;
 /// A schema, ready to be asked.
 #[derive(Debug)]
 pub struct Checker {
-    program: Program,
-    /// Decides, if there is one; the program is then only good for coercion.
+    model: Model,
+    /// What its own properties are when nobody sends them.
+    defaults: Vec<(String, Value)>,
+    /// Decides, if there is one; the model is then only good for coercion.
     engine: Option<Engine>,
 }
 
@@ -54,12 +52,13 @@ impl Checker {
     ///
     /// What is wrong with it, in sentences for its author.
     pub fn compile(schema: &Value) -> Result<Self, Vec<String>> {
-        let program = Program::compile(schema)?;
-        let engine = match program.beyond.as_slice() {
-            [] => None,
-            beyond => Some(Engine::compile(schema, beyond)?),
-        };
-        Ok(Self { program, engine })
+        let (model, beyond) = Model::to_check(schema)?;
+        let engine = if beyond.is_empty() { None } else { Some(Engine::compile(schema, &beyond)?) };
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let defaults = properties
+            .filter_map(|(name, property)| Some((name.clone(), property.get("default")?.clone())))
+            .collect();
+        Ok(Self { model, defaults, engine })
     }
 
     /// What is wrong with a value, as far as anybody wants to read.
@@ -69,7 +68,7 @@ impl Checker {
                 let mut value = Cow::Borrowed(value);
                 // The engine takes a null for a value; ours does not, see `walk.rs`.
                 if coerce::has_null(&value) {
-                    coerce::drop_nulls(&self.program, value.to_mut());
+                    coerce::drop_nulls(&self.model, value.to_mut());
                 }
                 engine.check(&value, MOST_PROBLEMS)
             }
@@ -88,12 +87,12 @@ impl Checker {
             };
             return self.check(&whole).into_iter().filter(is_here).collect();
         }
-        let property = self.program.nodes[0].object.as_ref().and_then(|object| object.properties.get(name));
+        let property = self.model.nodes[0].object.as_ref().and_then(|object| object.properties.get(name));
         property.map(|id| self.check_from(*id, value, &Path::Root.member(name))).unwrap_or_default()
     }
 
     fn check_from(&self, id: Id, value: &Value, path: &Path<'_>) -> Vec<Problem> {
-        let mut walk = Walk::new(&self.program);
+        let mut walk = Walk::new(&self.model);
         // Nearly every value fits, and that is told without writing a word.
         if walk.fits(id, value) {
             return Vec::new();
@@ -106,11 +105,11 @@ impl Checker {
     /// A text with a number, a truth value, an array or an object in it becomes that, a number becomes a text, 5.0
     /// becomes 5, and a null that counts as absent goes.
     pub fn coerce(&self, value: &mut Value) -> bool {
-        coerce::coerce(&self.program, value)
+        coerce::coerce(&self.model, value)
     }
 
     /// What the schema's own properties are when nobody sends them.
     pub fn defaults(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.program.defaults.iter().map(|(name, value)| (name.as_str(), value))
+        self.defaults.iter().map(|(name, value)| (name.as_str(), value))
     }
 }

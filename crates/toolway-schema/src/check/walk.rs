@@ -4,13 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Number, Value};
 
-use super::node::{Additional, Arrays, Id, Node, Numbers, Objects, Program, Texts, Types};
+use crate::model::{Additional, Arrays, Id, Model, Node, Numbers, Objects, Texts};
 use crate::number;
 use crate::problem::{
     CHARACTERS, ITEMS, MEMBERS, Path, Problem, miscounted, not_among, shown, shown_with_kind,
 };
+use crate::types::Types;
 
-/// One walk of a value through a program.
+/// One walk of a value through a schema.
 pub(crate) struct Walk<'p> {
     nodes: &'p [Node],
     aim: Aim,
@@ -30,9 +31,9 @@ enum Aim {
 }
 
 impl<'p> Walk<'p> {
-    pub(crate) fn new(program: &'p Program) -> Self {
+    pub(crate) fn new(model: &'p Model) -> Self {
         Self {
-            nodes: &program.nodes,
+            nodes: &model.nodes,
             aim: Aim::Verdict { is_wrong: false },
             verdicts: HashMap::new(),
             told: HashSet::new(),
@@ -187,9 +188,10 @@ impl<'p> Walk<'p> {
         if rules.min.is_some() || rules.max.is_some() {
             self.count([rules.min, rules.max], text.chars().count(), CHARACTERS, path);
         }
-        if let Some((source, pattern)) = &rules.pattern
+        if let Some(pattern) = &rules.pattern
             && !pattern.is_match(text)
         {
+            let source = &pattern.source;
             self.complain(path, || format!("expected text that matches `{source}`, got {}", shown(value)));
         }
         if let Some(format) = rules.format
@@ -335,7 +337,7 @@ impl<'p> Walk<'p> {
         for part in &node.all_of {
             sum += self.distance(*part, value);
         }
-        for branches in node.any_of.iter().chain([&node.one_of]).filter(|branches| !branches.is_empty()) {
+        for branches in node.branches() {
             sum += branches.iter().map(|branch| self.distance(*branch, value)).min().unwrap_or(0);
         }
         sum.min(FAR)

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::provider::Provider;
 use super::{Converted, Effect, check, convert};
-use crate::restore;
+use crate::Schema;
 
 #[test]
 fn whatever_is_converted_keeps_to_the_rules() {
@@ -86,7 +86,7 @@ fn what_is_not_told_as_lost_is_kept() {
                 let value = random.value_of(&written, 4).filter(|_| random.below(4) > 0);
                 let value = with_keys(provider, &written, &value.unwrap_or_else(|| random.object(3)));
                 if !has(Effect::Wider) && validator.is_valid(&value) {
-                    let restored = restore(&schema, &value.to_string());
+                    let restored = Schema::of(&schema).restore(&value.to_string());
                     let restored = restored.map_or_else(|| value.clone(), |text| text.parse().unwrap());
                     ensure(original.is_valid(&restored), || {
                         format!(

@@ -5,15 +5,15 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use super::provider::Provider;
 use super::loss::{Effect, Losses};
 use super::merge::{Fuel, compare};
 use super::narrow::{any_item, most_items, options, properties};
 use super::node::{Node, Rest};
-use super::read::MAX_NODES;
+use super::provider::Provider;
 use super::root::as_object;
-use crate::types::Types;
+use super::unfold::MAX_NODES;
 use super::words::Words;
+use crate::types::Types;
 
 /// The schema of a tool's arguments; nothing if it takes none, as an object without properties is refused.
 pub(crate) fn write(node: Node, losses: &mut Losses) -> Option<Value> {

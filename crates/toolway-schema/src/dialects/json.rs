@@ -6,14 +6,14 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::provider::Provider;
 use super::loss::{Effect, Losses};
 use super::merge::Fuel;
 use super::node::{Node, Other, Part, Rest, Union};
-use super::read::MAX_NODES;
+use super::provider::Provider;
 use super::root::as_object;
-use crate::types::Types;
+use super::unfold::MAX_NODES;
 use super::words::Words;
+use crate::types::Types;
 
 /// The schema of a tool's arguments.
 pub(crate) fn write(provider: Provider, node: Node, losses: &mut Losses) -> Value {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use serde_json::{Number, Value};
 
 use super::node::{Members, Node, Rest, Union};
+use crate::number;
 use crate::types::Types;
 
 /// How many nodes may still be copied.
@@ -235,33 +236,14 @@ pub(crate) fn are_apart(a: &Node, b: &Node) -> bool {
 
 /// A text that two values share if and only if JSON Schema takes them for the same: 1 and 1.0 are.
 pub(crate) fn identity(value: &Value) -> String {
-    match value {
-        Value::Number(number) => match number.as_f64() {
-            #[expect(clippy::cast_possible_truncation, reason = "whole numbers of this size are exact")]
-            Some(float)
-                if !number.is_i64() && !number.is_u64() && float.fract() == 0.0 && float.abs() < 1e15 =>
-            {
-                (float as i64).to_string()
-            }
-            _ => number.to_string(),
-        },
-        Value::Array(items) => format!("[{}]", items.iter().map(identity).collect::<Vec<_>>().join(",")),
-        Value::Object(members) => {
-            let mut members: Vec<_> =
-                members.iter().map(|(name, value)| format!("{name:?}:{}", identity(value))).collect();
-            members.sort();
-            format!("{{{}}}", members.join(","))
-        }
-        _ => value.to_string(),
-    }
+    let mut text = String::new();
+    number::canonical(value, &mut text);
+    text
 }
 
-/// Which of two numbers is greater; whole ones exactly.
+/// Which of two numbers is greater.
 pub(crate) fn compare(a: &Number, b: &Number) -> Ordering {
-    match (a.as_i128(), b.as_i128()) {
-        (Some(a), Some(b)) => a.cmp(&b),
-        _ => a.as_f64().partial_cmp(&b.as_f64()).unwrap_or(Ordering::Equal),
-    }
+    number::compare(a, b).unwrap_or(Ordering::Equal)
 }
 
 fn tighter(a: Option<Number>, b: Option<Number>, wanted: Ordering) -> Option<Number> {

@@ -7,18 +7,16 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `read.rs`, `refs.rs` | What does a schema say, in whichever words? |
-//! | `node.rs`, `types.rs` | In which one form is that kept? |
+//! | `unfold.rs` | What does a schema say with its references written out? |
+//! | `node.rs` | In which one form is that kept? |
 //! | `merge.rs` | What holds when two schemas hold at once, and what when one of them does? |
 //! | `root.rs` | How does it become an object, which is what arguments are? |
 //! | `json.rs` | How is it written for those who take nearly all of JSON Schema? |
 //! | `narrow.rs`, `strict.rs`, `gemini.rs` | And for those who do not? |
-//! | `key.rs` | What is a property called where not every name is allowed? |
+//! | `provider.rs` | Which providers are there, and what may tools and properties be called there? |
 //! | `words.rs` | How is the model told what its schema cannot say? |
 //! | `loss.rs` | What is lost? |
-//! | `restore.rs` | How do arguments that keep to what was written become those that the tool takes? |
-//! | `regex.rs` | Is a text a regular expression? |
-//! | `check/` | Does a schema keep to a provider's rules? |
+//! | `rules/` | Does a schema keep to a provider's rules? |
 
 mod gemini;
 mod json;
@@ -27,10 +25,10 @@ mod merge;
 mod narrow;
 mod node;
 mod provider;
-mod read;
 mod root;
 mod rules;
 mod strict;
+mod unfold;
 mod words;
 
 #[cfg(test)]
@@ -42,10 +40,11 @@ use serde_json::Value;
 
 pub use loss::{Effect, Loss};
 pub use provider::Provider;
-pub(crate) use read::MAX_DEPTH;
 pub use rules::{Violation, check};
 
+use crate::schema::Schema;
 use loss::Losses;
+use unfold::unfold;
 
 /// What [`convert`] makes of a schema.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,26 +64,33 @@ pub struct Converted {
 /// contains itself is written out a few times and then cut. Where a schema cannot be strict, for [`Provider::OpenAiStrict`]
 /// the one for [`Provider::OpenAi`] comes instead, and the losses say why.
 pub fn convert(provider: Provider, schema: &Value) -> Converted {
-    let mut losses = Losses::default();
-    let node = Rc::unwrap_or_clone(read::read(schema, &mut losses));
-    let mut is_strict = false;
-    let schema = match provider {
-        Provider::OpenAi | Provider::Anthropic => Some(json::write(provider, node, &mut losses)),
-        Provider::Gemini => gemini::write(node, &mut losses),
-        Provider::OpenAiStrict => {
-            let mut tried = Losses::default();
-            match strict::write(node.clone(), &mut tried) {
-                Ok(schema) => {
-                    losses.append(tried);
-                    is_strict = true;
-                    Some(schema)
-                }
-                Err(refusal) => {
-                    losses.add(&refusal.at, "strict", Effect::Wider, refusal.why);
-                    Some(json::write(Provider::OpenAi, node, &mut losses))
+    Schema::of(schema).convert(provider)
+}
+
+impl Schema {
+    /// Writes it as a provider takes it, as [`convert`] does.
+    pub fn convert(&self, provider: Provider) -> Converted {
+        let mut losses = Losses::default();
+        let node = Rc::unwrap_or_clone(unfold(self, &mut losses));
+        let mut is_strict = false;
+        let schema = match provider {
+            Provider::OpenAi | Provider::Anthropic => Some(json::write(provider, node, &mut losses)),
+            Provider::Gemini => gemini::write(node, &mut losses),
+            Provider::OpenAiStrict => {
+                let mut tried = Losses::default();
+                match strict::write(node.clone(), &mut tried) {
+                    Ok(schema) => {
+                        losses.append(tried);
+                        is_strict = true;
+                        Some(schema)
+                    }
+                    Err(refusal) => {
+                        losses.add(&refusal.at, "strict", Effect::Wider, refusal.why);
+                        Some(json::write(Provider::OpenAi, node, &mut losses))
+                    }
                 }
             }
-        }
-    };
-    Converted { schema, is_strict, losses: losses.into_list() }
+        };
+        Converted { schema, is_strict, losses: losses.into_list() }
+    }
 }

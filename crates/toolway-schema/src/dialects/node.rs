@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use serde_json::{Number, Value};
 
+use crate::model;
 use crate::types::Types;
 
 /// What a value must be like. What is inside is shared, as the same is often put together with several things.
@@ -129,12 +130,7 @@ pub(crate) struct Other {
     pub(crate) is_about_all: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Part {
-    Schema(Rc<Node>),
-    Named(Vec<(String, Rc<Node>)>),
-    Json(Value),
-}
+pub(crate) type Part = model::Part<Rc<Node>>;
 
 impl Node {
     /// Anything.
@@ -202,7 +198,11 @@ impl Node {
         };
         let named = object.properties.iter().chain(&object.patterns).map(|(_, node)| node);
         let inner = array.first.iter().chain(&array.items).chain(named).chain(rest).chain(all_of);
-        let parts = others.iter().flat_map(|other| &other.members).map(|(_, part)| part.size());
+        let parts = others.iter().flat_map(|other| &other.members).map(|(_, part)| match part {
+            Part::Schema(node) => node.size(),
+            Part::Named(named) => named.iter().map(|(_, node)| node.size()).sum(),
+            Part::Json(_) => 1,
+        });
         let branches = unions.iter().flat_map(|union| &union.branches);
         1 + inner.chain(branches).map(|node| node.size()).sum::<usize>() + parts.sum::<usize>()
     }
@@ -249,16 +249,6 @@ impl Node {
     /// The same without what is only for readers.
     pub(crate) fn without_remarks(&self) -> Self {
         Self { title: None, description: None, remarks: Vec::new(), ..self.clone() }
-    }
-}
-
-impl Part {
-    fn size(&self) -> usize {
-        match self {
-            Self::Schema(node) => node.size(),
-            Self::Named(named) => named.iter().map(|(_, node)| node.size()).sum(),
-            Self::Json(_) => 1,
-        }
     }
 }
 

@@ -41,7 +41,7 @@ impl Provider {
         self.tools().write(name, round)
     }
 
-    /// What a property is called. A call comes with the same name, and [`restore`](fn@crate::restore) turns it back.
+    /// What a property is called. A call comes with the same name, and [`Schema::restore`](crate::Schema::restore) turns it back.
     pub(crate) fn key(self, name: &str) -> Cow<'_, str> {
         let is_kept = match self {
             Self::OpenAi | Self::OpenAiStrict => true,

@@ -9,8 +9,8 @@ use std::rc::Rc;
 use super::loss::{Effect, Losses};
 use super::merge::{Fuel, both, of_rest, one_object};
 use super::node::{Node, Rest};
-use crate::types::Types;
 use super::words::Words;
+use crate::types::Types;
 
 /// The root, as an object without choices, and what is to be said about it.
 pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) -> (Node, Words) {

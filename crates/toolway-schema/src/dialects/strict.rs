@@ -9,11 +9,11 @@ use super::loss::{Effect, Losses};
 use super::merge::Fuel;
 use super::narrow::{any_item, most_items, options, properties};
 use super::node::{Node, Rest};
-use super::read::MAX_NODES;
-use crate::regex;
 use super::root::as_object;
-use crate::types::Types;
+use super::unfold::MAX_NODES;
 use super::words::Words;
+use crate::pattern;
+use crate::types::Types;
 
 /// Why a schema cannot be strict.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ impl Writer<'_> {
             }
         }
         for pattern in &text.patterns {
-            if regex::is_simple(pattern) && !members.contains_key("pattern") {
+            if pattern::is_simple(pattern) && !members.contains_key("pattern") {
                 members.insert("pattern".to_owned(), pattern.clone().into());
             } else {
                 self.lose(

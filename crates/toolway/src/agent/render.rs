@@ -6,7 +6,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use toolway_schema::dialects::Provider;
 
-use super::schema::{Converted, Loss, convert};
+use super::schema::{Converted, Loss};
 use super::set::ToolSet;
 
 /// A list of tools as a provider takes it, and what it does not say any more. It serialises as the list.
@@ -130,7 +130,7 @@ impl ToolSet {
         rendered.losses.extend(renamed);
         for (index, tool) in self.iter().enumerate() {
             let name = self.name_of(provider, index);
-            let mut converted = convert(provider, self.schema_of(index));
+            let mut converted = self.schema_of(index).convert(provider);
             for mut loss in std::mem::take(&mut converted.losses) {
                 tool.name().clone_into(&mut loss.tool);
                 rendered.losses.push(loss);
@@ -204,7 +204,7 @@ const MAX_DESCRIPTION: usize = 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::tool;
+    use crate::agent::{Effect, tool};
 
     fn tools() -> ToolSet {
         let text =

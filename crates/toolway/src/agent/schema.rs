@@ -58,4 +58,3 @@
 
 #[doc(inline)]
 pub use toolway_schema::dialects::{Converted, Effect, Loss, Violation, check, convert};
-pub(super) use toolway_schema::restore;

@@ -2,29 +2,36 @@
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use toolway_schema::Schema;
 
 use super::generate::{Generator, input_schema_of};
 
 /// The values of an enum without data, as `serde` writes them; also of an `Option` of one.
 pub(crate) fn variants(describe: impl FnOnce(&mut Generator) -> Value) -> Option<Vec<String>> {
-    let mut generator = Generator::default();
-    let schema = describe(&mut generator);
-    toolway_schema::listed(&schema, &generator.definitions())
+    described(describe).listed()
+}
+
+/// The texts that a schema lists, if it allows nothing else.
+pub(crate) fn listed(schema: &Value, definitions: &Map<String, Value>) -> Option<Vec<String>> {
+    Schema::with_definitions(schema.clone(), definitions.clone()).listed()
 }
 
 /// Says in words what a described type expects; nothing if its schema leaves that open.
 pub(crate) fn expected_text(describe: impl FnOnce(&mut Generator) -> Value) -> Option<String> {
-    let mut generator = Generator::default();
-    let schema = describe(&mut generator);
-    toolway_schema::expected_text(&schema, &generator.definitions())
+    described(describe).expected_text()
 }
 
 /// Says in words what a field of a struct expects.
 pub(crate) fn expected_texts<T: DeserializeOwned + JsonSchema>(field: &str) -> Option<String> {
     let schema: Value = input_schema_of::<T>().finish().schema.decode().ok()?;
-    let definitions = schema["$defs"].as_object().cloned().unwrap_or_default();
-    toolway_schema::expected_text(schema["properties"].get(field)?, &definitions)
+    Schema::of(&schema).property(field)?.expected_text()
+}
+
+fn described(describe: impl FnOnce(&mut Generator) -> Value) -> Schema {
+    let mut generator = Generator::default();
+    let schema = describe(&mut generator);
+    Schema::with_definitions(schema, generator.definitions())
 }
 
 #[cfg(test)]

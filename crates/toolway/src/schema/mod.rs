@@ -11,12 +11,11 @@ mod fields;
 mod generate;
 mod typed;
 
-pub(crate) use described::{expected_text, expected_texts, variants};
+pub(crate) use described::{expected_text, expected_texts, listed, variants};
 pub use generate::{Arg, Generator, Input, InputSchema, input_schema_of};
 pub(crate) use generate::{object_by_default, output_schema};
 pub(crate) use toolway_schema::{
-    Checker, Examined, MOST_PROBLEMS, Problem, cut, examine, listed, not_among, output_text, shown_with_kind,
-    whole,
+    Checker, Examined, MOST_PROBLEMS, Problem, cut, examine, not_among, output_text, shown_with_kind, whole,
 };
 
 #[cfg(test)]
