@@ -8,7 +8,7 @@ use std::io::Write;
 use serde_json::{Map, Value, json};
 
 use super::Checker;
-use crate::number::equal;
+use crate::terms::number::equal;
 
 #[test]
 fn both_engines_agree() {

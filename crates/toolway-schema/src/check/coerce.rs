@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::walk::Walk;
 use crate::model::{Additional, Id, Look, Model, Node, Objects};
-use crate::number;
-use crate::types::Types;
+use crate::terms::number;
+use crate::terms::types::Types;
 
 /// Turns what can be turned; whether anything changed.
 pub(crate) fn coerce(model: &Model, value: &mut Value) -> bool {

@@ -8,11 +8,11 @@ use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use jsonschema::paths::LocationSegment;
 use serde_json::Value;
 
-use crate::format::{FORMATS, Format};
-use crate::problem::{
+use crate::terms::format::{FORMATS, Format};
+use crate::terms::types::Types;
+use crate::texts::problem::{
     CHARACTERS, ITEMS, MEMBERS, Path, Problem, miscounted, not_among, shown, shown_with_kind,
 };
-use crate::types::Types;
 
 /// A schema that needs more than our own engine.
 #[derive(Debug)]

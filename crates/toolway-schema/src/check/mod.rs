@@ -28,7 +28,7 @@ use serde_json::{Map, Value};
 
 use self::walk::Walk;
 use crate::model::{Id, Model};
-use crate::problem::{Path, Problem};
+use crate::texts::problem::{Path, Problem};
 #[cfg(feature = "full")]
 pub(crate) use full::Engine;
 pub use walk::MOST_PROBLEMS;

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Number, Value};
 
 use crate::model::{Additional, Arrays, Id, Model, Node, Numbers, Objects, Texts};
-use crate::number;
-use crate::problem::{
+use crate::terms::number;
+use crate::terms::types::Types;
+use crate::texts::problem::{
     CHARACTERS, ITEMS, MEMBERS, Path, Problem, miscounted, not_among, shown, shown_with_kind,
 };
-use crate::types::Types;
 
 /// One walk of a value through a schema.
 pub(crate) struct Walk<'p> {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use serde_json::Value;
 
-use crate::problem::Problem;
+use crate::texts::problem::Problem;
 
 /// The engine that is not there.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use super::provider::Provider;
 use super::root::as_object;
 use super::unfold::MAX_NODES;
 use super::words::Words;
-use crate::types::Types;
+use crate::terms::types::Types;
 
 /// The schema of a tool's arguments; nothing if it takes none, as an object without properties is refused.
 pub(crate) fn write(node: Node, losses: &mut Losses) -> Option<Value> {

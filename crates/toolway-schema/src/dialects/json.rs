@@ -13,7 +13,7 @@ use super::provider::Provider;
 use super::root::as_object;
 use super::unfold::MAX_NODES;
 use super::words::Words;
-use crate::types::Types;
+use crate::terms::types::Types;
 
 /// The schema of a tool's arguments.
 pub(crate) fn write(provider: Provider, node: Node, losses: &mut Losses) -> Value {

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use serde_json::{Number, Value};
 
 use super::node::{Members, Node, Rest, Union};
-use crate::number;
-use crate::types::Types;
+use crate::terms::number;
+use crate::terms::types::Types;
 
 /// How many nodes may still be copied.
 #[derive(Debug)]

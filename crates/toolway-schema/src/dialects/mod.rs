@@ -16,6 +16,7 @@
 //! | `provider.rs` | Which providers are there, and what may tools and properties be called there? |
 //! | `words.rs` | How is the model told what its schema cannot say? |
 //! | `loss.rs` | What is lost? |
+//! | `restore.rs` | How do arguments that keep to what was written become those that the tool takes? |
 //! | `rules/` | Does a schema keep to a provider's rules? |
 
 mod gemini;
@@ -25,6 +26,7 @@ mod merge;
 mod narrow;
 mod node;
 mod provider;
+mod restore;
 mod root;
 mod rules;
 mod strict;
@@ -42,7 +44,7 @@ pub use loss::{Effect, Loss};
 pub use provider::Provider;
 pub use rules::{Violation, check};
 
-use crate::schema::Schema;
+use crate::model::Schema;
 use loss::Losses;
 use unfold::unfold;
 

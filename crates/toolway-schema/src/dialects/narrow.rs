@@ -12,7 +12,7 @@ use super::loss::{Effect, Losses};
 use super::merge::{Fuel, are_apart, both, identity, of_rest};
 use super::node::{Node, Part, Rest, Union};
 use super::words::Words;
-use crate::types::Types;
+use crate::terms::types::Types;
 
 /// What a value may be: one of some things, or null.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde_json::{Number, Value};
 
 use crate::model;
-use crate::types::Types;
+use crate::terms::types::Types;
 
 /// What a value must be like. What is inside is shared, as the same is often put together with several things.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,7 +10,7 @@ use super::loss::{Effect, Losses};
 use super::merge::{Fuel, both, of_rest, one_object};
 use super::node::{Node, Rest};
 use super::words::Words;
-use crate::types::Types;
+use crate::terms::types::Types;
 
 /// The root, as an object without choices, and what is to be said about it.
 pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) -> (Node, Words) {

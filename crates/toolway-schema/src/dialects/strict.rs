@@ -12,8 +12,8 @@ use super::node::{Node, Rest};
 use super::root::as_object;
 use super::unfold::MAX_NODES;
 use super::words::Words;
-use crate::pattern;
-use crate::types::Types;
+use crate::terms::pattern;
+use crate::terms::types::Types;
 
 /// Why a schema cannot be strict.
 #[derive(Debug)]

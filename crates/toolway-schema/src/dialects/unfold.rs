@@ -9,10 +9,10 @@ use std::rc::Rc;
 use super::loss::{Effect, Losses};
 use super::merge::{Fuel, both};
 use super::node::{Node, Other, Part, Rest, Union};
+use crate::model::Schema;
 use crate::model::{self, Additional, Id, Model, More};
-use crate::refs::MAX_DEPTH;
-use crate::schema::Schema;
-use crate::types::Types;
+use crate::terms::refs::MAX_DEPTH;
+use crate::terms::types::Types;
 
 /// Writes a schema out, and tells what was lost on the way.
 pub(crate) fn unfold(schema: &Schema, losses: &mut Losses) -> Rc<Node> {

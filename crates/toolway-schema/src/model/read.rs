@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use regex_lite::Regex;
 use serde_json::{Map, Number, Value};
 
-use super::{Additional, Id, Mistake, Model, More, Node, Part, Pattern};
-use crate::format::Format;
-use crate::number;
-use crate::pattern;
-use crate::refs::{Refs, escaped, pointer};
-use crate::types::Types;
+use super::node::{Additional, Id, Mistake, Model, More, Node, Part, Pattern};
+use crate::terms::format::Format;
+use crate::terms::number;
+use crate::terms::pattern;
+use crate::terms::refs::{Refs, escaped, pointer};
+use crate::terms::types::Types;
 
 impl Model {
     /// Reads a schema that anybody may have written, in whichever draft.

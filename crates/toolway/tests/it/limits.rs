@@ -108,7 +108,7 @@ const NO_LIMITS: [&str; 13] = [
     "schema::dialects::provider::DIGITS",
     // Weights and bits of algorithms.
     "protocol::json::scan::LOW",
-    "schema::number::GREATEST_POWER",
+    "schema::terms::number::GREATEST_POWER",
     "schema::check::walk::FAR",
     "schema::check::walk::MARK",
     // How a store in memory puts away what has expired.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{Found, MAX_DEPTH, step};
+use super::violation::{Found, MAX_DEPTH, step};
 
 /// What is done with every schema.
 type Each<'e> = dyn FnMut(&Map<String, Value>, &str, &mut Found) + 'e;

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Found, MAX_DEPTH, step};
+use super::violation::{Found, MAX_DEPTH, step};
 
 pub(crate) fn check(schema: &Value, found: &mut Found) {
     if type_of(schema) != "OBJECT" {

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Found, form, step};
+use super::form;
+use super::violation::{Found, step};
 
 /// OpenAI, function calling: the root is of type `object`, has `properties`, and none of `oneOf`, `anyOf`, `allOf`, `enum`,
 /// `const`, `not`; every array has `items`. A schema that is a boolean is refused; `$schema` and `$id` mean nothing there.

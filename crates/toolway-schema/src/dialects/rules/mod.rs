@@ -7,31 +7,16 @@ mod form;
 mod gemini;
 mod json;
 mod strict;
+mod violation;
 
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use serde_json::Value;
 
 use super::provider::Provider;
-
-/// A rule that a schema breaks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Violation {
-    /// The place in the schema, as a JSON pointer.
-    pub pointer: String,
-    /// The rule, and how it is broken.
-    pub rule: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at `#{}`: {}", self.pointer, self.rule)
-    }
-}
+use violation::Found;
+pub use violation::Violation;
 
 /// Every rule that the schema of a tool's arguments breaks. Without one, the provider takes it.
 pub fn check(provider: Provider, schema: &Value) -> Vec<Violation> {
@@ -44,20 +29,3 @@ pub fn check(provider: Provider, schema: &Value) -> Vec<Violation> {
     }
     found.0
 }
-
-#[derive(Debug, Default)]
-struct Found(Vec<Violation>);
-
-impl Found {
-    fn add(&mut self, pointer: &str, rule: impl Into<String>) {
-        self.0.push(Violation { pointer: pointer.to_owned(), rule: rule.into() });
-    }
-}
-
-/// A step down.
-fn step(at: &str, name: &str) -> String {
-    format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"))
-}
-
-/// How deep a schema is looked into. Nobody takes more, and a checker needs an end.
-const MAX_DEPTH: usize = 100;

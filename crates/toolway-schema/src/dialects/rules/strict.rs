@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{Found, MAX_DEPTH, form, step};
+use super::form;
+use super::violation::{Found, MAX_DEPTH, step};
 
 pub(crate) fn check(schema: &Value, found: &mut Found) {
     if schema.get("type").is_none_or(|name| name != "object") {

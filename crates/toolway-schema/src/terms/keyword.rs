@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::format::Format;
-use crate::refs::escaped;
+use crate::terms::format::Format;
+use crate::terms::refs::escaped;
 
 /// What the value of a keyword holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

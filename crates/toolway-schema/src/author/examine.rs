@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::check::Checker;
-use crate::keyword::inner;
-use crate::number;
+use crate::terms::keyword::inner;
+use crate::terms::number;
 
 /// Lays `patch` over `base`: objects member by member, `required` as a union, all else replaced.
 pub fn merge(base: &mut Value, patch: Value) {

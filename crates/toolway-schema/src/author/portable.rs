@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::keyword::{for_each_inner, is_annotation};
+use crate::terms::keyword::{for_each_inner, is_annotation};
 
 /// Who writes the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::number;
+use crate::terms::number;
 
 /// A set of types. Whole numbers and others are apart, as `number` is both.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]

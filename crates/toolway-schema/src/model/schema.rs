@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::format::Format;
-use crate::model::{Additional, Id, Look, Model, Node};
-use crate::types::Types;
+use super::node::{Additional, Id, Look, Model, Node};
+use crate::terms::format::Format;
+use crate::terms::types::Types;
 
 /// A schema, or a part of one, read once to be asked often. Cloning it is cheap.
 ///

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::closest::closest;
 use crate::model::{Additional, Id, Model, Part};
+use crate::texts::closest::closest;
 
 /// The names of arguments that the code reads.
 #[derive(Debug, Default)]

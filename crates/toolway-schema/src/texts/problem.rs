@@ -7,7 +7,7 @@ use std::io;
 
 use serde_json::Value;
 
-use crate::closest::closest;
+use crate::texts::closest::closest;
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]

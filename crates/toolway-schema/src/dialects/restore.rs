@@ -11,10 +11,10 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::dialects::Provider;
+use super::provider::Provider;
+use crate::model::Schema;
 use crate::model::{Id, Look, Model, Node, Part};
-use crate::schema::Schema;
-use crate::types::Types;
+use crate::terms::types::Types;
 
 impl Schema {
     /// The text of arguments as the tool takes them; nothing if they are so already.
