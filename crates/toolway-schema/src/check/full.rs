@@ -24,7 +24,7 @@ impl Engine {
         let mut options = jsonschema::options().offline().should_validate_formats(true);
         // One meaning for each format, whichever engine is asked.
         for format in FORMATS {
-            options = options.with_format(format.name, format.fits);
+            options = options.with_format(format.name, format.check);
         }
         // The schema is what is judged here, so the place in it is that of an "instance".
         options.build(schema).map(Self).map_err(|error| {

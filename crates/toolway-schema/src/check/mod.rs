@@ -62,6 +62,7 @@ impl Checker {
     }
 
     /// What is wrong with a value, as far as anybody wants to read.
+    #[inline]
     pub fn check(&self, value: &Value) -> Vec<Problem> {
         match &self.engine {
             Some(engine) => {
@@ -104,11 +105,13 @@ impl Checker {
     ///
     /// A text with a number, a truth value, an array or an object in it becomes that, a number becomes a text, 5.0
     /// becomes 5, and a null that counts as absent goes.
+    #[inline]
     pub fn coerce(&self, value: &mut Value) -> bool {
         coerce::coerce(&self.model, value)
     }
 
     /// What the schema's own properties are when nobody sends them.
+    #[inline]
     pub fn defaults(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.defaults.iter().map(|(name, value)| (name.as_str(), value))
     }

@@ -195,7 +195,7 @@ impl<'p> Walk<'p> {
             self.complain(path, || format!("expected text that matches `{source}`, got {}", shown(value)));
         }
         if let Some(format) = rules.format
-            && !(format.fits)(text)
+            && !format.fits(text)
         {
             self.complain(path, || format!("expected {}, got {}", format.noun, shown(value)));
         }

@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value, json};
 
 use super::loss::{Effect, Losses};
 use super::merge::{Fuel, compare};
-use super::narrow::{any_item, most_items, options, properties};
+use super::narrow::{self, Pen, any_item, most_items, options, properties};
 use super::node::{Node, Rest};
 use super::provider::Provider;
 use super::root::as_object;
@@ -19,8 +19,8 @@ use crate::terms::types::Types;
 pub(crate) fn write(node: Node, losses: &mut Losses) -> Option<Value> {
     let mut fuel = Fuel(MAX_NODES);
     let (root, mut words) = as_object(node, losses, &mut fuel);
-    let mut writer = Writer { losses, fuel, written: 0 };
-    let nodes = options(&root, writer.losses, &mut writer.fuel, &mut words).nodes;
+    let mut writer = Writer(Pen { losses, fuel, written: 0 });
+    let nodes = options(&root, writer.0.losses, &mut writer.0.fuel, &mut words).nodes;
     let one = nodes.first().and_then(|node| writer.object(node, &mut words));
     let Some(mut members) = one else {
         let object = &root.object;
@@ -28,8 +28,8 @@ pub(crate) fn write(node: Node, losses: &mut Losses) -> Option<Value> {
         let has_names = !object.properties.is_empty() || !object.required.is_empty();
         if is_open || has_names || object.fewest.is_some() {
             let why = "arguments have to have names and types, and none is left that has";
-            writer.losses.add(&root.at, "properties", Effect::Narrower, why);
-            writer.losses.add(&root.at, "properties", Effect::Wider, why);
+            writer.0.losses.add(&root.at, "properties", Effect::Narrower, why);
+            writer.0.losses.add(&root.at, "properties", Effect::Wider, why);
         }
         return None;
     };
@@ -37,20 +37,16 @@ pub(crate) fn write(node: Node, losses: &mut Losses) -> Option<Value> {
     Some(Value::Object(members))
 }
 
-struct Writer<'l> {
-    losses: &'l mut Losses,
-    fuel: Fuel,
-    written: usize,
-}
+struct Writer<'l>(Pen<'l>);
 
 impl Writer<'_> {
     /// A node; nothing if no value can be like that.
     fn schema(&mut self, node: &Node) -> Option<Map<String, Value>> {
-        self.written += 1;
-        if self.written > MAX_NODES {
-            if self.written == MAX_NODES + 1 {
+        self.0.written += 1;
+        if self.0.written > MAX_NODES {
+            if self.0.written == MAX_NODES + 1 {
                 let why = "the schema is too large with everything written out";
-                self.losses.add("", "schema", Effect::Narrower, why);
+                self.0.losses.add("", "schema", Effect::Narrower, why);
             }
             return None;
         }
@@ -63,22 +59,13 @@ impl Writer<'_> {
         if node.is_cut || node.is_never() {
             return None;
         }
-        let mut words = Words::default();
-        words.remarks(node);
-        for (word, _) in &node.remarks {
-            self.losses.add(
-                &node.at,
-                word,
-                Effect::Remark,
-                "it is not supported, and stands in the description",
-            );
-        }
+        let mut words = self.0.remarks(node);
         if node.is_any() {
             let mut members = self.anything(&node.at);
             describe(&mut members, node, &words);
             return Some(members);
         }
-        let options = options(node, self.losses, &mut self.fuel, &mut words);
+        let options = options(node, self.0.losses, &mut self.0.fuel, &mut words);
         let is_alone = options.nodes.len() == 1;
         let has_text = options.nodes.iter().any(|option| option.types == Types::STRING);
         let mut written: Vec<Map<String, Value>> = Vec::new();
@@ -119,7 +106,7 @@ impl Writer<'_> {
     /// Anything that can be said without going on for ever.
     fn anything(&mut self, at: &str) -> Map<String, Value> {
         let why = "a value of any type cannot be said; it is text, a number or a boolean";
-        self.losses.add(at, "type", Effect::Narrower, why);
+        self.0.losses.add(at, "type", Effect::Narrower, why);
         let simple = json!([{"type": "STRING", "nullable": true}, {"type": "NUMBER"}, {"type": "BOOLEAN"}]);
         Map::from_iter([("anyOf".to_owned(), simple)])
     }
@@ -149,7 +136,7 @@ impl Writer<'_> {
     /// Values that cannot be listed are told.
     fn values(&mut self, node: &Node, words: &mut Words) {
         if let Some(values) = &node.allowed {
-            self.lose(node, "enum", &values.clone().into(), "only strings can be listed", words);
+            self.0.lose(node, "enum", &values.clone().into(), "only strings can be listed", words);
         }
     }
 
@@ -158,7 +145,7 @@ impl Writer<'_> {
         if let Some(values) = &node.allowed {
             let listed: Vec<_> = values.iter().filter(|value| *value != "").cloned().collect();
             if listed.len() < values.len() {
-                self.losses.add(&node.at, "enum", Effect::Narrower, "the empty text cannot be listed");
+                self.0.losses.add(&node.at, "enum", Effect::Narrower, "the empty text cannot be listed");
             }
             if listed.is_empty() {
                 return None;
@@ -172,7 +159,7 @@ impl Writer<'_> {
         }
         for pattern in &text.patterns {
             if members.contains_key("pattern") {
-                self.lose(node, "pattern", &pattern.clone().into(), "there may be one", words);
+                self.0.lose(node, "pattern", &pattern.clone().into(), "there may be one", words);
             } else {
                 members.insert("pattern".to_owned(), pattern.clone().into());
             }
@@ -181,7 +168,7 @@ impl Writer<'_> {
             if format == "date-time" && !members.contains_key("format") {
                 members.insert("format".to_owned(), format.clone().into());
             } else {
-                self.lose(
+                self.0.lose(
                     node,
                     "format",
                     &format.clone().into(),
@@ -208,10 +195,22 @@ impl Writer<'_> {
         };
         let (above, below) = (beside(&range.above, 1), beside(&range.below, -1));
         if let Some(bound) = range.above.as_ref().filter(|_| above.is_none()) {
-            self.lose(node, "exclusiveMinimum", &Value::Number(bound.clone()), "it is not supported", words);
+            self.0.lose(
+                node,
+                "exclusiveMinimum",
+                &Value::Number(bound.clone()),
+                "it is not supported",
+                words,
+            );
         }
         if let Some(bound) = range.below.as_ref().filter(|_| below.is_none()) {
-            self.lose(node, "exclusiveMaximum", &Value::Number(bound.clone()), "it is not supported", words);
+            self.0.lose(
+                node,
+                "exclusiveMaximum",
+                &Value::Number(bound.clone()),
+                "it is not supported",
+                words,
+            );
         }
         let tighter =
             |a: Option<Number>, b: Option<Number>, is_better: fn(std::cmp::Ordering) -> bool| match (a, b) {
@@ -226,7 +225,7 @@ impl Writer<'_> {
             }
         }
         for multiple in &range.multiples {
-            self.lose(node, "multipleOf", &Value::Number(multiple.clone()), "it is not supported", words);
+            self.0.lose(node, "multipleOf", &Value::Number(multiple.clone()), "it is not supported", words);
         }
         members
     }
@@ -235,10 +234,10 @@ impl Writer<'_> {
         let array = &node.array;
         self.values(node, words);
         if array.is_unique {
-            self.lose(node, "uniqueItems", &true.into(), "it is not supported", words);
+            self.0.lose(node, "uniqueItems", &true.into(), "it is not supported", words);
         }
         let mut most = most_items(node);
-        let item = match any_item(node, self.losses, words) {
+        let item = match any_item(node, self.0.losses, words) {
             _ if most == Some(0) => None,
             Some(item) => self.schema(&item),
             None => Some(self.anything(&node.at)),
@@ -271,10 +270,10 @@ impl Writer<'_> {
                 let why = format!(
                     "properties of that name are not allowed; it is called `{key}`, and turned back in calls"
                 );
-                self.losses.add(&property.at, "name", Effect::Remark, why);
+                self.0.losses.add(&property.at, "name", Effect::Remark, why);
                 if own.contains(&*key) {
                     let why = "the name that it would get is another property's";
-                    self.losses.add(&property.at, "name", Effect::Narrower, why);
+                    self.0.losses.add(&property.at, "name", Effect::Narrower, why);
                     continue;
                 }
             }
@@ -299,11 +298,11 @@ impl Writer<'_> {
         };
         if is_open {
             let why = "only properties with names can be said";
-            self.losses.add(&node.at, "additionalProperties", Effect::Narrower, why);
+            self.0.losses.add(&node.at, "additionalProperties", Effect::Narrower, why);
         }
         if !object.patterns.is_empty() {
             let why = "it is not supported, and may speak about named properties too";
-            self.losses.add(&node.at, "patternProperties", Effect::Wider, why);
+            self.0.losses.add(&node.at, "patternProperties", Effect::Wider, why);
         }
         let mut members =
             Map::from_iter([("type".to_owned(), json!("OBJECT")), ("properties".to_owned(), inner.into())]);
@@ -320,11 +319,11 @@ impl Writer<'_> {
     fn as_text(&mut self, node: &Node, has_text: bool, words: &mut Words) -> Option<Map<String, Value>> {
         if has_text {
             let why = "an object without names would be text, which is allowed as such";
-            self.losses.add(&node.at, "properties", Effect::Narrower, why);
+            self.0.losses.add(&node.at, "properties", Effect::Narrower, why);
             return None;
         }
         let why = "an object has to name its properties; it is asked for as text, and turned back in calls";
-        self.losses.add(&node.at, "properties", Effect::Wider, why);
+        self.0.losses.add(&node.at, "properties", Effect::Wider, why);
         self.values(node, words);
         words.say("A JSON object, written as text.");
         // What is known of it, unless that is nothing.
@@ -347,35 +346,20 @@ impl Writer<'_> {
             Some(count) if i64::try_from(count).is_ok() => {
                 members.insert(word.to_owned(), count.into());
             }
-            Some(count) => self.lose(node, word, &count.into(), "it is too large", words),
+            Some(count) => self.0.lose(node, word, &count.into(), "it is too large", words),
             None => {}
         }
     }
-
-    fn lose(&mut self, node: &Node, word: &str, value: &Value, why: &str, words: &mut Words) {
-        self.losses.add(&node.at, word, Effect::Wider, why);
-        words.note(word, value);
-    }
 }
 
-/// Adds what is for readers, before what is there already.
+/// Adds what is for readers. A choice has no place for it; its first branch has.
 fn describe(members: &mut Map<String, Value>, node: &Node, words: &Words) {
-    // A choice has no place for it; its first branch has.
-    if let Some(Value::Array(branches)) = members.get_mut("anyOf") {
-        if let Some(Value::Object(first)) = branches.first_mut() {
-            describe(first, node, words);
+    match members.get_mut("anyOf") {
+        Some(Value::Array(branches)) => {
+            if let Some(Value::Object(first)) = branches.first_mut() {
+                describe(first, node, words);
+            }
         }
-        return;
-    }
-    if let Some(title) = &node.title {
-        members.insert("title".to_owned(), title.clone().into());
-    }
-    let own = members.get("description").and_then(Value::as_str).map(str::to_owned);
-    let description = match (&node.description, own) {
-        (Some(outer), Some(own)) if *outer != own => Some(format!("{outer}\n\n{own}")),
-        (outer, own) => outer.clone().or(own),
-    };
-    if let Some(description) = words.after(description.as_deref()) {
-        members.insert("description".to_owned(), description.into());
+        _ => narrow::describe(members, node, words),
     }
 }

@@ -277,12 +277,7 @@ fn text(node: &Node, members: &mut Map<String, Value>, more: &mut Vec<Value>) {
 
 fn range(node: &Node, members: &mut Map<String, Value>, more: &mut Vec<Value>) {
     let range = &node.number;
-    for (word, bound) in [
-        ("minimum", &range.least),
-        ("maximum", &range.most),
-        ("exclusiveMinimum", &range.above),
-        ("exclusiveMaximum", &range.below),
-    ] {
+    for (word, bound) in range.bounds() {
         put(members, word, bound.clone().map(Value::Number));
     }
     for multiple in &range.multiples {

@@ -252,6 +252,18 @@ impl Node {
     }
 }
 
+impl Range {
+    /// The bounds, by their keywords.
+    pub(crate) fn bounds(&self) -> [(&'static str, &Option<Number>); 4] {
+        [
+            ("minimum", &self.least),
+            ("maximum", &self.most),
+            ("exclusiveMinimum", &self.above),
+            ("exclusiveMaximum", &self.below),
+        ]
+    }
+}
+
 impl Members {
     pub(crate) fn get(&self, name: &str) -> Option<&Node> {
         self.properties.iter().find(|(known, _)| known == name).map(|(_, node)| &**node)

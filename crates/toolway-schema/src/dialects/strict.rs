@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::loss::{Effect, Losses};
 use super::merge::Fuel;
-use super::narrow::{any_item, most_items, options, properties};
+use super::narrow::{Pen, any_item, describe, most_items, options, properties};
 use super::node::{Node, Rest};
 use super::root::as_object;
 use super::unfold::MAX_NODES;
@@ -33,8 +33,8 @@ pub(crate) fn write(node: Node, losses: &mut Losses) -> Result<Value, Refusal> {
     {
         root.object.rest = Rest::Closed;
     }
-    let mut writer = Writer { losses, fuel, written: 0 };
-    let nodes = options(&root, writer.losses, &mut writer.fuel, &mut words).nodes;
+    let mut writer = Writer(Pen { losses, fuel, written: 0 });
+    let nodes = options(&root, writer.0.losses, &mut writer.0.fuel, &mut words).nodes;
     let one = nodes.first().map(|node| writer.one(node, &mut words)).transpose()?.flatten();
     let Some(mut members) = one else {
         return Err(Refusal { at: root.at.to_string(), why: "no arguments can be as the schema demands" });
@@ -44,17 +44,13 @@ pub(crate) fn write(node: Node, losses: &mut Losses) -> Result<Value, Refusal> {
     Ok(Value::Object(members))
 }
 
-struct Writer<'l> {
-    losses: &'l mut Losses,
-    fuel: Fuel,
-    written: usize,
-}
+struct Writer<'l>(Pen<'l>);
 
 impl Writer<'_> {
     /// A node; nothing if no value can be like that.
     fn schema(&mut self, node: &Node) -> Result<Option<Map<String, Value>>, Refusal> {
-        self.written += 1;
-        if self.written > MAX_NODES {
+        self.0.written += 1;
+        if self.0.written > MAX_NODES {
             return Err(refusal(node, "it is too large with everything written out"));
         }
         if node.is_cut || node.is_never() {
@@ -63,17 +59,8 @@ impl Writer<'_> {
         if node.is_any() {
             return Err(refusal(node, "a value of any type cannot be said"));
         }
-        let mut words = Words::default();
-        words.remarks(node);
-        for (word, _) in &node.remarks {
-            self.losses.add(
-                &node.at,
-                word,
-                Effect::Remark,
-                "it is not supported, and stands in the description",
-            );
-        }
-        let options = options(node, self.losses, &mut self.fuel, &mut words);
+        let mut words = self.0.remarks(node);
+        let options = options(node, self.0.losses, &mut self.0.fuel, &mut words);
         let is_alone = options.nodes.len() == 1;
         let mut written: Vec<Map<String, Value>> = Vec::new();
         for option in &options.nodes {
@@ -103,7 +90,7 @@ impl Writer<'_> {
         members.insert("type".to_owned(), name.into());
         if let Some(values) = &node.allowed {
             if matches!(name, "array" | "object") {
-                self.lose(node, "enum", &values.clone().into(), "only simple values can be listed", words);
+                self.0.lose(node, "enum", &values.clone().into(), "only simple values can be listed", words);
             } else {
                 members.insert("enum".to_owned(), values.clone().into());
             }
@@ -122,14 +109,14 @@ impl Writer<'_> {
         let text = &node.text;
         for (word, count) in [("minLength", text.shortest), ("maxLength", text.longest)] {
             if let Some(count) = count {
-                self.lose(node, word, &count.into(), "it is not supported", words);
+                self.0.lose(node, word, &count.into(), "it is not supported", words);
             }
         }
         for pattern in &text.patterns {
             if pattern::is_simple(pattern) && !members.contains_key("pattern") {
                 members.insert("pattern".to_owned(), pattern.clone().into());
             } else {
-                self.lose(
+                self.0.lose(
                     node,
                     "pattern",
                     &pattern.clone().into(),
@@ -142,7 +129,7 @@ impl Writer<'_> {
             if FORMATS.contains(&format.as_str()) && !members.contains_key("format") {
                 members.insert("format".to_owned(), format.clone().into());
             } else {
-                self.lose(
+                self.0.lose(
                     node,
                     "format",
                     &format.clone().into(),
@@ -155,12 +142,7 @@ impl Writer<'_> {
 
     fn range(&mut self, node: &Node, members: &mut Map<String, Value>, words: &mut Words) {
         let range = &node.number;
-        for (word, bound) in [
-            ("minimum", &range.least),
-            ("maximum", &range.most),
-            ("exclusiveMinimum", &range.above),
-            ("exclusiveMaximum", &range.below),
-        ] {
+        for (word, bound) in range.bounds() {
             if let Some(bound) = bound {
                 members.insert(word.to_owned(), Value::Number(bound.clone()));
             }
@@ -168,7 +150,7 @@ impl Writer<'_> {
         for multiple in &range.multiples {
             let multiple = Value::Number(multiple.clone());
             if members.contains_key("multipleOf") {
-                self.lose(node, "multipleOf", &multiple, "there may be one", words);
+                self.0.lose(node, "multipleOf", &multiple, "there may be one", words);
             } else {
                 members.insert("multipleOf".to_owned(), multiple);
             }
@@ -183,11 +165,11 @@ impl Writer<'_> {
     ) -> Result<Option<Map<String, Value>>, Refusal> {
         let array = &node.array;
         if array.is_unique {
-            self.lose(node, "uniqueItems", &true.into(), "it is not supported", words);
+            self.0.lose(node, "uniqueItems", &true.into(), "it is not supported", words);
         }
         let mut most = most_items(node);
         let is_empty = most == Some(0);
-        let item = match any_item(node, self.losses, words) {
+        let item = match any_item(node, self.0.losses, words) {
             // There is none, so it may be anything.
             _ if is_empty => None,
             Some(item) => self.schema(&item)?,
@@ -227,15 +209,15 @@ impl Writer<'_> {
         }
         if is_open {
             let why = "every object has to be closed; only the named properties are left";
-            self.losses.add(&node.at, "additionalProperties", Effect::Narrower, why);
+            self.0.losses.add(&node.at, "additionalProperties", Effect::Narrower, why);
         }
         if !object.patterns.is_empty() {
             let why = "it is not supported, and may speak about named properties too";
-            self.losses.add(&node.at, "patternProperties", Effect::Wider, why);
+            self.0.losses.add(&node.at, "patternProperties", Effect::Wider, why);
         }
         for (word, count) in [("minProperties", object.fewest), ("maxProperties", object.most)] {
             if let Some(count) = count {
-                self.lose(node, word, &count.into(), "it is not supported", words);
+                self.0.lose(node, word, &count.into(), "it is not supported", words);
             }
         }
         let mut properties = Map::new();
@@ -252,30 +234,10 @@ impl Writer<'_> {
         members.insert("additionalProperties".to_owned(), false.into());
         Ok(Some(members))
     }
-
-    fn lose(&mut self, node: &Node, word: &str, value: &Value, why: &str, words: &mut Words) {
-        self.losses.add(&node.at, word, Effect::Wider, why);
-        words.note(word, value);
-    }
 }
 
 fn refusal(node: &Node, why: &'static str) -> Refusal {
     Refusal { at: node.at.to_string(), why }
-}
-
-/// Adds what is for readers, unless something closer to the value has been said.
-fn describe(members: &mut Map<String, Value>, node: &Node, words: &Words) {
-    if let Some(title) = &node.title {
-        members.insert("title".to_owned(), title.clone().into());
-    }
-    let own = members.get("description").and_then(Value::as_str).map(str::to_owned);
-    let description = match (&node.description, own) {
-        (Some(outer), Some(own)) if *outer != own => Some(format!("{outer}\n\n{own}")),
-        (outer, own) => outer.clone().or(own),
-    };
-    if let Some(description) = words.after(description.as_deref()) {
-        members.insert("description".to_owned(), description.into());
-    }
 }
 
 /// The same, or null.

@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 pub struct Format {
     pub(crate) name: &'static str,
     pub(crate) noun: &'static str,
-    pub(crate) fits: fn(&str) -> bool,
+    pub(crate) check: fn(&str) -> bool,
 }
 
 impl Format {
@@ -17,17 +17,22 @@ impl Format {
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
+
+    /// Whether a text is of this format.
+    pub fn fits(&self, text: &str) -> bool {
+        (self.check)(text)
+    }
 }
 
 pub(crate) const FORMATS: [Format; 8] = [
-    Format { name: "email", noun: "an email address", fits: is_email },
-    Format { name: "uri", noun: "a URI with its scheme", fits: is_uri },
-    Format { name: "date", noun: "a date such as 2024-02-29", fits: is_date },
-    Format { name: "time", noun: "a time with its offset such as 23:20:50Z", fits: is_time },
-    Format { name: "date-time", noun: "a date and time such as 2024-02-29T23:20:50Z", fits: is_date_time },
-    Format { name: "uuid", noun: "a UUID", fits: is_uuid },
-    Format { name: "ipv4", noun: "an IPv4 address", fits: |text| text.parse::<Ipv4Addr>().is_ok() },
-    Format { name: "ipv6", noun: "an IPv6 address", fits: |text| text.parse::<Ipv6Addr>().is_ok() },
+    Format { name: "email", noun: "an email address", check: is_email },
+    Format { name: "uri", noun: "a URI with its scheme", check: is_uri },
+    Format { name: "date", noun: "a date such as 2024-02-29", check: is_date },
+    Format { name: "time", noun: "a time with its offset such as 23:20:50Z", check: is_time },
+    Format { name: "date-time", noun: "a date and time such as 2024-02-29T23:20:50Z", check: is_date_time },
+    Format { name: "uuid", noun: "a UUID", check: is_uuid },
+    Format { name: "ipv4", noun: "an IPv4 address", check: |text| text.parse::<Ipv4Addr>().is_ok() },
+    Format { name: "ipv6", noun: "an IPv6 address", check: |text| text.parse::<Ipv6Addr>().is_ok() },
 ];
 
 /// RFC 5321 `Mailbox`.
@@ -249,7 +254,7 @@ mod tests {
             ("ipv4", "127.0.0.1 255.255.255.255", "256.0.0.1 1.2.3 01.2.3.4 1.2.3.4.5"),
             ("ipv6", "::1 2001:db8::ff00:42:8329 ::ffff:1.2.3.4", "1 ::1::2 fe80::1%eth0 12345::"),
         ] {
-            let fits = Format::named(name).unwrap().fits;
+            let fits = Format::named(name).unwrap().check;
             for text in good.split(' ') {
                 assert!(fits(text), "{name} refuses {text}");
             }
