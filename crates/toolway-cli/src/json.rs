@@ -1,7 +1,6 @@
 //! How is JSON read and shown without changing the order of its members or the spelling of its numbers?
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use toolway::RawJson;
@@ -19,62 +18,6 @@ pub(crate) fn text(value: &RawJson) -> Option<String> {
 /// The items of an array; nothing, if it is none.
 pub(crate) fn items(array: &RawJson) -> Option<Vec<RawJson>> {
     array.decode().ok()
-}
-
-/// A value that was read once, to be looked into often. Objects keep the order of their members.
-#[derive(Debug)]
-pub(crate) struct Tree {
-    /// The value itself.
-    pub(crate) value: RawJson,
-    members: Vec<(String, Arc<Tree>)>,
-    items: Option<Vec<Arc<Tree>>>,
-}
-
-/// How deep a value is looked into.
-const MAX_DEPTH: usize = 64;
-
-impl Tree {
-    pub(crate) fn of(value: &RawJson) -> Arc<Self> {
-        Self::within(value, 0)
-    }
-
-    fn within(value: &RawJson, depth: usize) -> Arc<Self> {
-        let mut tree = Self { value: value.clone(), members: Vec::new(), items: None };
-        if depth < MAX_DEPTH {
-            let inside = |value: &RawJson| Self::within(value, depth + 1);
-            match value.as_bytes().first() {
-                Some(b'{') => {
-                    let members = members(value).unwrap_or_default();
-                    tree.members = members.into_iter().map(|(name, value)| (name, inside(&value))).collect();
-                }
-                Some(b'[') => {
-                    tree.items = Some(items(value).unwrap_or_default().iter().map(inside).collect());
-                }
-                _ => {}
-            }
-        }
-        Arc::new(tree)
-    }
-
-    /// The members of an object, in their order.
-    pub(crate) fn members(&self) -> &[(String, Arc<Self>)] {
-        &self.members
-    }
-
-    /// One member of an object; the last, where there are several of the same name.
-    pub(crate) fn member(&self, name: &str) -> Option<&Arc<Self>> {
-        self.members.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
-    }
-
-    /// The items of an array; nothing, if it is none.
-    pub(crate) fn items(&self) -> Option<&[Arc<Self>]> {
-        self.items.as_deref()
-    }
-
-    /// The text of a string; nothing, if it is something else.
-    pub(crate) fn text(&self) -> Option<String> {
-        text(&self.value)
-    }
 }
 
 struct Members(Vec<(String, RawJson)>);
@@ -191,9 +134,9 @@ mod tests {
         let object = RawJson::parse(r#"{"z":1,"a":"x","m":[1,2]}"#).unwrap();
         let names: Vec<_> = members(&object).unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["z", "a", "m"]);
-        let tree = Tree::of(&object);
-        assert_eq!(tree.member("a").and_then(|value| value.text()).as_deref(), Some("x"));
-        assert_eq!(tree.member("m").and_then(|value| value.items()).unwrap().len(), 2);
+        let values: Vec<_> = members(&object).unwrap().into_iter().map(|(_, value)| value).collect();
+        assert_eq!(text(&values[1]).as_deref(), Some("x"));
+        assert_eq!(items(&values[2]).unwrap().len(), 2);
         assert!(members(&RawJson::parse("[1]").unwrap()).is_none());
     }
 }

@@ -85,8 +85,6 @@ pub mod agent;
 mod at_once;
 #[cfg(feature = "client")]
 pub mod client;
-#[cfg(any(feature = "server", feature = "client"))]
-mod closest;
 mod error;
 #[cfg(feature = "server")]
 mod extensions;
@@ -99,8 +97,6 @@ pub mod hub;
 mod in_process;
 #[cfg(feature = "client")]
 mod jitter;
-#[cfg(any(feature = "server", feature = "client"))]
-mod legal_name;
 #[cfg(feature = "server")]
 mod operator;
 #[cfg(feature = "server")]
@@ -146,6 +142,8 @@ pub use server::{
 pub use toolway_macros::{Form, prompt, resource, service, tool};
 pub use toolway_protocol::jsonrpc::Code;
 pub use toolway_protocol::{Era, Notification, ProtocolVersion, RawJson, RpcError, capability, types};
+#[cfg(any(feature = "server", feature = "client"))]
+pub(crate) use toolway_schema::closest;
 #[cfg(not(feature = "client"))]
 #[doc(hidden)]
 pub use without_client::{Client, Hub};

@@ -1,8 +1,10 @@
 //! Which JSON does a text stand for, where the schema wants some type?
 
+use serde_json::Value;
 use toolway::RawJson;
+use toolway_schema::{Schema, Types};
 
-use super::schema::{Kind, Schema, shown};
+use super::schema::{may_be, shown, words};
 use crate::closest::did_you_mean;
 use crate::json;
 
@@ -18,58 +20,55 @@ fn coerce_within(text: &str, schema: &Schema, depth: usize) -> Result<RawJson, S
     if let Some(choices) = schema.choices() {
         return choose(text, &choices, schema);
     }
-    let kinds = schema.kinds();
-    let raw = || RawJson::parse(text).ok();
-    if kinds.is_empty() {
-        return Ok(raw().unwrap_or_else(|| string(text)));
-    }
-    let is = |kind: Kind| kinds.contains(&kind);
-    if is(Kind::Object) && text.trim_start().starts_with('{')
-        || is(Kind::Array) && text.trim_start().starts_with('[')
+    let Some(types) = schema.types() else {
+        return Ok(RawJson::parse(text).unwrap_or_else(|_| string(text)));
+    };
+    let is_text = types.has(Types::STRING);
+    if types.has(Types::OBJECT) && text.trim_start().starts_with('{')
+        || types.has(Types::ARRAY) && text.trim_start().starts_with('[')
     {
         match RawJson::parse(text) {
             Ok(value) => return Ok(value),
-            Err(error) if !is(Kind::String) => return Err(format!("no JSON: {error}")),
+            Err(error) if !is_text => return Err(format!("no JSON: {error}")),
             Err(_) => {}
         }
     }
-    if is(Kind::String) {
+    if is_text {
         return Ok(string(text));
     }
     let word = text.trim();
-    if is(Kind::Null) && word == "null" {
+    if types.has(Types::NULL) && word == "null" {
         return Ok(literal("null"));
     }
-    if is(Kind::Boolean)
+    if types.has(Types::BOOLEAN)
         && let Some(value) = boolean(word)
     {
         return Ok(literal(value));
     }
-    if (is(Kind::Integer) || is(Kind::Number))
-        && let Some(value) = number(word, !is(Kind::Number))
+    if types.has(Types::NUMBER)
+        && let Some(value) = number(word, !types.contains(Types::NUMBER))
     {
         return Ok(value);
     }
-    if is(Kind::Array) && depth < MAX_DEPTH {
+    if types.has(Types::ARRAY) && depth < MAX_DEPTH {
         return list(text, &schema.items(), depth);
     }
-    let example = match kinds.first() {
-        Some(Kind::Boolean) => "; write true or false",
-        Some(Kind::Object) => r#"; write JSON, such as {"a": 1}, or name a member: a.b=1"#,
+    let example = match types.names().first() {
+        Some(&"boolean") => "; write true or false",
+        Some(&"object") => r#"; write JSON, such as {"a": 1}, or name a member: a.b=1"#,
         _ => "",
     };
-    Err(format!("expected {}, got `{text}`{example}", schema.words()))
+    Err(format!("expected {}, got `{text}`{example}", words(schema)))
 }
 
 /// One of the values that are counted.
-fn choose(text: &str, choices: &[RawJson], schema: &Schema) -> Result<RawJson, String> {
-    let same = |choice: &&RawJson| shown(choice) == text;
-    let loosely = |choice: &&RawJson| shown(choice).eq_ignore_ascii_case(text.trim());
+fn choose(text: &str, choices: &[Value], schema: &Schema) -> Result<RawJson, String> {
+    let same = |choice: &&Value| shown(choice) == text;
+    let loosely = |choice: &&Value| shown(choice).eq_ignore_ascii_case(text.trim());
     if let Some(choice) = choices.iter().find(same).or_else(|| choices.iter().find(loosely)) {
-        return Ok(choice.clone());
+        return Ok(choice.clone().into());
     }
-    let kinds = schema.kinds();
-    if kinds.contains(&Kind::Null) && text.trim() == "null" {
+    if may_be(schema, Types::NULL) && text.trim() == "null" {
         return Ok(literal("null"));
     }
     let words: Vec<_> = choices.iter().map(shown).collect();

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `mod.rs` | Which words name which arguments? |
 //! | `coerce.rs` | Which JSON does a text stand for, where the schema wants some type? |
-//! | `schema.rs` | What does a schema say about one argument? |
+//! | `schema.rs` | What does a schema say about one argument, in words? |
 //! | `signature.rs` | How is a tool called, in words? |
 
 mod coerce;
@@ -17,13 +17,14 @@ use std::io::Read;
 
 use toolway::RawJson;
 use toolway::types::{Prompt, Tool};
+use toolway_schema::{Schema, Types};
 
 use crate::closest::did_you_mean;
 use crate::failure::{Failure, Result};
 use crate::json;
 
 use self::coerce::{coerce, join};
-pub(crate) use self::schema::{Kind, Schema};
+pub(crate) use self::schema::{arguments, may_be, read, says_nothing};
 pub(crate) use self::signature::{of_prompt, of_tool, one_line, prompt_line};
 
 /// The longest file that becomes an argument.
@@ -168,7 +169,7 @@ impl Grown {
 
 fn from_pairs(tool: &Tool, words: &[String]) -> Result<RawJson> {
     let fail = |message: String| Failure::usage(message).hint(of_tool(tool));
-    let schema = Schema::of(&tool.input_schema);
+    let schema = read(&tool.input_schema);
     let mut arguments = Vec::new();
     for word in words {
         put(&mut arguments, &schema, &tool.name, word).map_err(&fail)?;
@@ -202,7 +203,7 @@ fn put(arguments: &mut Vec<(String, Grown)>, schema: &Schema, tool: &str, word: 
         (true, _) => RawJson::parse(&text).map_err(|error| wrong(format!("`{text}` is no JSON: {error}")))?,
         (false, at) => coerce(&text, at).map_err(wrong)?,
     };
-    let is_list = at.kinds().contains(&Kind::Array);
+    let is_list = may_be(&at, Types::ARRAY);
     insert(arguments, &path, value, is_list).map_err(wrong)
 }
 
@@ -217,9 +218,8 @@ fn path<'k>(schema: &Schema, key: &'k str) -> Vec<&'k str> {
 fn find(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, String> {
     let mut at = schema.clone();
     for (depth, name) in path.iter().enumerate() {
-        at = match at.property(name) {
-            Some(property) => property,
-            None if at.is_open() => at.more(),
+        at = match at.property(name).or_else(|| at.unnamed()) {
+            Some(member) => member,
             None => {
                 let names: Vec<_> = at.properties().into_iter().map(|(name, _)| name).collect();
                 let meant = did_you_mean(name, names.iter().map(String::as_str));

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use toolway::types::{Prompt, Tool};
+use toolway_schema::{Schema, Types};
 
-use super::schema::{Kind, Schema, shown};
+use super::schema::{arguments, read, shown, words};
 use crate::terminal::neutral_line;
 
 /// One argument, for a table.
@@ -39,19 +40,19 @@ pub(crate) fn of_prompt(prompt: &Prompt) -> String {
 }
 
 fn rows_of_tool(tool: &Tool) -> Vec<Row> {
-    let schema = Schema::of(&tool.input_schema);
+    let schema = read(&tool.input_schema);
     let required = schema.required();
-    let rows = schema.properties().into_iter().map(|(name, property)| {
+    let rows = arguments(&schema, &tool.input_schema).into_iter().map(|(name, property)| {
         let is_required = required.contains(&name);
-        let mut about = property.words();
+        let mut about = words(&property);
         match property.default() {
             _ if is_required => about.push_str(", required"),
-            Some(default) if default.as_str() != "null" => {
-                let _ = write!(about, ", default {}", shown(&default));
+            Some(default) if !default.is_null() => {
+                let _ = write!(about, ", default {}", shown(default));
             }
             _ => {}
         }
-        let description = property.description().unwrap_or_default();
+        let description = property.description().unwrap_or_default().to_owned();
         Row { name, is_required, placeholder: placeholder(&property), about, description }
     });
     rows.collect()
@@ -63,18 +64,19 @@ fn placeholder(schema: &Schema) -> String {
         let words: Vec<_> = choices.iter().take(MOST).map(shown).collect();
         return if choices.len() > MOST { format!("{}|…", words.join("|")) } else { words.join("|") };
     }
-    let kinds = schema.kinds();
-    let mut kinds = kinds.iter().filter(|kind| **kind != Kind::Null);
-    match (kinds.next(), kinds.next()) {
-        (Some(Kind::Array), None) => {
+    let names = schema.types().map(Types::names).unwrap_or_default();
+    let mut names = names.into_iter().filter(|name| *name != "null");
+    match (names.next(), names.next()) {
+        (Some("array"), None) => {
             let items = schema.items();
-            match items.kinds().first() {
-                Some(Kind::Array | Kind::Object) | None => "JSON".to_owned(),
+            let names = items.types().map(Types::names).unwrap_or_default();
+            match names.first() {
+                Some(&("array" | "object")) | None => "JSON".to_owned(),
                 Some(_) => format!("{},…", placeholder(&items)),
             }
         }
-        (Some(Kind::Object), None) => "JSON".to_owned(),
-        (Some(kind), None) => kind.name().to_uppercase(),
+        (Some("object"), None) => "JSON".to_owned(),
+        (Some(name), None) => name.to_uppercase(),
         _ => "VALUE".to_owned(),
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use toolway::types::{Choice, Field, FieldKind};
+use toolway_schema::Format;
 
 use super::yes_or_no;
 use crate::closest::did_you_mean;
@@ -124,56 +125,9 @@ fn text(field: &Field, line: &str) -> Result<Value, String> {
     if let Some(most) = field.max_length.filter(|most| length > *most) {
         return Err(format!("It is too long: at most {most} characters."));
     }
-    let fits = match field.format.as_deref() {
-        Some("email") => is_email(line),
-        Some("uri") => is_uri(line),
-        Some("date") => is_date(line),
-        Some("date-time") => {
-            line.split_once(['T', 't', ' ']).is_some_and(|(date, time)| is_date(date) && is_time(time))
-        }
-        _ => true,
-    };
+    let format = field.format.as_deref().and_then(Format::named);
+    let fits = format.is_none_or(|format| format.fits(line));
     if fits { Ok(Value::String(line.to_owned())) } else { Err(format!("Please write: {}.", expected(field))) }
-}
-
-// The server checks what it asked for. These find slips of the pen, no more.
-
-fn is_email(text: &str) -> bool {
-    text.split_once('@').is_some_and(|(name, host)| {
-        !name.is_empty() && !host.is_empty() && !host.contains('@') && !text.contains(char::is_whitespace)
-    })
-}
-
-fn is_uri(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(scheme, rest)| {
-        let is_scheme = scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
-            && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter));
-        is_scheme && !rest.is_empty() && !rest.contains(char::is_whitespace)
-    })
-}
-
-fn is_date(text: &str) -> bool {
-    let parts: Vec<_> = text.split('-').collect();
-    let [year, month, day] = &*parts else { return false };
-    let number = |part: &str, length| {
-        (part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit()))
-            .then(|| part.parse::<u32>().ok())
-            .flatten()
-    };
-    number(year, 4).is_some()
-        && number(month, 2).is_some_and(|month| (1..=12).contains(&month))
-        && number(day, 2).is_some_and(|day| (1..=31).contains(&day))
-}
-
-fn is_time(text: &str) -> bool {
-    let digits = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let mut parts = text.splitn(3, ':');
-    let (hour, minute, rest) = (parts.next(), parts.next(), parts.next());
-    let zoned = |rest: &str| {
-        rest.get(..2).is_some_and(digits)
-            && (rest.ends_with(['Z', 'z']) || rest.get(2..).is_some_and(|zone| zone.contains(['+', '-'])))
-    };
-    hour.is_some_and(digits) && minute.is_some_and(digits) && rest.is_some_and(zoned)
 }
 
 /// A choice by its number, its value or its name.

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
 use toolway::types::{Prompt, Resource, ResourceTemplate, Tool};
 use toolway::{ProtocolVersion, RawJson};
+use toolway_schema::Types;
 
-use crate::arguments::{Kind, Schema};
-use crate::json::Tree;
+use crate::arguments::{arguments, may_be, read, says_nothing};
 use crate::show::size;
 use crate::terminal::neutral_line;
 
@@ -119,12 +120,12 @@ fn of_tool(tool: &Tool) -> Vec<String> {
 }
 
 fn of_schema(text: &RawJson, found: &mut Vec<String>) {
-    let tree = Tree::of(text);
-    if tree.member("type").and_then(|kind| kind.text()).as_deref() != Some("object") {
+    let tree: Value = text.decode().unwrap_or_default();
+    if tree["type"] != "object" {
         found.push("the schema of its arguments must say `\"type\": \"object\"`".to_owned());
     }
     let unions: Vec<_> =
-        ["anyOf", "oneOf", "allOf"].into_iter().filter(|name| tree.member(name).is_some()).collect();
+        ["anyOf", "oneOf", "allOf"].into_iter().filter(|name| tree.get(name).is_some()).collect();
     if !unions.is_empty() {
         let unions: Vec<_> = unions.iter().map(|name| format!("`{name}`")).collect();
         found.push(format!("some models refuse {} around all arguments", unions.join(" and ")));
@@ -132,8 +133,8 @@ fn of_schema(text: &RawJson, found: &mut Vec<String>) {
     if refers_outside(&tree) {
         found.push("its schema refers to another document, which models cannot read".to_owned());
     }
-    let schema = Schema::of(text);
-    let properties = schema.properties();
+    let schema = read(text);
+    let properties = arguments(&schema, text);
     for name in schema.required() {
         if properties.iter().all(|(known, _)| *known != name) {
             found.push(format!(
@@ -142,18 +143,14 @@ fn of_schema(text: &RawJson, found: &mut Vec<String>) {
             ));
         }
     }
-    let silent = properties.iter().filter(|(_, schema)| is_empty(schema.description().as_deref(), ""));
+    let silent = properties.iter().filter(|(_, schema)| is_empty(schema.description(), ""));
     let silent: Vec<_> = silent.map(|(name, _)| &**name).collect();
     found.extend(undescribed(&silent));
     for (name, schema) in &properties {
-        let kinds = schema.kinds();
-        if kinds.is_empty() && schema.choices().is_none() {
+        if says_nothing(schema) {
             found.push(format!("its argument `{}` may be anything: say its type", neutral_line(name)));
         }
-        if kinds.contains(&Kind::Array)
-            && schema.items().kinds().is_empty()
-            && schema.items().choices().is_none()
-        {
+        if may_be(schema, Types::ARRAY) && says_nothing(&schema.items()) {
             found.push(format!(
                 "its argument `{}` is a list of anything; some models want `items`",
                 neutral_line(name)
@@ -176,9 +173,9 @@ fn undescribed(names: &[&str]) -> Option<String> {
     }
 }
 
-fn refers_outside(tree: &Tree) -> bool {
-    let here = tree.member("$ref").and_then(|reference| reference.text());
+fn refers_outside(tree: &Value) -> bool {
+    let here = tree.get("$ref").and_then(Value::as_str);
     here.is_some_and(|reference| !reference.starts_with('#'))
-        || tree.members().iter().any(|(_, value)| refers_outside(value))
-        || tree.items().is_some_and(|items| items.iter().any(|item| refers_outside(item)))
+        || tree.as_object().is_some_and(|members| members.values().any(refers_outside))
+        || tree.as_array().is_some_and(|items| items.iter().any(refers_outside))
 }

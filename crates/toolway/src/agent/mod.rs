@@ -39,7 +39,7 @@
 //! | `name.rs` | What is each tool called where not every name is allowed? |
 //! | `call.rs` | What does a model's reply ask for? |
 //! | `answer.rs` | How is the model told what came of it? |
-//! | `render.rs`, `schema/` | How is a list of them written for a provider? |
+//! | `render.rs`, `schema.rs` | How is a list of them written for a provider? |
 //! | `output.rs`, `failure.rs` | What came of a call? |
 //! | `join.rs` | How do many calls run at the same time? |
 
@@ -58,10 +58,11 @@ mod tool;
 pub use answer::ToolAnswer;
 pub use call::ToolCall;
 pub use failure::{FailureKind, ToolFailure};
-pub use name::Provider;
 pub use native::{IntoOutput, NativeTool, tool};
 pub use output::ToolOutput;
 pub use render::Rendered;
 pub use schema::{Effect, Loss};
 pub use set::{Duplicate, ToolSet};
 pub use tool::{AgentTool, Calling};
+#[doc(inline)]
+pub use toolway_schema::dialects::Provider;

@@ -7,61 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::legal_name::{first_free, fnv1a, with_hash};
-
-/// Whose rules a list of tools is written by.
-///
-/// ```
-/// use toolway::agent::Provider;
-///
-/// assert!(Provider::OpenAi.accepts_name("files__read-text"));
-/// assert!(!Provider::OpenAi.accepts_name("files.read"));
-/// assert!(Provider::Gemini.accepts_name("files.read"));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Provider {
-    /// OpenAI, where the schema is advice to the model.
-    OpenAi,
-    /// OpenAI with `strict`, where the model can write nothing that the schema does not allow.
-    OpenAiStrict,
-    /// Anthropic.
-    Anthropic,
-    /// Gemini.
-    Gemini,
-}
-
-impl Provider {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::OpenAi, Self::OpenAiStrict, Self::Anthropic, Self::Gemini];
-
-    /// Whether a tool may have this name.
-    pub fn accepts_name(self, name: &str) -> bool {
-        let Rule { longest, allows, begins } = self.rule();
-        (1..=longest).contains(&name.len())
-            && name.chars().all(allows)
-            && name.chars().next().is_some_and(begins)
-    }
-
-    fn rule(self) -> Rule {
-        let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
-        match self {
-            Self::OpenAi | Self::OpenAiStrict => Rule { longest: 64, allows: plain, begins: plain },
-            Self::Anthropic => Rule { longest: 128, allows: plain, begins: plain },
-            Self::Gemini => Rule {
-                longest: 64,
-                allows: |letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'),
-                begins: |letter| letter.is_ascii_alphabetic() || letter == '_',
-            },
-        }
-    }
-}
-
-struct Rule {
-    longest: usize,
-    allows: fn(char) -> bool,
-    begins: fn(char) -> bool,
-}
+use toolway_schema::dialects::Provider;
 
 /// What the tools of a list are called, by everybody.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +27,8 @@ impl Names {
             for provider in Provider::ALL.into_iter().filter(|provider| !provider.accepts_name(name)) {
                 let free =
                     |candidate: &String| names.index.get(candidate).is_none_or(|known| *known == index);
-                let chosen = first_free(|round| written(provider, name, round.into()), free);
+                let mut candidates = (0..).map(|round| provider.legal_name(name, round));
+                let Some(chosen) = candidates.find(free) else { continue };
                 names.index.insert(chosen.clone(), index);
                 names.changed.insert((provider, index), chosen);
             }
@@ -105,56 +52,12 @@ impl Names {
     }
 }
 
-/// A name as a provider allows it. Rounds differ in the digits only.
-fn written(provider: Provider, name: &str, round: u64) -> String {
-    let Rule { longest, allows, begins } = provider.rule();
-    let mut written: String =
-        name.chars().map(|letter| if allows(letter) { letter } else { '_' }).take(longest).collect();
-    if !written.chars().next().is_some_and(begins) {
-        written.insert(0, '_');
-    }
-    // Every letter that is allowed is one byte.
-    with_hash(written, longest, '_', &format!("{:08x}", digest(name, round) >> 32))
-}
-
-/// A hash that is the same everywhere and for ever.
-pub(super) fn digest(name: &str, round: u64) -> u64 {
-    fnv1a(name.bytes().chain(round.to_le_bytes().into_iter().filter(|_| round > 0)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn names(own: &[&str]) -> Names {
         Names::of(own.iter().copied())
-    }
-
-    #[test]
-    fn what_each_provider_allows() {
-        let long = "a".repeat(65);
-        let very_long = "a".repeat(129);
-        for (name, allowed) in [
-            ("add", [true, true, true]),
-            ("", [false, false, false]),
-            ("files__read-2", [true, true, true]),
-            ("2fast", [true, true, false]),
-            ("-x", [true, true, false]),
-            ("_x", [true, true, true]),
-            ("files.read", [false, false, true]),
-            ("files/read", [false, false, false]),
-            ("read file", [false, false, false]),
-            ("größe", [false, false, false]),
-            (&long[1..], [true, true, true]),
-            (&long, [false, true, false]),
-            (&very_long[1..], [false, true, false]),
-            (&very_long, [false, false, false]),
-        ] {
-            let actual =
-                [Provider::OpenAi, Provider::Anthropic, Provider::Gemini].map(|who| who.accepts_name(name));
-            assert_eq!(actual, allowed, "{name}");
-            assert_eq!(Provider::OpenAiStrict.accepts_name(name), allowed[0]);
-        }
     }
 
     #[test]
@@ -179,8 +82,8 @@ mod tests {
     #[test]
     fn nobody_gets_a_name_that_another_tool_has() {
         let victim = "files.read";
-        let first = written(Provider::OpenAi, victim, 0);
-        let second = written(Provider::OpenAi, victim, 1);
+        let first = Provider::OpenAi.legal_name(victim, 0);
+        let second = Provider::OpenAi.legal_name(victim, 1);
         for own in [[victim, &first, &second], [&second, &first, victim]] {
             let all = names(&own);
             for (index, name) in own.iter().enumerate() {

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
+use toolway_schema::dialects::Provider;
 
-use super::name::Provider;
-use super::schema::{Converted, Effect, Loss, convert};
+use super::schema::{Converted, Loss};
 use super::set::ToolSet;
 
 /// A list of tools as a provider takes it, and what it does not say any more. It serialises as the list.
@@ -123,39 +123,28 @@ impl ToolSet {
 
     fn render(&self, provider: Provider, shape: impl Fn(Function<'_>) -> Value) -> Rendered {
         let mut rendered = Rendered { tools: Vec::with_capacity(self.len()), losses: Vec::new() };
-        let renamed = self.renamed().iter().map(|renamed| Loss {
-            tool: renamed.now.clone(),
-            pointer: String::new(),
-            what: "name".to_owned(),
-            why: format!("another tool is called `{}`, so it is `{}`", renamed.name, renamed.now),
-            effect: Effect::Remark,
+        let renamed = self.renamed().iter().map(|renamed| {
+            let why = format!("another tool is called `{}`, so it is `{}`", renamed.name, renamed.now);
+            Loss::of_tool(&renamed.now, "name", why)
         });
         rendered.losses.extend(renamed);
         for (index, tool) in self.iter().enumerate() {
             let name = self.name_of(provider, index);
-            let mut converted = convert(provider, self.schema_of(index));
-            let losses = std::mem::take(&mut converted.losses).into_iter();
-            rendered.losses.extend(losses.map(|loss| Loss { tool: tool.name().to_owned(), ..loss }));
+            let mut converted = self.schema_of(index).convert(provider);
+            for mut loss in std::mem::take(&mut converted.losses) {
+                tool.name().clone_into(&mut loss.tool);
+                rendered.losses.push(loss);
+            }
             if name != tool.name() {
-                rendered.losses.push(Loss {
-                    tool: tool.name().to_owned(),
-                    pointer: String::new(),
-                    what: "name".to_owned(),
-                    why: format!("it is not allowed, so it is `{name}`"),
-                    effect: Effect::Remark,
-                });
+                let why = format!("it is not allowed, so it is `{name}`");
+                rendered.losses.push(Loss::of_tool(tool.name(), "name", why));
             }
             let description = cut(provider, tool.description());
             if description != tool.description() {
-                rendered.losses.push(Loss {
-                    tool: tool.name().to_owned(),
-                    pointer: String::new(),
-                    what: "description".to_owned(),
-                    why: format!(
-                        "it is longer than {MAX_DESCRIPTION} characters, which is all that is taken; the rest is cut off"
-                    ),
-                    effect: Effect::Remark,
-                });
+                let why = format!(
+                    "it is longer than {MAX_DESCRIPTION} characters, which is all that is taken; the rest is cut off"
+                );
+                rendered.losses.push(Loss::of_tool(tool.name(), "description", why));
             }
             rendered.tools.push(shape(Function { provider, name, description: &description, converted }));
         }
@@ -215,7 +204,7 @@ const MAX_DESCRIPTION: usize = 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::tool;
+    use crate::agent::{Effect, tool};
 
     fn tools() -> ToolSet {
         let text =

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
 use toolway_protocol::RawJson;
+use toolway_schema::Schema;
+use toolway_schema::dialects::Provider;
 
 use super::answer::ToolAnswer;
 use super::call::ToolCall;
 use super::failure::ToolFailure;
 use super::join::join_all;
-use super::name::{Names, Provider};
+use super::name::Names;
 use super::output::ToolOutput;
-use super::schema;
 use super::tool::{AgentTool, Renamed};
 use crate::closest::closest;
 use crate::panic;
@@ -55,7 +55,7 @@ struct Inner {
 struct Entry {
     tool: Arc<dyn AgentTool>,
     /// Its schema, once somebody needed it.
-    schema: Arc<OnceLock<Value>>,
+    schema: Arc<OnceLock<Schema>>,
 }
 
 /// A tool whose name was taken.
@@ -188,7 +188,7 @@ impl ToolSet {
         };
         let arguments = call.arguments().map_err(ToolFailure::invalid)?;
         // What is left as it is keeps its text: every digit of a number, every member.
-        let restored = schema::restore(self.schema_of(index), arguments.as_str());
+        let restored = self.schema_of(index).restore(arguments.as_str());
         let restored = restored.and_then(|restored| RawJson::parse(&restored).ok());
         let arguments = restored.unwrap_or_else(|| arguments.clone());
         panic::catch(|| self.0.tools[index].tool.call(arguments))
@@ -216,9 +216,9 @@ impl ToolSet {
     }
 
     /// A tool's schema. One that cannot be read says nothing.
-    pub(super) fn schema_of(&self, index: usize) -> &Value {
+    pub(super) fn schema_of(&self, index: usize) -> &Schema {
         let Entry { tool, schema } = &self.0.tools[index];
-        schema.get_or_init(|| tool.input_schema().decode().unwrap_or_default())
+        schema.get_or_init(|| Schema::of(&tool.input_schema().decode().unwrap_or_default()))
     }
 
     /// What a provider calls a tool.
@@ -285,7 +285,7 @@ impl fmt::Debug for ToolSet {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use serde_json::json;
+    use serde_json::{Value, json};
     use tokio::sync::Barrier;
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::name_rules::NameRules;
-use crate::legal_name::{first_free, fnv1a, with_hash};
+use toolway_schema::legal_name::{first_free, fnv1a, with_hash};
 
 /// For each server its tag: a text of its own in which no separator occurs, so that what follows the first separator
 /// of a joined name is the element, whatever that is called.

@@ -10,13 +10,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use toolway_protocol::RawJson;
+use toolway_schema::{
+    Format, Names, Schema, Side, Types, adds_remarks_only, drop_null, make_portable, merge,
+};
 
 use super::fields::declared_fields;
-use super::format::Format;
-use super::keyword::adds_remarks_only;
-use super::merge::merge;
-use super::names::Names;
-use super::portable::{Side, drop_null, make_portable};
 use super::typed::is_enforced;
 
 /// Describes types. Definitions that several of them share are collected on the way.
@@ -279,43 +277,30 @@ impl Arg {
 
 /// The rules of an argument that say nothing about any value of its type, in sentences for the author.
 fn without_effect(name: &str, rules: Option<&Value>, schema: &Value) -> Vec<String> {
-    let Some(types) = types_of(&schema["properties"][name], &schema["$defs"]) else { return Vec::new() };
-    let rules = rules.and_then(Value::as_object).into_iter().flatten();
-    let groups = rules.filter_map(|(keyword, value)| rule_for(keyword, value).map(|group| (keyword, group)));
-    let idle = groups.filter(|(_, (_, names))| !types.iter().any(|known| names.contains(&known.as_str())));
-    let tell = |(keyword, (owners, _)): (&String, (&str, &[&str]))| {
-        format!("the rule `{keyword}` of `{name}` is for {owners}, and its type is {}", types.join(" or "))
+    let Some(rules) = rules.and_then(Value::as_object) else { return Vec::new() };
+    let Some(types) = Schema::of(schema).property(name).and_then(|property| property.types()) else {
+        return Vec::new();
+    };
+    let groups = rules.iter().filter_map(|(word, value)| rule_for(word, value).map(|group| (word, group)));
+    let idle = groups.filter(|(_, (_, about))| !types.has(*about));
+    let tell = |(keyword, (owners, _)): (&String, (&str, Types))| {
+        let types = types.names().join(" or ");
+        format!("the rule `{keyword}` of `{name}` is for {owners}, and its type is {types}")
     };
     idle.map(tell).collect()
 }
 
 /// What a keyword is for, and the types that it says something about.
-fn rule_for(keyword: &str, value: &Value) -> Option<(&'static str, &'static [&'static str])> {
+fn rule_for(keyword: &str, value: &Value) -> Option<(&'static str, Types)> {
     match keyword {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
-            Some(("numbers", &["number", "integer"]))
+            Some(("numbers", Types::NUMBER))
         }
-        "minLength" | "maxLength" | "pattern" => Some(("texts", &["string"])),
+        "minLength" | "maxLength" | "pattern" => Some(("texts", Types::STRING)),
         "format" if value.as_str().is_some_and(|name| Format::named(name).is_some()) => {
-            Some(("texts", &["string"]))
+            Some(("texts", Types::STRING))
         }
-        "minItems" | "maxItems" | "uniqueItems" => Some(("lists", &["array"])),
-        _ => None,
-    }
-}
-
-/// The types of all values that fit a schema; nothing, if it does not say.
-fn types_of(schema: &Value, definitions: &Value) -> Option<Vec<String>> {
-    if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/")) {
-        return types_of(&definitions[name], definitions);
-    }
-    if let Some(choices) = ["anyOf", "oneOf"].iter().find_map(|keyword| schema[keyword].as_array()) {
-        let types: Option<Vec<_>> = choices.iter().map(|choice| types_of(choice, definitions)).collect();
-        return types.map(|types| types.concat());
-    }
-    match &schema["type"] {
-        Value::String(name) => Some(vec![name.clone()]),
-        Value::Array(names) => Some(names.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+        "minItems" | "maxItems" | "uniqueItems" => Some(("lists", Types::ARRAY)),
         _ => None,
     }
 }

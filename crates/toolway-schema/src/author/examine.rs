@@ -1,0 +1,100 @@
+//! What does an author add to the schema that the types give, and does it make sense?
+
+use serde_json::Value;
+
+use crate::check::Checker;
+use crate::terms::keyword::inner;
+use crate::terms::number;
+
+/// Lays `patch` over `base`: objects member by member, `required` as a union, all else replaced.
+pub fn merge(base: &mut Value, patch: Value) {
+    let (Value::Object(base), Value::Object(patch)) = (&mut *base, patch) else { return };
+    for (name, value) in patch {
+        match (base.get_mut(&name), value) {
+            (Some(Value::Array(names)), Value::Array(more)) if name == "required" => {
+                for new in more {
+                    if !names.contains(&new) {
+                        names.push(new);
+                    }
+                }
+            }
+            (Some(below @ Value::Object(_)), above @ Value::Object(_)) => merge(below, above),
+            (_, value) => {
+                base.insert(name, value);
+            }
+        }
+    }
+}
+
+/// A schema of arguments, looked at.
+#[derive(Debug, Default)]
+pub struct Examined {
+    /// Checks arguments, if the schema can be read.
+    pub checker: Option<Checker>,
+    /// What is wrong, in sentences for the author.
+    pub mistakes: Vec<String>,
+    /// Arguments whose defaults are among it.
+    pub wrong_defaults: Vec<String>,
+}
+
+/// Reads the schema of a tool's arguments and finds what is wrong with it.
+pub fn examine(schema: &Value) -> Examined {
+    let mut examined = Examined { mistakes: Vec::from_iter(wrong_root(schema)), ..Examined::default() };
+    if !schema.is_object() {
+        return examined;
+    }
+    let mut found = Vec::new();
+    contradictions(schema, "", &mut found);
+    match Checker::compile(schema) {
+        Ok(checker) => {
+            for (name, default) in checker.defaults().filter(|(_, default)| !default.is_null()) {
+                let problems = checker.check_property(name, default);
+                if !problems.is_empty() {
+                    examined.wrong_defaults.push(name.to_owned());
+                }
+                examined.mistakes.extend(problems.iter().map(|problem| format!("the default of {problem}")));
+            }
+            examined.checker = Some(checker);
+        }
+        Err(errors) => found.extend(errors),
+    }
+    examined.mistakes.extend(found.into_iter().map(|text| format!("the input schema: {text}")));
+    examined
+}
+
+/// The protocol wants arguments that are an object, and a schema that says so.
+fn wrong_root(schema: &Value) -> Option<String> {
+    let kind = schema.get("type");
+    kind.is_none_or(|name| name != "object").then(|| {
+        let found = kind.map_or_else(|| "none".to_owned(), Value::to_string);
+        format!("the arguments of a tool are an object: `type` must be \"object\", it is {found}")
+    })
+}
+
+/// Rules that no value keeps.
+fn contradictions(schema: &Value, at: &str, mistakes: &mut Vec<String>) {
+    let Value::Object(members) = schema else { return };
+    for (low, high, may_meet) in LIMITS {
+        let limits =
+            members.get(low).and_then(Value::as_number).zip(members.get(high).and_then(Value::as_number));
+        let Some((least, most)) = limits else { continue };
+        let order = number::compare(least, most);
+        if order.is_some_and(|order| order.is_gt() || (order.is_eq() && !may_meet)) {
+            mistakes.push(format!("nothing fits at `#{at}`: `{low}` is {least} and `{high}` is {most}"));
+        }
+    }
+    for (place, inner) in inner(members) {
+        contradictions(inner, &format!("{at}{place}"), mistakes);
+    }
+}
+
+/// A lower limit, an upper one, and whether both may be the same.
+const LIMITS: [(&str, &str, bool); 7] = [
+    ("minimum", "maximum", true),
+    ("exclusiveMinimum", "maximum", false),
+    ("minimum", "exclusiveMaximum", false),
+    ("exclusiveMinimum", "exclusiveMaximum", false),
+    ("minLength", "maxLength", true),
+    ("minItems", "maxItems", true),
+    ("minProperties", "maxProperties", true),
+];

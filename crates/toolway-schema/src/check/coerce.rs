@@ -1,0 +1,239 @@
+//! What did a caller mean who sent the right thing in the wrong type?
+//!
+//! Only what the schema makes unambiguous is turned: a value that is of a type the schema takes stays, and so
+//! does one that two branches would take.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::walk::Walk;
+use crate::model::{Additional, Id, Look, Model, Node, Objects};
+use crate::terms::number;
+use crate::terms::types::Types;
+
+/// Turns what can be turned; whether anything changed.
+pub(crate) fn coerce(model: &Model, value: &mut Value) -> bool {
+    Coercion { model, extent: Extent::Everything }.value(&[0], value, 0)
+}
+
+/// Drops the nulls that count as absent.
+pub(crate) fn drop_nulls(model: &Model, value: &mut Value) {
+    Coercion { model, extent: Extent::Nulls }.value(&[0], value, 0);
+}
+
+/// Whether there is anything to drop.
+pub(crate) fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(members) => members.values().any(has_null),
+        _ => false,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Extent {
+    Nulls,
+    Everything,
+}
+
+struct Coercion<'p> {
+    model: &'p Model,
+    extent: Extent,
+}
+
+impl Coercion<'_> {
+    /// Turns a value that all of these schemas speak about: what one asks for, another may refuse. It stands inside
+    /// `depth` others.
+    fn value(&self, ids: &[Id], value: &mut Value, depth: usize) -> bool {
+        let mut is_changed = false;
+        if self.extent == Extent::Everything
+            && let Some(converted) = self.converted(ids, value, depth)
+        {
+            *value = converted;
+            is_changed = true;
+        }
+        if !value.is_array() && !value.is_object() {
+            return is_changed;
+        }
+        let nodes = self.speaking(ids, value);
+        let is_changed_inside = match value {
+            Value::Array(items) => self.items(&nodes, items, depth + 1),
+            Value::Object(members) => self.members(&nodes, members, depth + 1),
+            _ => false,
+        };
+        is_changed || is_changed_inside
+    }
+
+    /// The value in a type that the schemas take, if it is in none of them and one only is possible.
+    fn converted(&self, ids: &[Id], value: &Value, depth: usize) -> Option<Value> {
+        let types = ids.iter().map(|id| self.types(*id)).fold(Types::ANY, Types::and);
+        let is_for_one = |value: &Value| ids.iter().all(|id| self.is_for_one(*id, value));
+        match value {
+            Value::Number(number) => {
+                if number.is_f64() && types.contains(Types::INTEGER) && !types.contains(Types::NUMBER) {
+                    return whole(value);
+                }
+                let is_text = types.contains(Types::STRING) && types.and(Types::NUMBER) == Types::NONE;
+                is_text.then(|| Value::String(number.to_string())).filter(is_for_one)
+            }
+            Value::String(text) if !types.contains(Types::STRING) => {
+                read(text, types).filter(|value| is_for_one(value) && depth + height(value) <= DEEPEST)
+            }
+            _ => None,
+        }
+    }
+
+    fn types(&self, id: Id) -> Types {
+        self.model.types(id, &Look::everywhere(), 0)
+    }
+
+    /// Whether no two branches would take the value by its type.
+    fn is_for_one(&self, id: Id, value: &Value) -> bool {
+        let node = self.node(id);
+        let takes = |branch: &&Id| self.types(**branch).contains(Types::of(value));
+        node.branches().all(|branches| {
+            let mut taking = branches.iter().filter(takes);
+            let first = taking.next();
+            taking.next().is_none() && first.is_none_or(|branch| self.is_for_one(*branch, value))
+        }) && node.all_of.iter().all(|part| self.is_for_one(*part, value))
+    }
+
+    /// The schemas themselves, what they refer to, and the branches that were meant, each once.
+    fn speaking(&self, ids: &[Id], value: &Value) -> Vec<&Node> {
+        let mut found = ids.to_vec();
+        let mut next = 0;
+        while let Some(id) = found.get(next) {
+            next += 1;
+            let node = self.node(*id);
+            found.extend(&node.all_of);
+            for branches in node.branches() {
+                let mut plausible = branches.iter().filter(|branch| self.is_plausible(**branch, value));
+                if let (Some(only), None) = (plausible.next(), plausible.next()) {
+                    found.push(*only);
+                }
+            }
+            let mut seen = HashSet::new();
+            found.retain(|id| seen.insert(*id));
+        }
+        found.into_iter().map(|id| self.node(id)).collect()
+    }
+
+    fn items(&self, nodes: &[&Node], items: &mut [Value], depth: usize) -> bool {
+        let rules: Vec<_> = nodes.iter().filter_map(|node| node.array.as_deref()).collect();
+        let behind: Vec<Id> = rules.iter().filter_map(|rules| rules.items).collect();
+        let longest = rules.iter().map(|rules| rules.prefix.len()).max().unwrap_or(0);
+        let mut is_changed = false;
+        for (index, item) in items.iter_mut().enumerate() {
+            is_changed |= if index < longest {
+                let at = rules.iter().filter_map(|rules| rules.prefix.get(index).copied().or(rules.items));
+                self.value(&at.collect::<Vec<_>>(), item, depth)
+            } else if behind.is_empty() {
+                break;
+            } else {
+                self.value(&behind, item, depth)
+            };
+        }
+        is_changed
+    }
+
+    fn members(&self, nodes: &[&Node], members: &mut Map<String, Value>, depth: usize) -> bool {
+        let rules: Vec<_> = nodes.iter().filter_map(|node| node.object.as_deref()).collect();
+        let mut walk = Walk::new(self.model);
+        let before = members.len();
+        members.retain(|name, member| {
+            let is_absent = member.is_null()
+                && !rules.iter().any(|rules| rules.required.contains(name))
+                && rules
+                    .iter()
+                    .any(|rules| rules.properties.get(name).is_some_and(|id| !walk.fits(*id, &Value::Null)));
+            !is_absent
+        });
+        let mut is_changed = members.len() != before;
+        for (name, member) in members {
+            let ids: Vec<Id> = rules.iter().flat_map(|rules| schemas_of(rules, name)).collect();
+            is_changed |= self.value(&ids, member, depth);
+        }
+        is_changed
+    }
+
+    /// Whether a branch may be the one that was meant, by type, names and marks; its values may be wrong.
+    fn is_plausible(&self, id: Id, value: &Value) -> bool {
+        let node = self.node(id);
+        if !self.types(id).contains(Types::of(value)) {
+            return false;
+        }
+        if let (Some(rules), Value::Object(members)) = (&node.object, value) {
+            let is_complete = rules.required.iter().all(|name| members.contains_key(name));
+            let is_marked = members.iter().all(|(name, member)| match rules.properties.get(name) {
+                Some(id) => self
+                    .node(*id)
+                    .options
+                    .as_ref()
+                    .is_none_or(|options| options.iter().any(|option| number::equal(option, member))),
+                None => !matches!(rules.additional, Additional::Nothing),
+            });
+            if !is_complete || !is_marked {
+                return false;
+            }
+        }
+        node.all_of.iter().all(|part| self.is_plausible(*part, value))
+    }
+
+    fn node(&self, id: Id) -> &Node {
+        self.model.node(id)
+    }
+}
+
+/// The schemas that an object has for one of its members.
+fn schemas_of(rules: &Objects, name: &str) -> Vec<Id> {
+    let named = rules.properties.get(name);
+    let matched = rules.patterns.iter().filter(|(pattern, _)| pattern.is_match(name)).map(|(_, id)| id);
+    let mut ids: Vec<Id> = named.into_iter().chain(matched).copied().collect();
+    if let (true, Additional::Schema(id)) = (ids.is_empty(), &rules.additional) {
+        ids.push(*id);
+    }
+    ids
+}
+
+/// What a text says, if that is of one of the types.
+fn read(text: &str, types: Types) -> Option<Value> {
+    match text {
+        "true" | "false" => types.contains(Types::BOOLEAN).then(|| Value::Bool(text == "true")),
+        _ if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) => {
+            let value =
+                serde_json::from_str::<Value>(text).ok().filter(|_| !text.ends_with(char::is_whitespace))?;
+            if types.contains(Types::NUMBER) {
+                return Some(value);
+            }
+            let is_integer = types.contains(Types::INTEGER) && Types::of(&value) == Types::INTEGER;
+            is_integer.then(|| whole(&value).unwrap_or(value))
+        }
+        _ if text.trim_start().starts_with(['[', '{']) => {
+            serde_json::from_str::<Value>(text).ok().filter(|value| types.contains(Types::of(value)))
+        }
+        _ => None,
+    }
+}
+
+/// How many values stand inside one another.
+fn height(value: &Value) -> usize {
+    let highest = match value {
+        Value::Array(items) => items.iter().map(height).max(),
+        Value::Object(members) => members.values().map(height).max(),
+        _ => return 0,
+    };
+    1 + highest.unwrap_or(0)
+}
+
+/// 5.0 as 5, as far as integers go.
+fn whole(value: &Value) -> Option<Value> {
+    let number = value.as_number().filter(|number| number.is_f64())?;
+    let whole = number::whole(number)?;
+    i64::try_from(whole).map(Value::from).or_else(|_| u64::try_from(whole).map(Value::from)).ok()
+}
+
+/// The parser lets no value be deeper than this, and the stack of whoever walks through one relies on it. Texts inside
+/// texts would make it as deep as a peer likes.
+const DEEPEST: usize = 127;

@@ -1,0 +1,239 @@
+//! What about keywords that our own engine does not know? The crate `jsonschema` knows them all.
+//!
+//! It decides for schemas that need it, and what it finds is told in the words of our own engine. It fetches
+//! nothing: a `$ref` to another document is an error when the server is built.
+
+use jsonschema::Validator;
+use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
+use jsonschema::paths::LocationSegment;
+use serde_json::Value;
+
+use crate::terms::format::{FORMATS, Format};
+use crate::terms::types::Types;
+use crate::texts::problem::{
+    CHARACTERS, ITEMS, MEMBERS, Path, Problem, miscounted, not_among, shown, shown_with_kind,
+};
+
+/// A schema that needs more than our own engine.
+#[derive(Debug)]
+pub(crate) struct Engine(Validator);
+
+impl Engine {
+    /// Reads a schema; what our own engine did not know does not matter here.
+    pub(crate) fn compile(schema: &Value, _: &[String]) -> Result<Self, Vec<String>> {
+        let mut options = jsonschema::options().offline().should_validate_formats(true);
+        // One meaning for each format, whichever engine is asked.
+        for format in FORMATS {
+            options = options.with_format(format.name, format.check);
+        }
+        // The schema is what is judged here, so the place in it is that of an "instance".
+        options.build(schema).map(Self).map_err(|error| {
+            vec![format!("the schema cannot be used: {error}, at `#{}`", error.instance_path())]
+        })
+    }
+
+    pub(crate) fn check(&self, value: &Value, most: usize) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        for error in self.0.iter_errors(value) {
+            for problem in problems_of(&error) {
+                if problems.len() == most {
+                    return problems;
+                }
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            }
+        }
+        problems
+    }
+}
+
+fn problems_of(error: &ValidationError<'_>) -> Vec<Problem> {
+    let segments: Vec<_> = error
+        .instance_path()
+        .iter()
+        .map(|segment| match segment {
+            LocationSegment::Property(name) => Step::Member(name.into_owned()),
+            LocationSegment::Index(index) => Step::Item(index),
+        })
+        .collect();
+    with_path(&segments, &Path::Root, &mut |path| at(error, path))
+}
+
+enum Step {
+    Member(String),
+    Item(usize),
+}
+
+/// Builds the path, step by step, for who needs it.
+fn with_path(
+    steps: &[Step],
+    path: &Path<'_>,
+    then: &mut dyn FnMut(&Path<'_>) -> Vec<Problem>,
+) -> Vec<Problem> {
+    match steps {
+        [] => then(path),
+        [Step::Member(name), rest @ ..] => with_path(rest, &path.member(name), then),
+        [Step::Item(index), rest @ ..] => with_path(rest, &path.item(*index), then),
+    }
+}
+
+fn at(error: &ValidationError<'_>, path: &Path<'_>) -> Vec<Problem> {
+    use ValidationErrorKind as Kind;
+    let value = error.instance();
+    let count = |bound: &str, limit: u64, unit: [&str; 2]| {
+        let count = match &**value {
+            Value::String(text) => text.chars().count(),
+            Value::Array(items) => items.len(),
+            Value::Object(members) => members.len(),
+            _ => 0,
+        };
+        miscounted(bound, limit, unit, count)
+    };
+    let expected = |what: String| format!("expected {what}, got {}", shown(value));
+    let complaint = match error.kind() {
+        Kind::Required { property } => {
+            return vec![Problem::missing(&path.member(property.as_str().unwrap_or_default()))];
+        }
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            // Which names are known it does not say.
+            let names: Vec<_> = unexpected.iter().map(|name| format!("`{name}`")).collect();
+            format!("{} is unknown here", names.join(", "))
+        }
+        Kind::Type { kind } => {
+            let types = match kind {
+                TypeKind::Single(name) => in_words(name.as_str()),
+                TypeKind::Multiple(names) => {
+                    names.iter().map(|name| in_words(name.as_str())).collect::<Vec<_>>().join(" or ")
+                }
+            };
+            format!("expected {types}, got {}", shown_with_kind(value))
+        }
+        Kind::Enum { options } => match &**options {
+            Value::Array(options) => not_among(&options.iter().collect::<Vec<_>>(), value),
+            other => not_among(&[other], value),
+        },
+        Kind::Constant { expected_value } => not_among(&[expected_value], value),
+        Kind::Minimum { limit } => expected(format!("at least {limit}")),
+        Kind::Maximum { limit } => expected(format!("at most {limit}")),
+        Kind::ExclusiveMinimum { limit } => expected(format!("more than {limit}")),
+        Kind::ExclusiveMaximum { limit } => expected(format!("less than {limit}")),
+        Kind::MultipleOf { multiple_of } => expected(format!("a multiple of {multiple_of}")),
+        Kind::MinLength { limit } => count("at least", *limit, CHARACTERS),
+        Kind::MaxLength { limit } => count("at most", *limit, CHARACTERS),
+        Kind::MinItems { limit } => count("at least", *limit, ITEMS),
+        Kind::MaxItems { limit } => count("at most", *limit, ITEMS),
+        Kind::MinProperties { limit } => count("at least", *limit, MEMBERS),
+        Kind::MaxProperties { limit } => count("at most", *limit, MEMBERS),
+        Kind::Pattern { pattern } => expected(format!("text that matches `{pattern}`")),
+        Kind::Format { format } => expected(
+            Format::named(format)
+                .map_or_else(|| format!("text of the format `{format}`"), |format| format.noun.to_owned()),
+        ),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => return nearest(context),
+        Kind::UniqueItems => expected("items that all differ".to_owned()),
+        Kind::Contains => expected("an item that `contains` asks for".to_owned()),
+        Kind::FalseSchema => format!("nothing is allowed here, got {}", shown_with_kind(value)),
+        Kind::PropertyNames { error } => format!("a name is not allowed: {}", shown(error.instance())),
+        // Its own words would hold the whole value.
+        kind => format!("`{}` does not allow {}", kind.keyword(), shown(value)),
+    };
+    vec![Problem::at(path, &complaint)]
+}
+
+fn in_words(name: &str) -> String {
+    Types::named(name).map(Types::in_words).unwrap_or_default()
+}
+
+/// What is wrong by the branch with the least wrong.
+fn nearest(branches: &[Vec<ValidationError<'static>>]) -> Vec<Problem> {
+    let least = branches.iter().min_by_key(|errors| errors.len());
+    least.into_iter().flatten().flat_map(problems_of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::Checker;
+    use crate::Problem;
+
+    /// A keyword that our own engine does not know stands beside each schema, so that this one is asked.
+    fn told(schema: Value, value: &Value) -> String {
+        let whole =
+            json!({"type": "object", "properties": {"a": schema}, "propertyNames": {"maxLength": 99}});
+        Problem::join(&Checker::compile(&whole).unwrap().check(value))
+    }
+
+    #[test]
+    fn problems_are_told_in_the_same_words() {
+        for (schema, value, expected) in [
+            (json!({"type": "number"}), json!("x"), r#"argument `a`: expected a number, got the string "x""#),
+            (
+                json!({"type": ["string", "array"]}),
+                json!(1),
+                "argument `a`: expected a string or an array, got the number 1",
+            ),
+            (json!({"minimum": 18}), json!(7), "argument `a`: expected at least 18, got 7"),
+            (
+                json!({"enum": ["free", "pro"]}),
+                json!("pr"),
+                r#"argument `a`: expected one of "free", "pro", got "pr", did you mean "pro"?"#,
+            ),
+            (json!({"const": 1}), json!(2), "argument `a`: expected 1, got 2"),
+            (json!({"minLength": 1}), json!(""), "argument `a`: expected at least 1 character, got none"),
+            (json!({"format": "email"}), json!("x"), r#"argument `a`: expected an email address, got "x""#),
+            (
+                json!({"pattern": "^(?!b)"}),
+                json!("bob"),
+                r#"argument `a`: expected text that matches `^(?!b)`, got "bob""#,
+            ),
+            (json!({"items": {"required": ["name"]}}), json!([{}]), "argument `a[0].name` is missing"),
+            (
+                json!({"additionalProperties": false, "properties": {"color": {}}}),
+                json!({"colour": 1}),
+                "argument `a`: `colour` is unknown here",
+            ),
+            (json!({"unevaluatedProperties": false}), json!({"x": 1}), "argument `a`: `x` is unknown here"),
+            (
+                json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+                json!(1),
+                "argument `a`: expected a string, got the number 1",
+            ),
+            (
+                json!({"if": {"minimum": 5}, "then": {"multipleOf": 5}}),
+                json!(7),
+                "argument `a`: expected a multiple of 5, got 7",
+            ),
+            (
+                json!({"contains": {"const": 1}}),
+                json!([2]),
+                "argument `a`: expected an item that `contains` asks for, got [2]",
+            ),
+            (json!({"type": "string"}), json!(null), ""),
+        ] {
+            assert_eq!(told(schema.clone(), &json!({"a": value})), expected, "{schema} and {value}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_fetched() {
+        for reference in ["https://127.0.0.1:1/schema.json", "file:///etc/passwd", "other.json"] {
+            let errors = Checker::compile(&json!({"$ref": reference})).unwrap_err();
+            assert_eq!(errors.len(), 1, "{errors:?}");
+        }
+        let anchored = json!({"properties": {"a": {"$ref": "#name"}}, "$defs": {"x": {"$anchor": "name", "type": "string"}}});
+        let checker = Checker::compile(&anchored).unwrap();
+        assert_eq!(checker.check(&json!({"a": 1})).len(), 1);
+    }
+
+    #[test]
+    fn values_are_turned_as_far_as_our_own_engine_reads() {
+        let schema = json!({"properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "dependentRequired": {"a": ["c"]}});
+        let checker = Checker::compile(&schema).unwrap();
+        let mut value = json!({"a": "5", "b": null, "c": 1});
+        assert!(checker.coerce(&mut value));
+        assert_eq!(value, json!({"a": 5, "c": 1}));
+        assert_eq!(checker.check(&value), []);
+    }
+}

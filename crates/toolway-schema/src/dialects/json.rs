@@ -1,0 +1,303 @@
+//! How is a node written for those who take nearly all of JSON Schema, as OpenAI and Anthropic do?
+//!
+//! Everything can be said, apart from what their rules for the root and for names forbid.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::loss::{Effect, Losses};
+use super::merge::Fuel;
+use super::node::{Node, Other, Part, Rest, Union};
+use super::provider::Provider;
+use super::root::as_object;
+use super::unfold::MAX_NODES;
+use super::words::Words;
+use crate::terms::types::Types;
+
+/// The schema of a tool's arguments.
+pub(crate) fn write(provider: Provider, node: Node, losses: &mut Losses) -> Value {
+    let (mut root, mut words) = as_object(node, losses, &mut Fuel(MAX_NODES));
+    root.others.retain(|other| {
+        let is_allowed = provider != Provider::OpenAi || other.members.iter().all(|(word, _)| *word != "not");
+        if !is_allowed {
+            losses.add(&root.at, "not", Effect::Wider, "the root may not have it");
+            words.also(&other_json(other));
+        }
+        is_allowed
+    });
+    root.description = words.after(root.description.as_deref());
+    let mut writer = Writer { provider, losses };
+    let mut members = writer.members(&root);
+    members.entry("properties").or_insert_with(|| json!({}));
+    // Two keywords of a kind would have to stand in `allOf`.
+    if let Some(Value::Array(more)) = members.remove("allOf") {
+        writer.losses.add(&root.at, "allOf", Effect::Wider, "the root may not have it");
+        let mut words = Words::default();
+        for schema in &more {
+            words.also(schema);
+        }
+        let description = members.get("description").and_then(Value::as_str);
+        if let Some(description) = words.after(description) {
+            members.insert("description".to_owned(), description.into());
+        }
+    }
+    Value::Object(members)
+}
+
+/// A node in plain JSON Schema, to show it.
+pub(crate) fn show(node: &Node) -> Value {
+    let mut losses = Losses::default();
+    Writer { provider: Provider::OpenAi, losses: &mut losses }.schema(node)
+}
+
+/// Keywords in plain JSON Schema, to show them.
+pub(crate) fn other_json(other: &Other) -> Value {
+    let mut losses = Losses::default();
+    let mut writer = Writer { provider: Provider::OpenAi, losses: &mut losses };
+    let members = other.members.iter().map(|(word, part)| ((*word).to_owned(), writer.part(part)));
+    Value::Object(members.collect())
+}
+
+struct Writer<'l> {
+    provider: Provider,
+    losses: &'l mut Losses,
+}
+
+impl Writer<'_> {
+    fn schema(&mut self, node: &Node) -> Value {
+        Value::Object(self.members(node))
+    }
+
+    fn members(&mut self, node: &Node) -> Map<String, Value> {
+        let mut members = Map::new();
+        if let Some(title) = &node.title {
+            members.insert("title".to_owned(), title.clone().into());
+        }
+        if let Some(description) = &node.description {
+            members.insert("description".to_owned(), description.clone().into());
+        }
+        for (word, value) in &node.remarks {
+            members.insert((*word).to_owned(), value.clone());
+        }
+        if node.is_never() {
+            members.insert("not".to_owned(), json!({}));
+            return members;
+        }
+        match node.types.names().as_slice() {
+            _ if node.types == Types::ANY => {}
+            [name] => {
+                members.insert("type".to_owned(), (*name).into());
+            }
+            names => {
+                members.insert("type".to_owned(), names.iter().copied().collect());
+            }
+        }
+        // That it is null is said by the type.
+        if let Some(values) = node.allowed.as_ref().filter(|_| node.types != Types::NULL) {
+            members.insert("enum".to_owned(), values.clone().into());
+        }
+        // What finds no place beside the others, as there is one of its kind already.
+        let mut more = Vec::new();
+        if node.types.has(Types::STRING) {
+            text(node, &mut members, &mut more);
+        }
+        if node.types.has(Types::NUMBER) {
+            range(node, &mut members, &mut more);
+        }
+        if node.types.has(Types::ARRAY) {
+            self.array(node, &mut members);
+        }
+        if node.types.has(Types::OBJECT) {
+            self.object(node, &mut members);
+        }
+        for union in &node.unions {
+            let word = if union.is_exclusive { "oneOf" } else { "anyOf" };
+            let branches = self.branches(union);
+            place(&mut members, &mut more, vec![(word, branches)]);
+        }
+        for other in &node.others {
+            let mut parts = Vec::new();
+            for (word, part) in &other.members {
+                if *word == "unevaluatedItems" && self.provider == Provider::OpenAi {
+                    let why = "a list has to say what its items are, and then none is left for it";
+                    self.losses.add(&node.at, word, Effect::Wider, why);
+                } else {
+                    parts.push((*word, self.condition(word, part)));
+                }
+            }
+            place(&mut members, &mut more, parts);
+        }
+        more.extend(node.all_of.iter().map(|inner| self.schema(inner)));
+        if !more.is_empty() {
+            members.insert("allOf".to_owned(), more.into());
+        }
+        members
+    }
+
+    fn branches(&mut self, union: &Union) -> Value {
+        union.branches.iter().map(|branch| self.schema(branch)).collect()
+    }
+
+    /// A part whose losses may mean the opposite.
+    fn condition(&mut self, word: &str, part: &Part) -> Value {
+        if ["then", "else", "dependentSchemas", "dependentRequired"].contains(&word) {
+            return self.part(part);
+        }
+        // Where a boolean is understood everywhere.
+        if let Part::Schema(node) = part
+            && node.is_never()
+            && word.starts_with("unevaluated")
+        {
+            return false.into();
+        }
+        self.losses.turn();
+        let value = self.part(part);
+        self.losses.turn_back();
+        value
+    }
+
+    fn part(&mut self, part: &Part) -> Value {
+        match part {
+            Part::Schema(node) => self.schema(node),
+            Part::Named(named) => {
+                let named = named.iter().map(|(name, node)| (self.key(name), self.schema(node)));
+                Value::Object(named.collect())
+            }
+            // Names that depend on names, or a number.
+            Part::Json(Value::Object(lists)) => {
+                let lists = lists.iter().map(|(name, needed)| {
+                    let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
+                    let needed: Value = needed.map(|name| self.key(name)).collect();
+                    (self.key(name), needed)
+                });
+                Value::Object(lists.collect())
+            }
+            Part::Json(value) => value.clone(),
+        }
+    }
+
+    fn array(&mut self, node: &Node, members: &mut Map<String, Value>) {
+        let array = &node.array;
+        if !array.first.is_empty() {
+            let first = array.first.iter().map(|item| self.schema(item)).collect();
+            members.insert("prefixItems".to_owned(), first);
+        }
+        match &array.items {
+            Some(items) => {
+                members.insert("items".to_owned(), self.schema(items));
+            }
+            // A list of anything has to say so, to OpenAI.
+            None if node.types != Types::ANY && self.provider == Provider::OpenAi => {
+                members.insert("items".to_owned(), json!({}));
+            }
+            None => {}
+        }
+        put(members, "minItems", array.fewest);
+        put(members, "maxItems", array.most);
+        put(members, "uniqueItems", array.is_unique.then_some(true));
+    }
+
+    fn object(&mut self, node: &Node, members: &mut Map<String, Value>) {
+        let object = &node.object;
+        let own: HashSet<_> = object.properties.iter().map(|(name, _)| name.as_str()).collect();
+        let mut properties = Map::new();
+        for (name, property) in &object.properties {
+            let key = self.key(name);
+            if key != *name {
+                let why = format!(
+                    "properties of that name are not allowed; it is called `{key}`, and turned back in calls"
+                );
+                self.losses.add(&property.at, "name", Effect::Remark, why);
+                // Whatever speaks of names speaks of others now.
+                if own.contains(&*key)
+                    || !object.patterns.is_empty()
+                    || node.allowed.is_some()
+                    || speaks_of_names(node)
+                {
+                    let why = "another part of the schema depends on the name";
+                    self.losses.add(&property.at, "name", Effect::Wider, why);
+                    self.losses.add(&property.at, "name", Effect::Narrower, why);
+                }
+            }
+            if key == *name || !own.contains(&*key) {
+                properties.insert(key, self.schema(property));
+            }
+        }
+        if !properties.is_empty() || (node.types == Types::OBJECT && self.provider == Provider::OpenAi) {
+            members.insert("properties".to_owned(), properties.into());
+        }
+        if !object.patterns.is_empty() {
+            let patterns = object.patterns.iter().map(|(name, inner)| (name.clone(), self.schema(inner)));
+            members.insert("patternProperties".to_owned(), Value::Object(patterns.collect()));
+        }
+        match &object.rest {
+            Rest::Unsaid => {}
+            Rest::Closed => put(members, "additionalProperties", Some(false)),
+            Rest::Like(inner) if inner.is_any() => put(members, "additionalProperties", Some(true)),
+            Rest::Like(inner) if inner.is_never() => put(members, "additionalProperties", Some(false)),
+            Rest::Like(inner) => {
+                members.insert("additionalProperties".to_owned(), self.schema(inner));
+            }
+        }
+        if !object.required.is_empty() {
+            let required: Vec<_> = object.required.iter().map(|name| self.key(name)).collect();
+            members.insert("required".to_owned(), required.into());
+        }
+        put(members, "minProperties", object.fewest);
+        put(members, "maxProperties", object.most);
+    }
+
+    fn key(&mut self, name: &str) -> String {
+        let key = self.provider.key(name).into_owned();
+        if key != name && self.losses.is_turned() {
+            let why =
+                format!("`{name}` is called `{key}`, and calls are not looked through for what must not be");
+            self.losses.add("", "name", Effect::Wider, why);
+        }
+        key
+    }
+}
+
+fn speaks_of_names(node: &Node) -> bool {
+    node.others.iter().flat_map(|other| &other.members).any(|(word, _)| *word == "propertyNames")
+}
+
+fn text(node: &Node, members: &mut Map<String, Value>, more: &mut Vec<Value>) {
+    let text = &node.text;
+    put(members, "minLength", text.shortest);
+    put(members, "maxLength", text.longest);
+    for pattern in &text.patterns {
+        place(members, more, vec![("pattern", pattern.clone().into())]);
+    }
+    for format in &text.formats {
+        place(members, more, vec![("format", format.clone().into())]);
+    }
+}
+
+fn range(node: &Node, members: &mut Map<String, Value>, more: &mut Vec<Value>) {
+    let range = &node.number;
+    for (word, bound) in range.bounds() {
+        put(members, word, bound.clone().map(Value::Number));
+    }
+    for multiple in &range.multiples {
+        place(members, more, vec![("multipleOf", Value::Number(multiple.clone()))]);
+    }
+}
+
+fn put(members: &mut Map<String, Value>, word: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        members.insert(word.to_owned(), value.into());
+    }
+}
+
+/// Puts keywords beside the others, or apart if one of them is there already.
+fn place(members: &mut Map<String, Value>, more: &mut Vec<Value>, parts: Vec<(&'static str, Value)>) {
+    let is_taken = parts.iter().any(|(word, _)| members.contains_key(*word));
+    let parts = parts.into_iter().map(|(word, value)| (word.to_owned(), value));
+    if is_taken {
+        more.push(Value::Object(parts.collect()));
+    } else {
+        members.extend(parts);
+    }
+}

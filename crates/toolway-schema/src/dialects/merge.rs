@@ -1,0 +1,269 @@
+//! What holds when two schemas hold at once, and what when one of them does?
+
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use serde_json::{Number, Value};
+
+use super::node::{Members, Node, Rest, Union};
+use crate::terms::number;
+use crate::terms::types::Types;
+
+/// How many nodes may still be copied.
+#[derive(Debug)]
+pub(crate) struct Fuel(pub(super) usize);
+
+impl Fuel {
+    /// Takes so much, if there is as much.
+    pub(crate) fn spend(&mut self, nodes: usize) -> bool {
+        match self.0.checked_sub(nodes) {
+            Some(left) => {
+                self.0 = left;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// A node that holds when both do. It takes its remarks from the first that has any.
+pub(crate) fn both(a: Rc<Node>, b: Rc<Node>, fuel: &mut Fuel) -> Rc<Node> {
+    let has_remarks =
+        |node: &Node| node.title.is_some() || node.description.is_some() || !node.remarks.is_empty();
+    if a.is_any() && !has_remarks(&a) {
+        return b;
+    }
+    if b.is_any() && !has_remarks(&b) {
+        return a;
+    }
+    let types = a.types.and(b.types);
+    // What one says is still known where the other went on for too long.
+    let is_cut = (a.is_cut && (b.is_cut || b.is_any())) || (b.is_cut && a.is_any());
+    // What speaks about everything beside it must not get other things beside it. Names that follow from a pattern cannot
+    // be told from those that do not.
+    let is_apart = a.is_about_all()
+        || b.is_about_all()
+        || ((!a.object.patterns.is_empty() || !b.object.patterns.is_empty()) && a.object != b.object)
+        || !fuel.spend(copies(&a, &b) + copies(&b, &a));
+    if is_apart {
+        let all_of = vec![a.without_remarks().into(), b.without_remarks().into()];
+        let mut apart = Node { types, is_cut, all_of, ..Node::any(&a.at) };
+        apart.title = a.title.clone().or_else(|| b.title.clone());
+        apart.description = a.description.clone().or_else(|| b.description.clone());
+        apart.remarks = if a.remarks.is_empty() { b.remarks.clone() } else { a.remarks.clone() };
+        return apart.into();
+    }
+    let (mut both, b) = (Rc::unwrap_or_clone(a), Rc::unwrap_or_clone(b));
+    both.types = types;
+    both.is_cut = is_cut;
+    both.title = both.title.or(b.title);
+    both.description = both.description.or(b.description);
+    for (word, value) in b.remarks {
+        if !both.remarks.iter().any(|(known, _)| *known == word) {
+            both.remarks.push((word, value));
+        }
+    }
+    both.allowed = match (both.allowed, b.allowed) {
+        (Some(a), Some(b)) => {
+            let b: HashSet<_> = b.iter().map(identity).collect();
+            Some(a.into_iter().filter(|value| b.contains(&identity(value))).collect())
+        }
+        (a, b) => a.or(b),
+    };
+    both.text.shortest = both.text.shortest.max(b.text.shortest);
+    both.text.longest = least(both.text.longest, b.text.longest);
+    extend_new(&mut both.text.patterns, b.text.patterns);
+    extend_new(&mut both.text.formats, b.text.formats);
+    both.number.least = tighter(both.number.least, b.number.least, Ordering::Greater);
+    both.number.above = tighter(both.number.above, b.number.above, Ordering::Greater);
+    both.number.most = tighter(both.number.most, b.number.most, Ordering::Less);
+    both.number.below = tighter(both.number.below, b.number.below, Ordering::Less);
+    extend_new(&mut both.number.multiples, b.number.multiples);
+    both.array.is_unique |= b.array.is_unique;
+    both.array.fewest = both.array.fewest.max(b.array.fewest);
+    both.array.most = least(both.array.most, b.array.most);
+    let (first, items) = (std::mem::take(&mut both.array.first), both.array.items.take());
+    let length = first.len().max(b.array.first.len());
+    let (mut ours, mut theirs) = (first.into_iter(), b.array.first.into_iter());
+    for _ in 0..length {
+        let one = ours.next().or_else(|| items.clone());
+        let other = theirs.next().or_else(|| b.array.items.clone());
+        both.array.first.extend(maybe_both(one, other, fuel));
+    }
+    both.array.items = maybe_both(items, b.array.items, fuel);
+    both.object = both_members(both.object, b.object, fuel);
+    both.unions.extend(b.unions);
+    both.all_of.extend(b.all_of);
+    for other in b.others {
+        if !both.others.contains(&other) {
+            both.others.push(other);
+        }
+    }
+    both.agree();
+    both.into()
+}
+
+/// How many nodes of one are needed for each of the other.
+fn copies(one: &Node, other: &Node) -> usize {
+    let rest = match &one.object.rest {
+        Rest::Like(node) if !other.object.properties.is_empty() => {
+            node.size() * other.object.properties.len()
+        }
+        _ => 0,
+    };
+    let items = match &one.array.items {
+        Some(node) if !other.array.first.is_empty() => node.size() * other.array.first.len(),
+        _ => 0,
+    };
+    rest + items
+}
+
+fn maybe_both(a: Option<Rc<Node>>, b: Option<Rc<Node>>, fuel: &mut Fuel) -> Option<Rc<Node>> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(both(a, b, fuel)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn both_members(a: Members, b: Members, fuel: &mut Fuel) -> Members {
+    let mut theirs: HashMap<_, _> = b.properties.iter().cloned().collect();
+    let mut properties = Vec::new();
+    for (name, node) in a.properties {
+        let other = theirs.remove(&name).or_else(|| of_rest(&b.rest, &node.at));
+        properties.extend(maybe_both(Some(node), other, fuel).map(|node| (name, node)));
+    }
+    for (name, _) in b.properties {
+        let Some(node) = theirs.remove(&name) else { continue };
+        let other = of_rest(&a.rest, &node.at);
+        properties.extend(maybe_both(Some(node), other, fuel).map(|node| (name, node)));
+    }
+    let rest = match (a.rest, b.rest) {
+        (Rest::Closed, _) | (_, Rest::Closed) => Rest::Closed,
+        (Rest::Like(a), Rest::Like(b)) => Rest::Like(both(a, b, fuel)),
+        (Rest::Like(node), Rest::Unsaid) | (Rest::Unsaid, Rest::Like(node)) => Rest::Like(node),
+        (Rest::Unsaid, Rest::Unsaid) => Rest::Unsaid,
+    };
+    let known: HashSet<_> = a.required.iter().cloned().collect();
+    let mut required = a.required;
+    required.extend(b.required.into_iter().filter(|name| !known.contains(name)));
+    // They are the same, or the two would have been left apart.
+    let patterns = a.patterns;
+    Members {
+        properties,
+        patterns,
+        rest,
+        required,
+        fewest: a.fewest.max(b.fewest),
+        most: least(a.most, b.most),
+    }
+}
+
+/// What a property must be like that is not named.
+pub(crate) fn of_rest(rest: &Rest, at: &str) -> Option<Rc<Node>> {
+    match rest {
+        Rest::Unsaid => None,
+        Rest::Closed => Some(Node::never(at).into()),
+        Rest::Like(node) => Some(Rc::clone(node)),
+    }
+}
+
+/// What may be told of an object of which one of these holds: a property of any of them, required where all require it.
+/// It allows what they allow, and more.
+pub(crate) fn one_object(at: &str, branches: Vec<Node>) -> Rc<Node> {
+    let mut joined = Node::of_types(at, Types::OBJECT);
+    let mut required: Option<Vec<String>> = None;
+    let mut properties: Vec<(String, Vec<Rc<Node>>)> = Vec::new();
+    let mut places = HashMap::new();
+    let mut is_closed = true;
+    for branch in branches {
+        let Members { properties: ours, rest, required: needed, .. } = branch.object;
+        required = Some(match required {
+            None => needed,
+            Some(before) => {
+                let needed: HashSet<_> = needed.into_iter().collect();
+                before.into_iter().filter(|name| needed.contains(name)).collect()
+            }
+        });
+        is_closed &= rest == Rest::Closed;
+        for (name, node) in ours {
+            let place = *places.entry(name.clone()).or_insert(properties.len());
+            match properties.get_mut(place) {
+                Some((_, nodes)) if nodes.contains(&node) => {}
+                Some((_, nodes)) => nodes.push(node),
+                None => properties.push((name, vec![node])),
+            }
+        }
+    }
+    joined.object.required = required.unwrap_or_default();
+    joined.object.rest = if is_closed { Rest::Closed } else { Rest::Unsaid };
+    joined.object.properties = properties
+        .into_iter()
+        .map(|(name, mut nodes)| {
+            // What stands nowhere else is not made a choice of one.
+            if nodes.len() == 1
+                && let Some(only) = nodes.pop()
+            {
+                return (name, only);
+            }
+            let at = nodes.first().map(|node| node.at.clone()).unwrap_or_default();
+            let union = Union { branches: nodes, is_exclusive: false };
+            (name, Node { unions: vec![union], ..Node::any(&at) }.into())
+        })
+        .collect();
+    joined.into()
+}
+
+/// Whether no value can be both.
+pub(crate) fn are_apart(a: &Node, b: &Node) -> bool {
+    if !a.types.has(b.types) {
+        return true;
+    }
+    if let (Some(ours), Some(theirs)) = (&a.allowed, &b.allowed) {
+        let theirs: HashSet<_> = theirs.iter().map(identity).collect();
+        return !ours.iter().any(|value| theirs.contains(&identity(value)));
+    }
+    // Objects that say by one of their properties which they are.
+    let are_objects = a.types == Types::OBJECT && b.types == Types::OBJECT;
+    are_objects
+        && a.object.properties.iter().any(|(name, node)| {
+            node.allowed.is_some()
+                && a.object.requires(name)
+                && b.object.requires(name)
+                && b.object.get(name).is_some_and(|other| other.allowed.is_some() && are_apart(node, other))
+        })
+}
+
+/// A text that two values share if and only if JSON Schema takes them for the same: 1 and 1.0 are.
+pub(crate) fn identity(value: &Value) -> String {
+    let mut text = String::new();
+    number::canonical(value, &mut text);
+    text
+}
+
+/// Which of two numbers is greater.
+pub(crate) fn compare(a: &Number, b: &Number) -> Ordering {
+    number::compare(a, b).unwrap_or(Ordering::Equal)
+}
+
+fn tighter(a: Option<Number>, b: Option<Number>, wanted: Ordering) -> Option<Number> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if compare(&b, &a) == wanted { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn extend_new<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
+    for item in more {
+        if !list.contains(&item) {
+            list.push(item);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Which schemas of one type each say what a node says?
+//!
+//! For those who have few words: no conditions, no choices beside other keywords, one type at a time.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use super::json;
+use super::loss::{Effect, Losses};
+use super::merge::{Fuel, are_apart, both, identity, of_rest};
+use super::node::{Node, Part, Rest, Union};
+use super::words::Words;
+use crate::terms::types::Types;
+
+/// What is written with: what is lost on the way, and how much there may be.
+pub(crate) struct Pen<'l> {
+    pub(crate) losses: &'l mut Losses,
+    pub(crate) fuel: Fuel,
+    pub(crate) written: usize,
+}
+
+impl Pen<'_> {
+    /// Tells the model in words what its schema cannot say.
+    pub(crate) fn lose(&mut self, node: &Node, word: &str, value: &Value, why: &str, words: &mut Words) {
+        self.losses.add(&node.at, word, Effect::Wider, why);
+        words.note(word, value);
+    }
+
+    /// What is only for readers, in words.
+    pub(crate) fn remarks(&mut self, node: &Node) -> Words {
+        let mut words = Words::default();
+        words.remarks(node);
+        for (word, _) in &node.remarks {
+            let why = "it is not supported, and stands in the description";
+            self.losses.add(&node.at, word, Effect::Remark, why);
+        }
+        words
+    }
+}
+
+/// Adds what is for readers, unless something closer to the value has been said.
+pub(crate) fn describe(members: &mut Map<String, Value>, node: &Node, words: &Words) {
+    if let Some(title) = &node.title {
+        members.insert("title".to_owned(), title.clone().into());
+    }
+    let own = members.get("description").and_then(Value::as_str).map(str::to_owned);
+    let description = match (&node.description, own) {
+        (Some(outer), Some(own)) if *outer != own => Some(format!("{outer}\n\n{own}")),
+        (outer, own) => outer.clone().or(own),
+    };
+    if let Some(description) = words.after(description.as_deref()) {
+        members.insert("description".to_owned(), description.into());
+    }
+}
+
+/// What a value may be: one of some things, or null.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) is_nullable: bool,
+    /// Each of one type, without choices.
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// Takes a node apart. What is lost on the way is told to the model.
+pub(crate) fn options(node: &Node, losses: &mut Losses, fuel: &mut Fuel, words: &mut Words) -> Options {
+    let mut options = Options { is_nullable: false, nodes: Vec::new() };
+    let mut base = node.without_remarks();
+    let about_all =
+        base.others.iter().position(|other| other.is_about_all).map(|index| base.others.remove(index));
+    let mut todo = vec![base];
+    let mut flat = Vec::new();
+    while let Some(mut node) = todo.pop() {
+        if node.is_never() || node.is_cut {
+            continue;
+        }
+        drop_conditions(&mut node, losses, words);
+        if node.unions.is_empty() {
+            flat.push(node);
+            continue;
+        }
+        let union = node.unions.remove(0);
+        let word = if union.is_exclusive { "oneOf" } else { "anyOf" };
+        if union.is_exclusive && !is_exclusive_anyway(&union) {
+            losses.add(&node.at, word, Effect::Wider, "that only one branch holds cannot be said");
+        }
+        if let Some(values) = as_values(&union, words) {
+            let values = Node::of_values(&node.at, values);
+            todo.push(Rc::unwrap_or_clone(both(node.into(), values.into(), fuel)));
+            continue;
+        }
+        let size = node.size() * union.branches.len()
+            + union.branches.iter().map(|branch| branch.size()).sum::<usize>();
+        if flat.len() + todo.len() + union.branches.len() > MAX_OPTIONS || !fuel.spend(size) {
+            losses.add(
+                &node.at,
+                word,
+                Effect::Wider,
+                "with all its branches written out, the schema is too large",
+            );
+            todo.push(node);
+            continue;
+        }
+        let branches = union.branches.into_iter().rev();
+        let node = Rc::new(node);
+        todo.extend(branches.map(|branch| Rc::unwrap_or_clone(both(Rc::clone(&node), branch, fuel))));
+    }
+    for mut node in flat {
+        if let Some(other) = &about_all {
+            for (word, part) in &other.members {
+                unevaluated(&mut node, word, part);
+            }
+        }
+        assume_type(&mut node, losses);
+        options.is_nullable |= node.types.has(Types::NULL);
+        for types in [Types::STRING, Types::NUMBER, Types::BOOLEAN, Types::ARRAY, Types::OBJECT] {
+            let types = node.types.and(types);
+            if types.is_none() {
+                continue;
+            }
+            let mut one = Node { types, ..node.clone() };
+            one.agree();
+            if !one.is_never() && !options.nodes.contains(&one) {
+                options.nodes.push(one);
+            }
+        }
+    }
+    options
+}
+
+/// What only the schema as a whole can say is told in words.
+fn drop_conditions(node: &mut Node, losses: &mut Losses, words: &mut Words) {
+    for other in std::mem::take(&mut node.others) {
+        let word = other.members.first().map_or("", |(word, _)| word);
+        losses.add(&node.at, word, Effect::Wider, "conditions cannot be said");
+        words.also(&json::other_json(&other));
+    }
+    for more in std::mem::take(&mut node.all_of) {
+        losses.add(&node.at, "allOf", Effect::Wider, "the parts cannot be put together");
+        words.also(&json::show(&more));
+    }
+}
+
+/// Once there is no choice any more, what is said about the rest is known.
+fn unevaluated(node: &mut Node, word: &str, part: &Part) {
+    let Part::Schema(inner) = part else { return };
+    if word == "unevaluatedItems" {
+        node.array.items.get_or_insert_with(|| inner.clone());
+    } else if node.object.rest == Rest::Unsaid {
+        node.object.rest = if inner.is_never() { Rest::Closed } else { Rest::Like(inner.clone()) };
+    }
+}
+
+/// Who speaks of properties and forgets to say that it is an object means one.
+fn assume_type(node: &mut Node, losses: &mut Losses) {
+    let subjects = node.subjects();
+    let is_one = [Types::STRING, Types::NUMBER, Types::ARRAY, Types::OBJECT].contains(&subjects);
+    if node.types == Types::ANY && node.allowed.is_none() && is_one {
+        losses.add(
+            &node.at,
+            "type",
+            Effect::Narrower,
+            "there is none, so it is the one that the keywords are about",
+        );
+        node.types = subjects;
+    }
+}
+
+/// A choice between values is a list of them. What was said about each is told in words.
+fn as_values(union: &Union, words: &mut Words) -> Option<Vec<Value>> {
+    let mut values = Vec::new();
+    let mut known = HashSet::new();
+    for branch in &union.branches {
+        let allowed = branch.allowed.as_ref()?;
+        if !branch.says_no_more() {
+            return None;
+        }
+        values.extend(allowed.iter().filter(|value| known.insert(identity(value))).cloned());
+    }
+    for branch in &union.branches {
+        if let (Some([value]), Some(about)) =
+            (branch.allowed.as_deref(), branch.description.as_ref().or(branch.title.as_ref()))
+        {
+            words.say(format!("{value}: {about}"));
+        }
+    }
+    Some(values)
+}
+
+/// Whether no value fits two branches.
+fn is_exclusive_anyway(union: &Union) -> bool {
+    let branches = &union.branches;
+    branches.len() <= MAX_OPTIONS
+        && branches.iter().enumerate().all(|(index, a)| {
+            branches[index + 1..]
+                .iter()
+                .all(|b| a.unions.is_empty() && b.unions.is_empty() && are_apart(a, b))
+        })
+}
+
+/// The properties of an object, with those that are required without being named, and whether they are. Nothing if no
+/// object can be like that.
+pub(crate) fn properties(node: &Node) -> Option<Vec<(String, Rc<Node>, bool)>> {
+    let object = &node.object;
+    let required: HashSet<_> = object.required.iter().collect();
+    let named: HashSet<_> = object.properties.iter().map(|(name, _)| name).collect();
+    let mut properties: Vec<_> = object
+        .properties
+        .iter()
+        .map(|(name, property)| (name.clone(), property.clone(), required.contains(name)))
+        .collect();
+    for name in object.required.iter().filter(|name| !named.contains(name)) {
+        let property = of_rest(&object.rest, &node.at).filter(|_| object.patterns.is_empty());
+        properties.push((name.clone(), property.unwrap_or_else(|| Node::any(&node.at).into()), true));
+    }
+    let is_possible =
+        properties.iter().all(|(_, property, is_required)| !(*is_required && property.is_never()));
+    is_possible.then_some(properties)
+}
+
+/// What any item of a list may be, where each place has a schema of its own; nothing if any place may hold anything.
+pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> Option<Rc<Node>> {
+    let array = &node.array;
+    if array.first.is_empty() {
+        return array.items.clone();
+    }
+    losses.add(
+        &node.at,
+        "prefixItems",
+        Effect::Wider,
+        "that each place has a schema of its own cannot be said",
+    );
+    let places = array.first.iter().map(|place| json::show(place).to_string()).collect::<Vec<_>>().join(", ");
+    words.say(format!("The items in order: {places}."));
+    // What no item can be is not in the list.
+    let rest = array.items.as_ref().filter(|items| !items.is_never());
+    let is_open = array.items.is_none() && array.most.is_none_or(|most| most > array.first.len() as u64);
+    if is_open {
+        let why = "items after those that have a schema could be anything, which cannot be said";
+        losses.add(&node.at, "items", Effect::Narrower, why);
+    }
+    let branches: Vec<_> = array.first.iter().chain(rest).cloned().collect();
+    let mut branches = branches.into_iter().fold(Vec::new(), |mut known: Vec<Rc<Node>>, branch| {
+        if !known.contains(&branch) {
+            known.push(branch);
+        }
+        known
+    });
+    if branches.len() == 1 {
+        return branches.pop();
+    }
+    Some(Node { unions: vec![Union { branches, is_exclusive: false }], ..Node::any(&node.at) }.into())
+}
+
+/// How many items a list may have: after a tuple that is closed, no more.
+pub(crate) fn most_items(node: &Node) -> Option<u64> {
+    let array = &node.array;
+    let is_closed = array.items.as_deref().is_some_and(Node::is_never);
+    let places = array.first.len() as u64;
+    match array.most {
+        Some(most) if is_closed => Some(most.min(places)),
+        None if is_closed => Some(places),
+        most => most,
+    }
+}
+
+/// How many branches are written out.
+const MAX_OPTIONS: usize = 32;

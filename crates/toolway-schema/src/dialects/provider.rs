@@ -1,0 +1,133 @@
+//! Which providers are there, and what may tools and properties be called there?
+//!
+//! A name that a provider allows is kept. Any other is written with the letters that it allows, cut, and ends in a few
+//! digits that follow from the whole name, so that it stays the same whatever else is there.
+
+use std::borrow::Cow;
+
+use crate::texts::legal_name::{fnv1a, with_hash};
+
+/// Whose rules a list of tools is written by.
+///
+/// ```
+/// use toolway_schema::dialects::Provider;
+///
+/// assert!(Provider::OpenAi.accepts_name("files__read-text"));
+/// assert!(!Provider::OpenAi.accepts_name("files.read"));
+/// assert!(Provider::Gemini.accepts_name("files.read"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Provider {
+    /// OpenAI, where the schema is advice to the model.
+    OpenAi,
+    /// OpenAI with `strict`, where the model can write nothing that the schema does not allow.
+    OpenAiStrict,
+    /// Anthropic.
+    Anthropic,
+    /// Gemini.
+    Gemini,
+}
+
+impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::OpenAi, Self::OpenAiStrict, Self::Anthropic, Self::Gemini];
+
+    /// Whether a tool may have this name.
+    pub fn accepts_name(self, name: &str) -> bool {
+        self.tools().accepts(name)
+    }
+
+    /// The name of a tool, written as this provider allows it. Rounds differ in the digits only.
+    pub fn legal_name(self, name: &str, round: u64) -> String {
+        self.tools().write(name, round)
+    }
+
+    /// What a property is called. A call comes with the same name, and [`Schema::restore`](crate::Schema::restore) turns it back.
+    pub(crate) fn key(self, name: &str) -> Cow<'_, str> {
+        let is_kept = match self {
+            Self::OpenAi | Self::OpenAiStrict => true,
+            Self::Anthropic => DOTTED.accepts(name),
+            Self::Gemini => PLAIN.accepts(name),
+        };
+        if is_kept { name.into() } else { PLAIN.write(name, 0).into() }
+    }
+
+    fn tools(self) -> Rule {
+        let allows = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+        match self {
+            Self::OpenAi | Self::OpenAiStrict => Rule { longest: 64, allows, begins: allows },
+            Self::Anthropic => Rule { longest: 128, allows, begins: allows },
+            Self::Gemini => Rule { begins: PLAIN.begins, ..DOTTED },
+        }
+    }
+}
+
+/// Which names are allowed. Every letter that is allowed is one byte.
+struct Rule {
+    longest: usize,
+    allows: fn(char) -> bool,
+    begins: fn(char) -> bool,
+}
+
+const PLAIN: Rule = Rule {
+    longest: 64,
+    allows: |letter| letter.is_ascii_alphanumeric() || letter == '_',
+    begins: |letter| letter.is_ascii_alphabetic() || letter == '_',
+};
+
+const DOTTED: Rule = Rule {
+    longest: 64,
+    allows: |letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'),
+    begins: |_| true,
+};
+
+impl Rule {
+    fn accepts(&self, name: &str) -> bool {
+        (1..=self.longest).contains(&name.len())
+            && name.chars().all(self.allows)
+            && name.starts_with(self.begins)
+    }
+
+    fn write(&self, name: &str, round: u64) -> String {
+        let allowed = |letter: char| if (self.allows)(letter) { letter } else { '_' };
+        let mut written: String = name.chars().map(allowed).take(self.longest).collect();
+        if !written.starts_with(self.begins) {
+            written.insert(0, '_');
+        }
+        let seed = name.bytes().chain(round.to_le_bytes().into_iter().filter(|_| round > 0));
+        with_hash(written, self.longest, '_', &format!("{:08x}", fnv1a(seed) >> 32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_provider_allows() {
+        let long = "a".repeat(65);
+        let very_long = "a".repeat(129);
+        for (name, allowed) in [
+            ("add", [true, true, true]),
+            ("", [false, false, false]),
+            ("files__read-2", [true, true, true]),
+            ("2fast", [true, true, false]),
+            ("-x", [true, true, false]),
+            ("_x", [true, true, true]),
+            ("files.read", [false, false, true]),
+            ("files/read", [false, false, false]),
+            ("read file", [false, false, false]),
+            ("größe", [false, false, false]),
+            (&long[1..], [true, true, true]),
+            (&long, [false, true, false]),
+            (&very_long[1..], [false, true, false]),
+            (&very_long, [false, false, false]),
+        ] {
+            let actual =
+                [Provider::OpenAi, Provider::Anthropic, Provider::Gemini].map(|who| who.accepts_name(name));
+            assert_eq!(actual, allowed, "{name}");
+            assert_eq!(Provider::OpenAiStrict.accepts_name(name), allowed[0]);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! How does a schema become one of an object, which is what arguments are?
+//!
+//! Providers want the root to be an object and nothing else: no choice, no list of values, no `not`. A choice becomes one
+//! object with the properties of all branches, and the model is told in words which belong together.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::loss::{Effect, Losses};
+use super::merge::{Fuel, both, of_rest, one_object};
+use super::node::{Node, Rest};
+use super::words::Words;
+use crate::terms::types::Types;
+
+/// The root, as an object without choices, and what is to be said about it.
+pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) -> (Node, Words) {
+    let mut words = Words::default();
+    if !node.types.has(Types::OBJECT) {
+        losses.add(
+            &node.at,
+            "type",
+            Effect::Wider,
+            "arguments are always an object, which this schema does not allow",
+        );
+        let description = node.description.take();
+        return (Node { description, ..Node::of_types(&node.at, Types::OBJECT) }, words);
+    }
+    node.types = Types::OBJECT;
+    if let Some(values) = node.allowed.take() {
+        losses.add(&node.at, "enum", Effect::Wider, "the root may not be a list of values");
+        words.note("enum", &values.into());
+    }
+    for residue in std::mem::take(&mut node.all_of) {
+        let (residue, _) = as_object(Rc::unwrap_or_clone(residue), losses, fuel);
+        absorb(&mut node, residue, losses, fuel);
+    }
+    for union in std::mem::take(&mut node.unions) {
+        let word = if union.is_exclusive { "oneOf" } else { "anyOf" };
+        let branches = union.branches.into_iter().filter(|branch| branch.types.has(Types::OBJECT));
+        let branches: Vec<_> =
+            branches.map(|branch| as_object(Rc::unwrap_or_clone(branch), losses, fuel).0).collect();
+        let why = "the root may not be a choice, so the properties of all branches stand in one object";
+        losses.add(&node.at, word, Effect::Wider, why);
+        // Where a branch does not name a property, it may be anything there, or there must be none.
+        let names: HashSet<_> =
+            branches.iter().flat_map(|branch| &branch.object.properties).map(|(name, _)| name).collect();
+        let is_missed = branches
+            .iter()
+            .any(|branch| branch.object.rest != Rest::Closed && branch.object.properties.len() < names.len());
+        if is_missed {
+            losses.add(&node.at, word, Effect::Narrower, why);
+        }
+        tell(&branches, &mut words);
+        for branch in &branches {
+            forget(branch, losses);
+        }
+        let joined = one_object(&node.at, branches);
+        node = Rc::unwrap_or_clone(both(node.into(), joined, fuel));
+        // Two that cannot be put together are still there.
+        for residue in std::mem::take(&mut node.all_of) {
+            absorb(&mut node, Rc::unwrap_or_clone(residue), losses, fuel);
+        }
+    }
+    (node, words)
+}
+
+/// Takes over what can be from an object that holds too.
+fn absorb(node: &mut Node, other: Node, losses: &mut Losses, fuel: &mut Fuel) {
+    forget(&other, losses);
+    let places = node.object.properties.iter().enumerate();
+    let places: HashMap<_, _> = places.map(|(place, (name, _))| (name.clone(), place)).collect();
+    for (name, property) in other.object.properties {
+        if let Some((_, known)) = places.get(&name).and_then(|place| node.object.properties.get_mut(*place)) {
+            *known = both(Rc::clone(known), property, fuel);
+            continue;
+        }
+        let rest = of_rest(&node.object.rest, &property.at).filter(|_| node.object.patterns.is_empty());
+        let property = match rest {
+            Some(rest) => both(property, rest, fuel),
+            None => property,
+        };
+        node.object.properties.push((name, property));
+    }
+    let known: HashSet<_> = node.object.required.iter().cloned().collect();
+    node.object.required.extend(other.object.required.into_iter().filter(|name| !known.contains(name)));
+    node.object.fewest = node.object.fewest.max(other.object.fewest);
+}
+
+/// Tells of what an object says that is not taken over.
+fn forget(object: &Node, losses: &mut Losses) {
+    let members = &object.object;
+    let has_rest = members.rest != Rest::Unsaid || !members.patterns.is_empty();
+    let has_counts = members.fewest.is_some() || members.most.is_some();
+    if has_rest || has_counts || !object.others.is_empty() {
+        let why = "it stands in a branch of the root, which may not have any";
+        losses.add(&object.at, "additionalProperties", Effect::Wider, why);
+    }
+}
+
+/// Says which properties go together.
+fn tell(branches: &[Node], words: &mut Words) {
+    let required: Vec<HashSet<_>> =
+        branches.iter().map(|branch| branch.object.required.iter().collect()).collect();
+    let common = |name: &String| required.iter().all(|names| names.contains(name));
+    let needs = branches.iter().map(|branch| {
+        let needed: Vec<_> = branch.object.required.iter().filter(|name| !common(name)).collect();
+        needed.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
+    });
+    let needs: Vec<_> = needs.collect();
+    if needs.len() > 1 && needs.iter().all(|need| !need.is_empty()) {
+        words.say(format!("Give one of: {}.", needs.join("; ")));
+    }
+}

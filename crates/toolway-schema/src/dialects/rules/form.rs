@@ -1,0 +1,131 @@
+//! Is something a JSON Schema of draft 2020-12 at all?
+//!
+//! As far as its meta-schema says: which keyword has which kind of value, and where schemas stand inside schemas.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::violation::{Found, MAX_DEPTH, step};
+
+/// What is done with every schema.
+type Each<'e> = dyn FnMut(&Map<String, Value>, &str, &mut Found) + 'e;
+
+/// Checks the form of a schema, and calls `each` for every schema in it.
+pub(crate) fn check(
+    root: &Value,
+    schema: &Value,
+    at: &str,
+    depth: usize,
+    found: &mut Found,
+    each: &mut Each<'_>,
+) {
+    let members = match schema {
+        Value::Object(members) => members,
+        Value::Bool(_) => return,
+        _ => return found.add(at, "a schema is an object or a boolean"),
+    };
+    if depth > MAX_DEPTH {
+        return found.add(at, "it is nested too deeply");
+    }
+    each(members, at, found);
+    for (word, value) in members {
+        let at = step(at, word);
+        match word.as_str() {
+            "type" => types(value, &at, found),
+            "enum" if !matches!(value, Value::Array(list) if !list.is_empty()) => {
+                found.add(&at, "it is a list of at least one value");
+            }
+            "required" => names(value, &at, found),
+            "title" | "description" | "format" | "pattern" | "$comment" | "$id" | "$schema" | "$anchor"
+            | "contentEncoding" | "contentMediaType"
+                if !value.is_string() =>
+            {
+                found.add(&at, "it is a text");
+            }
+            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
+            | "minContains" | "maxContains"
+                if value.as_u64().is_none() =>
+            {
+                found.add(&at, "it is a whole number that is not negative");
+            }
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" if !value.is_number() => {
+                found.add(&at, "it is a number");
+            }
+            "multipleOf" if value.as_f64().is_none_or(|number| number <= 0.0) => {
+                found.add(&at, "it is a number above 0");
+            }
+            "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" if !value.is_boolean() => {
+                found.add(&at, "it is true or false");
+            }
+            "examples" if !value.is_array() => found.add(&at, "it is a list"),
+            "$ref" => {
+                let target = value.as_str().and_then(|text| text.strip_prefix('#'));
+                if target.is_none_or(|pointer| root.pointer(pointer).is_none()) {
+                    found.add(&at, "it leads nowhere inside the schema, and nothing is fetched");
+                }
+            }
+            "dependentRequired" => match value {
+                Value::Object(lists) => {
+                    lists.iter().for_each(|(name, list)| names(list, &step(&at, name), found));
+                }
+                _ => found.add(&at, "it is an object"),
+            },
+            "items"
+            | "additionalProperties"
+            | "propertyNames"
+            | "contains"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "unevaluatedItems"
+            | "unevaluatedProperties" => check(root, value, &at, depth + 1, found, each),
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => match value {
+                Value::Array(list) if !list.is_empty() => {
+                    for (index, schema) in list.iter().enumerate() {
+                        check(root, schema, &format!("{at}/{index}"), depth + 1, found, each);
+                    }
+                }
+                _ => found.add(&at, "it is a list of at least one schema"),
+            },
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                match value {
+                    Value::Object(named) => {
+                        for (name, schema) in named {
+                            check(root, schema, &step(&at, name), depth + 1, found, each);
+                        }
+                    }
+                    _ => found.add(&at, "it is an object of schemas"),
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn types(value: &Value, at: &str, found: &mut Found) {
+    let is_type = |name: &Value| {
+        name.as_str().is_some_and(|name| {
+            ["null", "boolean", "object", "array", "number", "string", "integer"].contains(&name)
+        })
+    };
+    let is_right = match value {
+        Value::Array(list) => {
+            let different: HashSet<_> = list.iter().filter_map(Value::as_str).collect();
+            !list.is_empty() && list.iter().all(is_type) && different.len() == list.len()
+        }
+        one => is_type(one),
+    };
+    if !is_right {
+        found.add(at, "it is the name of a type, or a list of different ones");
+    }
+}
+
+fn names(value: &Value, at: &str, found: &mut Found) {
+    let Value::Array(list) = value else { return found.add(at, "it is a list of names") };
+    let different: HashSet<_> = list.iter().filter_map(Value::as_str).collect();
+    if different.len() != list.len() {
+        found.add(at, "it is a list of different names");
+    }
+}

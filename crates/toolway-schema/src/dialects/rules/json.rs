@@ -1,0 +1,75 @@
+//! The rules of those who take nearly all of JSON Schema: OpenAI without `strict`, and Anthropic.
+
+use serde_json::{Map, Value};
+
+use super::form;
+use super::violation::{Found, step};
+
+/// OpenAI, function calling: the root is of type `object`, has `properties`, and none of `oneOf`, `anyOf`, `allOf`, `enum`,
+/// `const`, `not`; every array has `items`. A schema that is a boolean is refused; `$schema` and `$id` mean nothing there.
+pub(crate) fn openai(schema: &Value, found: &mut Found) {
+    root(schema, &["oneOf", "anyOf", "allOf", "enum", "const", "not"], found);
+    if !schema.get("properties").is_some_and(Value::is_object) {
+        found.add("", "the root has to have `properties`");
+    }
+    form::check(schema, schema, "", 0, found, &mut |members, at, found| {
+        let is_array = |value: &Value| match value {
+            Value::Array(names) => names.iter().any(|name| name == "array"),
+            name => name == "array",
+        };
+        if members.get("type").is_some_and(is_array) && !members.contains_key("items") {
+            found.add(at, "a list has to say what its items are: `items` is missing");
+        }
+        for word in ["$schema", "$id"].into_iter().filter(|word| members.contains_key(*word)) {
+            found.add(at, format!("`{word}` has no meaning here"));
+        }
+        booleans(members, at, found);
+    });
+}
+
+/// Anthropic, tool use: the schema is one of draft 2020-12, the root is of type `object` and has none of `oneOf`, `allOf`,
+/// `anyOf`; names of properties match `^[a-zA-Z0-9_.-]{1,64}$`.
+pub(crate) fn anthropic(schema: &Value, found: &mut Found) {
+    root(schema, &["oneOf", "allOf", "anyOf"], found);
+    form::check(schema, schema, "", 0, found, &mut |members, at, found| {
+        for name in members.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
+            let allows = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
+            if !(1..=64).contains(&name.chars().count()) || !name.chars().all(allows) {
+                let at = step(&format!("{at}/properties"), name);
+                found.add(&at, "names of properties have 1 to 64 letters, digits, `_`, `.` and `-`");
+            }
+        }
+    });
+}
+
+fn root(schema: &Value, forbidden: &[&str], found: &mut Found) {
+    if schema.get("type").is_none_or(|name| name != "object") {
+        found.add("", "the root has to be of type `object`");
+    }
+    for word in forbidden.iter().filter(|word| schema.get(word).is_some()) {
+        found.add("", format!("the root may not have `{word}`"));
+    }
+}
+
+/// Booleans are schemas only where they say what else there may be.
+fn booleans(members: &Map<String, Value>, at: &str, found: &mut Found) {
+    for (word, value) in members {
+        let at = step(at, word);
+        match (word.as_str(), value) {
+            ("items" | "propertyNames" | "contains" | "not" | "if" | "then" | "else", Value::Bool(_)) => {
+                found.add(&at, "a boolean is no schema here");
+            }
+            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(list))
+                if list.iter().any(Value::is_boolean) =>
+            {
+                found.add(&at, "a boolean is no schema here");
+            }
+            ("properties" | "patternProperties" | "dependentSchemas", Value::Object(named))
+                if named.values().any(Value::is_boolean) =>
+            {
+                found.add(&at, "a boolean is no schema here");
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The rules of OpenAI for `strict`: Structured Outputs, Supported schemas.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::form;
+use super::violation::{Found, MAX_DEPTH, step};
+
+pub(crate) fn check(schema: &Value, found: &mut Found) {
+    if schema.get("type").is_none_or(|name| name != "object") {
+        found.add("", "the root has to be of type `object`");
+    }
+    if schema.get("anyOf").is_some() {
+        found.add("", "the root may not be a choice");
+    }
+    form::check(schema, schema, "", 0, found, &mut |_, _, _| {});
+    let mut totals = Totals::default();
+    walk(schema, "", 0, 0, &mut totals, found);
+    // A schema may have up to 5000 object properties total, with up to 10 levels of nesting.
+    if totals.properties > 5000 {
+        found.add("", format!("there are {} properties, and 5000 are allowed", totals.properties));
+    }
+    // The total string length of property names, definition names, enum values and const values is at most 120,000.
+    if totals.letters > 120_000 {
+        found.add("", format!("names and values have {} letters, and 120000 are allowed", totals.letters));
+    }
+    // A schema may have up to 1000 enum values across all enum properties.
+    if totals.values > 1000 {
+        found.add("", format!("there are {} listed values, and 1000 are allowed", totals.values));
+    }
+}
+
+#[derive(Default)]
+struct Totals {
+    properties: usize,
+    letters: usize,
+    values: usize,
+}
+
+fn walk(schema: &Value, at: &str, level: usize, depth: usize, totals: &mut Totals, found: &mut Found) {
+    let Value::Object(members) = schema else { return found.add(at, "a boolean is no schema here") };
+    if depth > MAX_DEPTH {
+        return;
+    }
+    for word in members.keys().filter(|word| !KEYWORDS.contains(&word.as_str())) {
+        found.add(&step(at, word), "it is not supported");
+    }
+    if !["type", "anyOf", "$ref"].iter().any(|word| members.contains_key(*word)) {
+        found.add(at, "every schema has to say a type");
+    }
+    if members.contains_key("$ref") && members.len() > 1 {
+        found.add(at, "nothing may stand beside `$ref`");
+    }
+    let types: BTreeSet<_> = match members.get("type") {
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        Some(Value::String(name)) => BTreeSet::from([name.as_str()]),
+        _ => BTreeSet::new(),
+    };
+    if let Some(format) = members.get("format").and_then(Value::as_str)
+        && !FORMATS.contains(&format)
+    {
+        found.add(&step(at, "format"), format!("`{format}` is not supported"));
+    }
+    let listed =
+        members.get("enum").and_then(Value::as_array).into_iter().flatten().chain(members.get("const"));
+    let texts: Vec<_> = listed.clone().filter_map(Value::as_str).map(|text| text.chars().count()).collect();
+    let letters: usize = texts.iter().sum();
+    totals.letters += letters;
+    totals.values += members.get("enum").and_then(Value::as_array).map_or(0, Vec::len);
+    // For a single enum property with string values, at most 15,000 letters when there are more than 250 values.
+    if texts.len() > 250 && letters > 15_000 {
+        found.add(
+            &step(at, "enum"),
+            format!("{} values have {letters} letters, and 15000 are allowed", texts.len()),
+        );
+    }
+    let is_object = types.contains("object") || members.contains_key("properties");
+    let is_array = types.contains("array") || members.contains_key("items");
+    let level = level + usize::from(is_object || is_array);
+    if level == 11 {
+        found.add(at, "10 levels of nesting are allowed");
+    }
+    if is_object {
+        object(members, at, found);
+    }
+    if is_array && !members.contains_key("items") {
+        found.add(at, "a list has to say what its items are: `items` is missing");
+    }
+    for word in ["properties", "$defs", "definitions"] {
+        for (name, inner) in members.get(word).and_then(Value::as_object).into_iter().flatten() {
+            totals.properties += usize::from(word == "properties");
+            totals.letters += name.chars().count();
+            let level = if word == "properties" { level } else { 0 };
+            walk(inner, &step(&step(at, word), name), level, depth + 1, totals, found);
+        }
+    }
+    if let Some(items) = members.get("items") {
+        walk(items, &step(at, "items"), level, depth + 1, totals, found);
+    }
+    for (index, branch) in members.get("anyOf").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        walk(branch, &format!("{at}/anyOf/{index}"), level, depth + 1, totals, found);
+    }
+}
+
+/// `additionalProperties` has to be false, and every property required.
+fn object(members: &Map<String, Value>, at: &str, found: &mut Found) {
+    if members.get("additionalProperties") != Some(&Value::Bool(false)) {
+        found.add(at, "an object has to have `additionalProperties: false`");
+    }
+    let named = members.get("properties").and_then(Value::as_object);
+    let named: BTreeSet<_> = named.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+    let required = members.get("required").and_then(Value::as_array);
+    let required: BTreeSet<_> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+    if named != required {
+        found.add(at, "every property has to be required, and nothing else");
+    }
+}
+
+const KEYWORDS: [&str; 22] = [
+    "$defs",
+    "$ref",
+    "additionalProperties",
+    "anyOf",
+    "const",
+    "definitions",
+    "description",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "items",
+    "maxItems",
+    "maximum",
+    "minItems",
+    "minimum",
+    "multipleOf",
+    "pattern",
+    "properties",
+    "required",
+    "title",
+    "type",
+];
+
+const FORMATS: [&str; 9] =
+    ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];

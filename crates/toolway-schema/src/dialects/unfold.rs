@@ -1,0 +1,291 @@
+//! How does a schema of any draft become one node, whatever words it was said in?
+//!
+//! References are written out where they stand. One that leads to itself is written out a few times and then cut; all of
+//! it has a limit, so that no schema, however it is folded, can take more than its share.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::loss::{Effect, Losses};
+use super::merge::{Fuel, both};
+use super::node::{Node, Other, Part, Rest, Union};
+use crate::model::Schema;
+use crate::model::{self, Additional, Id, Model, More};
+use crate::terms::refs::MAX_DEPTH;
+use crate::terms::types::Types;
+
+/// Writes a schema out, and tells what was lost on the way.
+pub(crate) fn unfold(schema: &Schema, losses: &mut Losses) -> Rc<Node> {
+    let (model, id) = schema.place();
+    // A schema that refers to itself in many places grows fast. Then it is written out fewer times.
+    for deepest in (1..MAX_RECURSION).rev() {
+        let mut tried = Losses::default();
+        let mut unfolder = Unfolder { deepest: deepest + 1, ..Unfolder::new(model, &mut tried) };
+        let node = unfolder.schema(id, 0);
+        if unfolder.nodes <= MAX_NODES {
+            losses.append(tried);
+            return node;
+        }
+    }
+    Unfolder::new(model, losses).schema(id, 0)
+}
+
+struct Unfolder<'m, 'l> {
+    model: &'m Model,
+    losses: &'l mut Losses,
+    nodes: usize,
+    fuel: Fuel,
+    /// How often each definition is being written out.
+    open: HashMap<Id, usize>,
+    deepest: usize,
+}
+
+impl<'m, 'l> Unfolder<'m, 'l> {
+    fn new(model: &'m Model, losses: &'l mut Losses) -> Self {
+        Self { model, losses, nodes: 0, fuel: Fuel(MAX_NODES), open: HashMap::new(), deepest: 1 }
+    }
+
+    fn schema(&mut self, id: Id, depth: usize) -> Rc<Node> {
+        let said = self.model.node(id);
+        let more = said.more.as_deref().expect("it was read to be written");
+        let at = &more.at;
+        self.nodes += 1;
+        if self.nodes > MAX_NODES || more.is_cut {
+            // Told once: what is left may be a lot.
+            if self.nodes == MAX_NODES + 1 || more.is_cut {
+                return self.cut(at, "the schema is too large when its references are written out").into();
+            }
+            return Node { is_cut: true, ..Node::any(at) }.into();
+        }
+        if depth > MAX_DEPTH {
+            return self.cut(at, "the schema is nested too deeply").into();
+        }
+        if said.is_never {
+            return Node::never(at).into();
+        }
+        for mistake in &more.mistakes {
+            let effect = if mistake.is_remark { Effect::Remark } else { Effect::Wider };
+            self.losses.add(&mistake.at, &mistake.word, effect, &*mistake.why);
+        }
+        self.all(said, more, depth).into()
+    }
+
+    /// Nothing more is known: whoever cannot say that much allows less.
+    fn cut(&mut self, at: &str, why: &str) -> Node {
+        self.losses.add(at, "schema", Effect::Wider, why);
+        self.losses.add(at, "schema", Effect::Narrower, why);
+        Node { is_cut: true, ..Node::any(at) }
+    }
+
+    fn all(&mut self, said: &model::Node, more: &More, depth: usize) -> Node {
+        let mut node = plain(said, more);
+        self.inner(&mut node, said, more, depth);
+        let (references, all_of) = said.all_of.split_at(more.references);
+        for target in references {
+            let target = self.reference(*target, depth);
+            node = self.both(node, target);
+        }
+        for part in all_of {
+            let part = self.schema(*part, depth + 1);
+            node = self.both(node, part);
+        }
+        let any_of = said.any_of.iter().map(|branches| (branches, false));
+        for (branches, is_exclusive) in any_of.chain([(&said.one_of, true)]) {
+            if branches.is_empty() {
+                continue;
+            }
+            let mut branches: Vec<_> =
+                branches.iter().map(|branch| self.schema(*branch, depth + 1)).collect();
+            // One that nothing fits adds nothing.
+            branches.retain(|branch| !branch.is_never());
+            match branches.len() {
+                0 => node.types = Types::NONE,
+                1 => node = self.both(node, branches.remove(0)),
+                _ => node.unions.push(Union { branches, is_exclusive }),
+            }
+        }
+        self.conditions(&mut node, said, more, depth);
+        self.unevaluated(&mut node, more, depth);
+        node
+    }
+
+    fn both(&mut self, node: Node, other: Rc<Node>) -> Node {
+        Rc::unwrap_or_clone(both(node.into(), other, &mut self.fuel))
+    }
+
+    /// What a reference refers to, written out.
+    fn reference(&mut self, target: Id, depth: usize) -> Rc<Node> {
+        let open = self.open.entry(target).or_default();
+        if *open >= self.deepest {
+            let said = self.model.node(target);
+            let at = said.more.as_deref().map(|more| &*more.at).unwrap_or_default();
+            let mut node = self.cut(at, "it contains itself, and is written out a few times only");
+            // How the deepest one goes on is not told, but what it is.
+            node.description = Some("Goes on in the same way.".to_owned());
+            if let Some(types) = said.types.filter(|types| types.names().len() == 1) {
+                node.types = types;
+            }
+            return node.into();
+        }
+        *open += 1;
+        let node = self.schema(target, depth + 1);
+        if let Some(open) = self.open.get_mut(&target) {
+            *open -= 1;
+        }
+        node
+    }
+
+    /// Keywords with schemas for what is inside.
+    fn inner(&mut self, node: &mut Node, said: &model::Node, more: &More, depth: usize) {
+        if let Some(object) = &said.object {
+            let named = more.names.iter().filter_map(|name| Some((name, object.properties.get(name)?)));
+            node.object.properties =
+                named.map(|(name, id)| (name.clone(), self.schema(*id, depth + 1))).collect();
+            let patterns = object.patterns.iter();
+            node.object.patterns =
+                patterns.map(|(pattern, id)| (pattern.source.clone(), self.schema(*id, depth + 1))).collect();
+            node.object.rest = match object.additional {
+                Additional::Unsaid => Rest::Unsaid,
+                Additional::Nothing => Rest::Closed,
+                Additional::Anything => {
+                    self.nodes += 1;
+                    Rest::Like(Node::any(&format!("{}/additionalProperties", more.at)).into())
+                }
+                Additional::Schema(id) => Rest::Like(self.schema(id, depth + 1)),
+            };
+        }
+        if let Some(array) = &said.array {
+            node.array.first = array.prefix.iter().map(|id| self.schema(*id, depth + 1)).collect();
+            node.array.items = array.items.map(|id| self.schema(id, depth + 1));
+        }
+    }
+
+    /// Keywords that few understand.
+    fn conditions(&mut self, node: &mut Node, said: &model::Node, more: &More, depth: usize) {
+        let not = said.not.map(model::Part::Schema);
+        for (group, is_turned) in GROUPS {
+            let parts = group.iter().filter_map(|word| {
+                let part = match *word {
+                    "not" => not.as_ref()?,
+                    word => more.parts.iter().find(|(known, _)| *known == word).map(|(_, part)| part)?,
+                };
+                Some((*word, self.part(part, is_turned, depth)))
+            });
+            let parts: Vec<_> = parts.collect();
+            if let [("not", Part::Schema(inner))] = parts.as_slice()
+                && let Some(types) = left_by(node.types, inner)
+            {
+                node.types = types;
+                node.agree();
+            } else if !parts.is_empty() {
+                node.others.push(Other { members: parts, is_about_all: false });
+            }
+        }
+    }
+
+    /// A part; where losing something in it may mean the opposite, it is turned.
+    fn part(&mut self, part: &model::Part<Id>, is_turned: bool, depth: usize) -> Part {
+        if is_turned {
+            self.losses.turn();
+        }
+        let part = match part {
+            model::Part::Schema(id) => Part::Schema(self.schema(*id, depth + 1)),
+            model::Part::Named(named) => {
+                let named = named.iter().map(|(name, id)| (name.clone(), self.schema(*id, depth + 1)));
+                Part::Named(named.collect())
+            }
+            model::Part::Json(value) => Part::Json(value.clone()),
+        };
+        if is_turned {
+            self.losses.turn_back();
+        }
+        part
+    }
+
+    /// What no other keyword has spoken about. Without choices, that is what `additionalProperties` says.
+    fn unevaluated(&mut self, node: &mut Node, more: &More, depth: usize) {
+        let is_flat = node.unions.is_empty() && node.others.is_empty() && node.all_of.is_empty();
+        let mut parts = Vec::new();
+        for (word, part) in &more.parts {
+            let (true, model::Part::Schema(id)) = (word.starts_with("unevaluated"), part) else { continue };
+            let inner = self.schema(*id, depth + 1);
+            if *word == "unevaluatedProperties" && is_flat {
+                if node.object.rest == Rest::Unsaid {
+                    node.object.rest = if inner.is_never() { Rest::Closed } else { Rest::Like(inner) };
+                }
+            } else if is_flat {
+                node.array.items.get_or_insert(inner);
+            } else if !inner.is_any() {
+                parts.push((*word, Part::Schema(inner)));
+            }
+        }
+        if !parts.is_empty() {
+            node.others.push(Other { members: parts, is_about_all: true });
+        }
+    }
+}
+
+/// Keywords without schemas in them.
+fn plain(said: &model::Node, more: &More) -> Node {
+    let at_least_one = |count: Option<u64>| count.filter(|count| *count > 0);
+    let mut node = Node::any(&more.at);
+    node.title.clone_from(&more.title);
+    node.description.clone_from(&more.description);
+    node.remarks.clone_from(&more.remarks);
+    if let Some(types) = said.types {
+        node.types = if more.is_nullable { types.or(Types::NULL) } else { types };
+    }
+    if let Some(options) = &said.options {
+        node.allow(options.clone());
+    }
+    node.text.formats.extend(more.format.clone());
+    if let Some(text) = &said.text {
+        node.text.shortest = at_least_one(text.min);
+        node.text.longest = text.max;
+        node.text.patterns.extend(text.pattern.as_ref().map(|pattern| pattern.source.clone()));
+    }
+    if let Some(number) = &said.number {
+        node.number.least.clone_from(&number.minimum);
+        node.number.most.clone_from(&number.maximum);
+        node.number.above.clone_from(&number.above);
+        node.number.below.clone_from(&number.below);
+        node.number.multiples.extend(number.multiple_of.clone());
+    }
+    if let Some(array) = &said.array {
+        node.array.fewest = at_least_one(array.min);
+        node.array.most = array.max;
+        node.array.is_unique = array.is_unique;
+    }
+    if let Some(object) = &said.object {
+        let mut known = HashSet::new();
+        let required = object.required.iter().filter(|name| known.insert(*name));
+        node.object.required = required.cloned().collect();
+        node.object.fewest = at_least_one(object.min);
+        node.object.most = object.max;
+    }
+    node
+}
+
+/// The types that are left where some must not be; nothing if that has no name.
+fn left_by(types: Types, not: &Node) -> Option<Types> {
+    let left = types.without(not.types);
+    let is_sayable = left.has(Types::INTEGER) || !left.has(Types::NUMBER);
+    let is_all = not.allowed.is_none() && not.says_no_more();
+    (is_all && is_sayable).then_some(left)
+}
+
+/// Keywords that belong together, and whether losing something in them may mean the opposite.
+const GROUPS: [(&[&str], bool); 6] = [
+    (&["if", "then", "else"], true),
+    (&["contains", "minContains", "maxContains"], true),
+    (&["not"], true),
+    (&["propertyNames"], true),
+    (&["dependentRequired"], false),
+    (&["dependentSchemas"], false),
+];
+
+/// How many nodes a schema may have when it is written out.
+pub(crate) const MAX_NODES: usize = 10_000;
+
+/// How often a definition is written out inside itself, where there is room.
+const MAX_RECURSION: usize = 3;

@@ -1,0 +1,97 @@
+//! How is a model told in words what its schema cannot say?
+
+use serde_json::Value;
+
+use super::node::Node;
+
+/// A description, and what has to be said beside it.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    notes: Vec<String>,
+}
+
+impl Words {
+    /// Adds what a keyword says.
+    pub(crate) fn note(&mut self, word: &str, value: &Value) {
+        let shown = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let list = |value: &Value| match value {
+            Value::Array(items) => items.iter().map(Value::to_string).collect::<Vec<_>>().join(", "),
+            other => other.to_string(),
+        };
+        self.say(match word {
+            "minLength" => format!("At least {}.", count(value, "character", "characters")),
+            "maxLength" => format!("At most {}.", count(value, "character", "characters")),
+            "pattern" => format!("Matches the regular expression `{}`.", shown(value)),
+            "format" => format!("Format: {}.", shown(value)),
+            "minimum" => format!("At least {value}."),
+            "maximum" => format!("At most {value}."),
+            "exclusiveMinimum" => format!("More than {value}."),
+            "exclusiveMaximum" => format!("Less than {value}."),
+            "multipleOf" => format!("A multiple of {value}."),
+            "enum" if value.as_array().is_some_and(|values| values.len() == 1) => {
+                format!("Always {}.", list(value))
+            }
+            "enum" => format!("One of: {}.", list(value)),
+            "minItems" => format!("At least {}.", count(value, "item", "items")),
+            "maxItems" => format!("At most {}.", count(value, "item", "items")),
+            "uniqueItems" => "No item twice.".to_owned(),
+            "minProperties" => format!("At least {}.", count(value, "property", "properties")),
+            "maxProperties" => format!("At most {}.", count(value, "property", "properties")),
+            "default" => format!("Default: {value}."),
+            "examples" => format!("Examples: {}.", list(value)),
+            "deprecated" => "Deprecated.".to_owned(),
+            "readOnly" => "Only read.".to_owned(),
+            "writeOnly" => "Only written.".to_owned(),
+            "contentEncoding" => format!("Encoded as {}.", shown(value)),
+            "contentMediaType" => format!("Content of type {}.", shown(value)),
+            _ => format!("{word}: {value}."),
+        });
+    }
+
+    /// Adds what only JSON Schema can say.
+    pub(crate) fn also(&mut self, schema: &Value) {
+        self.say(format!("Also keep to this JSON Schema: {schema}."));
+    }
+
+    /// Adds a sentence.
+    pub(crate) fn say(&mut self, sentence: impl Into<String>) {
+        let mut sentence = sentence.into();
+        if let Some((end, _)) = sentence.char_indices().nth(MAX_NOTE) {
+            sentence.truncate(end);
+            sentence.push('…');
+        }
+        if !self.notes.contains(&sentence) {
+            self.notes.push(sentence);
+        }
+    }
+
+    /// Adds what is only for readers.
+    pub(crate) fn remarks(&mut self, node: &Node) {
+        for (word, value) in &node.remarks {
+            // Where it is not so, it need not be said.
+            if *value != Value::Bool(false) || *word == "default" {
+                self.note(word, value);
+            }
+        }
+    }
+
+    /// All of it, after what the author wrote.
+    pub(crate) fn after(&self, description: Option<&str>) -> Option<String> {
+        let notes = self.notes.join(" ");
+        match description.filter(|text| !text.is_empty()) {
+            Some(text) if notes.is_empty() => Some(text.to_owned()),
+            Some(text) => Some(format!("{text}\n\n{notes}")),
+            None => Some(notes).filter(|notes| !notes.is_empty()),
+        }
+    }
+}
+
+fn count(value: &Value, one: &str, many: &str) -> String {
+    format!("{value} {}", if *value == 1 { one } else { many })
+}
+
+/// How many characters a sentence has that repeats what a schema says.
+const MAX_NOTE: usize = 300;

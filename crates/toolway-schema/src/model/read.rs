@@ -1,0 +1,542 @@
+//! How does the text of a schema become something that can be asked quickly?
+//!
+//! Each definition is read once, when something first refers to it. A schema is read in one of two ways: to check values by it,
+//! where each mistake is told to its author, or to write it for others, where mistakes of a stranger are taken to say nothing.
+
+use std::collections::HashMap;
+
+use regex_lite::Regex;
+use serde_json::{Map, Number, Value};
+
+use super::node::{Additional, Id, Mistake, Model, More, Node, Part, Pattern};
+use crate::terms::format::Format;
+use crate::terms::number;
+use crate::terms::pattern;
+use crate::terms::refs::{Refs, escaped, pointer};
+use crate::terms::types::Types;
+
+impl Model {
+    /// Reads a schema that anybody may have written, in whichever draft.
+    pub(crate) fn of(schema: &Value) -> Self {
+        Self { nodes: Reader::new(schema, Aim::Write).all().nodes }
+    }
+
+    /// Reads a schema to check values by it; returns also what it says beyond what can be checked here, in sentences for
+    /// its author.
+    ///
+    /// # Errors
+    ///
+    /// What no schema would say.
+    pub(crate) fn to_check(schema: &Value) -> Result<(Self, Vec<String>), Vec<String>> {
+        let mut reader = Reader::new(schema, Aim::Check).all();
+        if is_endless(&reader.nodes) {
+            reader.errors.push("a `$ref` leads back to itself without going into the value".to_owned());
+        }
+        if !reader.errors.is_empty() {
+            return Err(reader.errors);
+        }
+        Ok((Self { nodes: reader.nodes }, reader.beyond))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Aim {
+    Check,
+    Write,
+}
+
+struct Reader<'s> {
+    root: &'s Value,
+    refs: Refs<'s>,
+    aim: Aim,
+    nodes: Vec<Node>,
+    by_pointer: HashMap<String, Id>,
+    /// What was referred to and is still to be read. A stack of calls for it would be as deep as a stranger likes.
+    waiting: Vec<(Id, String, &'s Value)>,
+    /// Of the schema that is being read.
+    mistakes: Vec<Mistake>,
+    beyond: Vec<String>,
+    errors: Vec<String>,
+}
+
+/// What a keyword must be, in words for the author and for others; empty where it is not worth a word.
+type Demand = (&'static str, &'static str);
+
+const A_LIST: Demand = ("be an array", "a list");
+const TEXT: Demand = ("be a string", "");
+const SCHEMAS: Demand = ("be an array of schemas", "a list of schemas");
+const NAMED: Demand = ("be an object of schemas", "an object");
+const NAMES: Demand = ("be an array of strings", "a list of names");
+const TYPES: Demand = ("name types of JSON", "a type of JSON");
+const A_NUMBER: Demand = ("be a number", "a number");
+const A_STEP: Demand = ("be a number above 0", "a number");
+const A_COUNT: Demand = ("be a count", "a whole number");
+
+impl<'s> Reader<'s> {
+    fn new(root: &'s Value, aim: Aim) -> Self {
+        Self {
+            root,
+            refs: Refs::of(root),
+            aim,
+            nodes: Vec::new(),
+            by_pointer: HashMap::new(),
+            waiting: Vec::new(),
+            mistakes: Vec::new(),
+            beyond: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    fn all(mut self) -> Self {
+        self.shared(String::new(), self.root);
+        // It is shared from when something refers to it; all others are here because of that.
+        self.nodes[0].is_shared = false;
+        while let Some((id, pointer, schema)) = self.waiting.pop() {
+            let node = self.read(schema, &pointer);
+            let is_shared = self.nodes[id].is_shared;
+            self.nodes[id] = Node { is_shared, ..node };
+        }
+        self
+    }
+
+    /// The node of the schema at `pointer`, which something refers to.
+    fn shared(&mut self, pointer: String, schema: &'s Value) -> Id {
+        if let Some(id) = self.by_pointer.get(&pointer) {
+            self.nodes[*id].is_shared = true;
+            return *id;
+        }
+        let id = self.nodes.len();
+        self.nodes.push(Node { is_shared: true, ..Node::default() });
+        self.by_pointer.insert(pointer.clone(), id);
+        self.waiting.push((id, pointer, schema));
+        id
+    }
+
+    fn node(&mut self, schema: &'s Value, at: &str) -> Id {
+        let node = self.read(schema, at);
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    fn read(&mut self, schema: &'s Value, at: &str) -> Node {
+        let mut node = Node::default();
+        let before = std::mem::take(&mut self.mistakes);
+        let mut more = More { at: at.to_owned(), ..More::default() };
+        match schema {
+            Value::Bool(allows) => node.is_never = !allows,
+            // Pointers into one another may read the same many times.
+            Value::Object(_) if self.aim == Aim::Write && self.nodes.len() > MAX_READ => more.is_cut = true,
+            Value::Object(members) => {
+                for word in ["$ref", "$dynamicRef", "$recursiveRef"] {
+                    if let Some(value) = members.get(word) {
+                        node.all_of.extend(self.reference(word, value, at));
+                    }
+                }
+                more.references = node.all_of.len();
+                self.members(&mut node, members, at);
+                if self.aim == Aim::Write {
+                    self.more(&mut more, members, at);
+                }
+            }
+            _ if self.aim == Aim::Check => {
+                self.errors.push(format!("the schema at `#{at}` must be an object"));
+            }
+            _ => self.mistake(at, "schema", "it is neither an object nor a boolean", false),
+        }
+        more.mistakes = std::mem::replace(&mut self.mistakes, before);
+        node.more = (self.aim == Aim::Write).then(|| more.into());
+        node
+    }
+
+    fn members(&mut self, node: &mut Node, members: &'s Map<String, Value>, at: &str) {
+        for (keyword, value) in members {
+            match keyword.as_str() {
+                "allOf" => node.all_of.extend(self.list(value, keyword, at)),
+                "anyOf" => node.any_of.push(self.list(value, keyword, at)),
+                "oneOf" => node.one_of = self.list(value, keyword, at),
+                "not" => node.not = Some(self.node(value, &format!("{at}/not"))),
+                "type" => node.types = self.types(value, at),
+                "enum" => match value {
+                    Value::Array(options) => node.options = Some(options.clone()),
+                    _ => self.must(keyword, at, A_LIST),
+                },
+                "const" => {
+                    node.options.get_or_insert_with(|| vec![value.clone()]);
+                }
+                "minimum" => node.number.get_or_insert_default().minimum = self.number(value, keyword, at),
+                "maximum" => node.number.get_or_insert_default().maximum = self.number(value, keyword, at),
+                "exclusiveMinimum" => {
+                    node.number.get_or_insert_default().above = self.number(value, keyword, at);
+                }
+                "exclusiveMaximum" => {
+                    node.number.get_or_insert_default().below = self.number(value, keyword, at);
+                }
+                "multipleOf" => node.number.get_or_insert_default().multiple_of = self.step(value, at),
+                "minLength" => node.text.get_or_insert_default().min = self.count(value, keyword, at),
+                "maxLength" => node.text.get_or_insert_default().max = self.count(value, keyword, at),
+                "pattern" => match value.as_str() {
+                    Some(source) => {
+                        let pattern = self.pattern(source, keyword, at);
+                        node.text.get_or_insert_default().pattern = pattern;
+                    }
+                    None => self.must(keyword, at, TEXT),
+                },
+                "format" => match value.as_str() {
+                    Some(name) => {
+                        if let Some(format) = Format::named(name) {
+                            node.text.get_or_insert_default().format = Some(format);
+                        }
+                    }
+                    None => self.must(keyword, at, TEXT),
+                },
+                "minItems" => node.array.get_or_insert_default().min = self.count(value, keyword, at),
+                "maxItems" => node.array.get_or_insert_default().max = self.count(value, keyword, at),
+                "uniqueItems" => node.array.get_or_insert_default().is_unique = value == &Value::Bool(true),
+                "prefixItems" => node.array.get_or_insert_default().prefix = self.list(value, keyword, at),
+                // Before draft 2020-12 a list of schemas was for the first items.
+                "items" if self.is_old_list(members) => {
+                    let array = node.array.get_or_insert_default();
+                    array.prefix = self.list(value, keyword, at);
+                    let rest = members.get("additionalItems");
+                    array.items = rest.map(|rest| self.node(rest, &format!("{at}/additionalItems")));
+                }
+                "items" => {
+                    let items = self.node(value, &format!("{at}/items"));
+                    node.array.get_or_insert_default().items = Some(items);
+                }
+                "minProperties" => node.object.get_or_insert_default().min = self.count(value, keyword, at),
+                "maxProperties" => node.object.get_or_insert_default().max = self.count(value, keyword, at),
+                "required" => node.object.get_or_insert_default().required = self.names(value, at),
+                "properties" => {
+                    let properties = self.named(value, keyword, at);
+                    node.object.get_or_insert_default().properties = properties.into_iter().collect();
+                }
+                "patternProperties" => {
+                    let mut patterns = Vec::new();
+                    for (source, id) in self.named(value, keyword, at) {
+                        patterns.extend(self.pattern(&source, keyword, at).map(|pattern| (pattern, id)));
+                    }
+                    node.object.get_or_insert_default().patterns = patterns;
+                }
+                "additionalProperties" => {
+                    node.object.get_or_insert_default().additional = match value {
+                        Value::Bool(true) => Additional::Anything,
+                        Value::Bool(false) => Additional::Nothing,
+                        schema => {
+                            Additional::Schema(self.node(schema, &format!("{at}/additionalProperties")))
+                        }
+                    };
+                }
+                // Inside a schema it begins another document, and pointers count from there.
+                "$id" if at.is_empty() => {}
+                word if self.aim == Aim::Check && is_beyond(word) => {
+                    self.beyond(&format!("`{keyword}`"), at);
+                }
+                word if self.aim == Aim::Write && !is_known(word) => {
+                    self.mistake(at, word, "it is no keyword of JSON Schema that models know", true);
+                }
+                // Remarks, and words that are not of JSON Schema.
+                _ => {}
+            }
+        }
+        // An `enum` beside a `const` is rare; then both hold, whichever was read first.
+        if let (Some(constant), Some(options)) = (members.get("const"), &mut node.options) {
+            options.retain(|option| number::equal(option, constant));
+        }
+        if let Some(number) = &mut node.number {
+            // Draft 4.
+            if members.get("exclusiveMinimum") == Some(&Value::Bool(true)) {
+                number.above = number.minimum.take();
+            }
+            if members.get("exclusiveMaximum") == Some(&Value::Bool(true)) {
+                number.below = number.maximum.take();
+            }
+        }
+    }
+
+    fn is_old_list(&self, members: &Map<String, Value>) -> bool {
+        let is_list = members.get("items").is_some_and(Value::is_array);
+        self.aim == Aim::Write && is_list && !members.contains_key("prefixItems")
+    }
+
+    /// What is of no use for checking values.
+    fn more(&mut self, more: &mut More, members: &'s Map<String, Value>, at: &str) {
+        let text = |word: &str| members.get(word).and_then(Value::as_str).map(str::to_owned);
+        more.title = text("title");
+        more.description = text("description");
+        more.format = text("format");
+        more.is_nullable = members.get("nullable") == Some(&Value::Bool(true));
+        let properties = members.get("properties").and_then(Value::as_object);
+        more.names = properties.into_iter().flat_map(Map::keys).cloned().collect();
+        for word in REMARKS {
+            let is_right = |value: &Value| match word {
+                "examples" => value.is_array(),
+                "deprecated" | "readOnly" | "writeOnly" => value.is_boolean(),
+                "contentEncoding" | "contentMediaType" => value.is_string(),
+                _ => true,
+            };
+            match members.get(word) {
+                Some(value) if is_right(value) => more.remarks.push((word, value.clone())),
+                Some(_) => self.mistake(at, word, "its value is of another type than it should be", true),
+                None => {}
+            }
+        }
+        if let Some(example) = members.get("example").filter(|_| !members.contains_key("examples")) {
+            more.remarks.push(("examples", Value::Array(vec![example.clone()])));
+        }
+        for word in CONDITIONS {
+            // These mean nothing without the first of them.
+            let first = match word {
+                "then" | "else" => "if",
+                "minContains" | "maxContains" => "contains",
+                "dependentRequired" | "dependentSchemas" | "dependencies" | "$dynamicRef"
+                | "$recursiveRef" => {
+                    continue;
+                }
+                word => word,
+            };
+            let Some(value) = members.get(word).filter(|_| members.contains_key(first)) else { continue };
+            let part = match word {
+                "minContains" | "maxContains" => number::count(value).map(|count| Part::Json(count.into())),
+                _ => Some(Part::Schema(self.node(value, &format!("{at}/{word}")))),
+            };
+            more.parts.extend(part.map(|part| (word, part)));
+        }
+        self.dependencies(more, members, at);
+    }
+
+    fn dependencies(&mut self, more: &mut More, members: &'s Map<String, Value>, at: &str) {
+        let mut names = Map::new();
+        let mut schemas = Vec::new();
+        for word in ["dependentRequired", "dependentSchemas", "dependencies"] {
+            for (name, value) in members.get(word).and_then(Value::as_object).into_iter().flatten() {
+                match value {
+                    Value::Array(needed) if word != "dependentSchemas" => {
+                        let needed = needed.iter().filter(|name| name.is_string()).cloned();
+                        names.insert(name.clone(), needed.collect());
+                    }
+                    schema if word != "dependentRequired" => {
+                        let at = format!("{at}/{word}/{}", escaped(name));
+                        schemas.push((name.clone(), self.node(schema, &at)));
+                    }
+                    _ => self.must(word, at, ("", "lists of names")),
+                }
+            }
+        }
+        if !names.is_empty() {
+            more.parts.push(("dependentRequired", Part::Json(Value::Object(names))));
+        }
+        if !schemas.is_empty() {
+            more.parts.push(("dependentSchemas", Part::Named(schemas)));
+        }
+    }
+
+    fn must(&mut self, keyword: &str, at: &str, (strictly, loosely): Demand) {
+        match self.aim {
+            Aim::Check => self.errors.push(format!("`{keyword}` at `#{at}` must {strictly}")),
+            Aim::Write if loosely.is_empty() => {}
+            Aim::Write => self.mistake(at, keyword, &format!("it should be {loosely}"), false),
+        }
+    }
+
+    fn mistake(&mut self, at: &str, word: &str, why: &str, is_remark: bool) {
+        let (at, word, why) = (at.to_owned(), word.to_owned(), why.to_owned());
+        self.mistakes.push(Mistake { at, word, why, is_remark });
+    }
+
+    fn beyond(&mut self, what: &str, at: &str) {
+        self.beyond
+            .push(format!("{what} at `#{at}` is not checked: enable the feature `full-schema` of toolway"));
+    }
+
+    fn reference(&mut self, word: &str, value: &Value, at: &str) -> Option<Id> {
+        if self.aim == Aim::Write {
+            if let Some((pointer, schema)) = value.as_str().and_then(|reference| self.refs.resolve(reference))
+            {
+                return Some(self.shared(pointer, schema));
+            }
+            // Something stands there, and nothing is known about it.
+            let at = format!("{at}/{word}");
+            let why = "it leads out of the schema or nowhere, and nothing is fetched";
+            self.mistake(&at, "$ref", why, false);
+            return Some(self.node(&Value::Bool(true), &at));
+        }
+        if word != "$ref" {
+            return None;
+        }
+        let Some(reference) = value.as_str() else {
+            self.must(word, at, TEXT);
+            return None;
+        };
+        let Some(pointer) = pointer(reference) else {
+            self.beyond(&format!("`$ref` to `{reference}`"), at);
+            return None;
+        };
+        let Some(schema) = self.root.pointer(&pointer) else {
+            self.errors.push(format!("`$ref` at `#{at}` refers to `{reference}`, and there is nothing"));
+            return None;
+        };
+        Some(self.shared(pointer, schema))
+    }
+
+    fn list(&mut self, value: &'s Value, keyword: &str, at: &str) -> Vec<Id> {
+        match value {
+            Value::Array(schemas)
+                if self.aim == Aim::Check || !schemas.is_empty() || keyword.ends_with("tems") =>
+            {
+                let schemas = schemas.iter().enumerate();
+                schemas.map(|(index, schema)| self.node(schema, &format!("{at}/{keyword}/{index}"))).collect()
+            }
+            _ => {
+                self.must(keyword, at, SCHEMAS);
+                Vec::new()
+            }
+        }
+    }
+
+    fn named(&mut self, value: &'s Value, keyword: &str, at: &str) -> Vec<(String, Id)> {
+        match value {
+            Value::Object(schemas) => {
+                let place = |name: &str| format!("{at}/{keyword}/{}", escaped(name));
+                schemas.iter().map(|(name, schema)| (name.clone(), self.node(schema, &place(name)))).collect()
+            }
+            _ => {
+                self.must(keyword, at, NAMED);
+                Vec::new()
+            }
+        }
+    }
+
+    fn names(&mut self, value: &Value, at: &str) -> Vec<String> {
+        let names = value.as_array().map(Vec::as_slice).unwrap_or_default();
+        let texts: Vec<_> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let is_right = match self.aim {
+            Aim::Check => value.is_array() && texts.len() == names.len(),
+            // Draft 3, and authors who mean it.
+            Aim::Write => value.is_array() || value.is_boolean(),
+        };
+        if !is_right {
+            self.must("required", at, NAMES);
+        }
+        texts
+    }
+
+    fn types(&mut self, value: &Value, at: &str) -> Option<Types> {
+        let names = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        let known: Vec<_> = names.iter().filter_map(|name| Types::named(name.as_str()?)).collect();
+        if known.len() < names.len() || names.is_empty() {
+            self.must("type", at, TYPES);
+        }
+        known.into_iter().reduce(Types::or)
+    }
+
+    fn number(&mut self, value: &Value, keyword: &str, at: &str) -> Option<Number> {
+        let is_draft_4 = self.aim == Aim::Write && value.is_boolean() && keyword.starts_with("exclusive");
+        if !value.is_number() && !is_draft_4 {
+            self.must(keyword, at, A_NUMBER);
+        }
+        value.as_number().cloned()
+    }
+
+    fn step(&mut self, value: &Value, at: &str) -> Option<Number> {
+        let step = value.as_number().filter(|step| step.as_f64().is_some_and(|step| step > 0.0));
+        if step.is_none() && !(self.aim == Aim::Write && value.is_number()) {
+            self.must("multipleOf", at, A_STEP);
+        }
+        step.cloned()
+    }
+
+    fn count(&mut self, value: &Value, keyword: &str, at: &str) -> Option<u64> {
+        let count = number::count(value);
+        if count.is_none() {
+            self.must(keyword, at, A_COUNT);
+        }
+        count
+    }
+
+    fn pattern(&mut self, source: &str, keyword: &str, at: &str) -> Option<Pattern> {
+        let regex = match self.aim {
+            Aim::Check => match Regex::new(&pattern::from_ecma(source)) {
+                Ok(regex) => Some(regex),
+                Err(error) => {
+                    // Backtracking engines know look-around and more; the one of `full-schema` decides.
+                    self.beyond.push(format!(
+                        "`{keyword}` at `#{at}` does not compile: `{source}`: {error} (the feature `full-schema` of \
+                         toolway knows more patterns)"
+                    ));
+                    return None;
+                }
+            },
+            Aim::Write if pattern::is_sound(source) => None,
+            Aim::Write => {
+                let why = if keyword == "pattern" { "it is no regular expression" } else { BROKEN_NAME };
+                self.mistake(at, keyword, why, false);
+                return None;
+            }
+        };
+        Some(Pattern { source: source.to_owned(), regex })
+    }
+}
+
+/// Whether a schema refers to itself for the same value: checking would never end.
+fn is_endless(nodes: &[Node]) -> bool {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+    }
+    fn visit(nodes: &[Node], marks: &mut [Mark], id: Id) -> bool {
+        if marks[id] != Mark::New {
+            return marks[id] == Mark::Open;
+        }
+        marks[id] = Mark::Open;
+        let node = &nodes[id];
+        let same_value =
+            node.all_of.iter().chain(node.any_of.iter().flatten()).chain(&node.one_of).chain(&node.not);
+        let is_endless = same_value.copied().any(|next| visit(nodes, marks, next));
+        marks[id] = Mark::Done;
+        is_endless
+    }
+    let mut marks = vec![Mark::New; nodes.len()];
+    (0..nodes.len()).any(|id| visit(nodes, &mut marks, id))
+}
+
+/// Whether a keyword says something that cannot be checked here.
+fn is_beyond(word: &str) -> bool {
+    word == "$id" || (CONDITIONS.contains(&word) && !word.ends_with("Contains"))
+}
+
+/// Whether a keyword is one of JSON Schema that is read, or says something about the schema itself.
+fn is_known(word: &str) -> bool {
+    const SILENT: &str = " $schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment $defs definitions $ref \
+                          nullable title description example additionalItems ";
+    REMARKS.contains(&word) || CONDITIONS.contains(&word) || SILENT.contains(&format!(" {word} "))
+}
+
+const BROKEN_NAME: &str = "a name in it is no regular expression";
+
+/// Remarks that models understand.
+const REMARKS: [&str; 7] =
+    ["default", "examples", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType"];
+
+/// Keywords that few understand.
+const CONDITIONS: [&str; 14] = [
+    "if",
+    "then",
+    "else",
+    "contains",
+    "minContains",
+    "maxContains",
+    "propertyNames",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "$dynamicRef",
+    "$recursiveRef",
+];
+
+/// How many schemas are read in one.
+const MAX_READ: usize = 100_000;

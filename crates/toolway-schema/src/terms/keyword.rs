@@ -1,0 +1,109 @@
+//! Which keywords of JSON Schema are there, and where do schemas stand inside schemas?
+
+use serde_json::{Map, Value};
+
+use crate::terms::format::Format;
+use crate::terms::refs::escaped;
+
+/// What the value of a keyword holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    NoSchema,
+    Schema,
+    ListOfSchemas,
+    SchemasByName,
+}
+
+impl Holds {
+    pub(crate) fn of(keyword: &str) -> Self {
+        match keyword {
+            "items"
+            | "additionalProperties"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "contains"
+            | "propertyNames"
+            | "unevaluatedProperties"
+            | "unevaluatedItems" => Self::Schema,
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => Self::ListOfSchemas,
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                Self::SchemasByName
+            }
+            _ => Self::NoSchema,
+        }
+    }
+}
+
+/// The schemas right inside a schema, each with the rest of its pointer.
+pub(crate) fn inner(members: &Map<String, Value>) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
+    for (keyword, value) in members {
+        match (Holds::of(keyword), value) {
+            (Holds::Schema, schema) => found.push((format!("/{keyword}"), schema)),
+            (Holds::ListOfSchemas, Value::Array(list)) => {
+                found.extend(
+                    list.iter().enumerate().map(|(index, schema)| (format!("/{keyword}/{index}"), schema)),
+                );
+            }
+            (Holds::SchemasByName, Value::Object(named)) => {
+                found.extend(
+                    named.iter().map(|(name, schema)| (format!("/{keyword}/{}", escaped(name)), schema)),
+                );
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The same, to change them.
+pub(crate) fn for_each_inner(members: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Value)) {
+    for (keyword, value) in members {
+        match (Holds::of(keyword), value) {
+            (Holds::Schema, schema) => visit(keyword, schema),
+            (Holds::ListOfSchemas, Value::Array(list)) => {
+                for schema in list {
+                    visit(keyword, schema);
+                }
+            }
+            (Holds::SchemasByName, Value::Object(named)) => {
+                for schema in named.values_mut() {
+                    visit(keyword, schema);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the keyword tells readers something and restricts no value.
+pub(crate) fn is_annotation(keyword: &str) -> bool {
+    const ANNOTATIONS: [&str; 12] = [
+        "title",
+        "description",
+        "default",
+        "examples",
+        "example",
+        "deprecated",
+        "$comment",
+        "readOnly",
+        "writeOnly",
+        "contentEncoding",
+        "contentMediaType",
+        "contentSchema",
+    ];
+    ANNOTATIONS.contains(&keyword) || keyword.starts_with("x-")
+}
+
+/// Whether a schema that somebody lays over another adds remarks only.
+pub fn adds_remarks_only(schema: &Value) -> bool {
+    let Value::Object(members) = schema else { return false };
+    members.iter().all(|(keyword, value)| match keyword.as_str() {
+        "properties" => value.as_object().is_some_and(|named| named.values().all(adds_remarks_only)),
+        "items" => adds_remarks_only(value),
+        "format" => value.as_str().is_some_and(|name| Format::named(name).is_none()),
+        keyword => is_annotation(keyword),
+    })
+}

@@ -1,0 +1,209 @@
+//! When are two JSON values the same, and how do two numbers compare?
+//!
+//! JSON has one kind of number, so 1, 1.0 and 1e0 are equal here although `serde_json` keeps them apart, and no
+//! comparison goes through an `f64` where that would round.
+
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
+use serde_json::{Number, Value};
+
+/// The number as an integer, if it is one; 5.0 is. Nothing beyond 2^100 is looked at that closely.
+pub fn whole(number: &Number) -> Option<i128> {
+    if let Some(small) = number.as_i64() {
+        return Some(small.into());
+    }
+    if let Some(large) = number.as_u64() {
+        return Some(large.into());
+    }
+    let float = number.as_f64()?;
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole and far below 2^127")]
+    (float.fract() == 0.0 && float.abs() < EXACT).then_some(float as i128)
+}
+
+/// A whole number that is not negative; 2.0 is one.
+pub(crate) fn count(value: &Value) -> Option<u64> {
+    value.as_number().and_then(whole).and_then(|count| u64::try_from(count).ok())
+}
+
+/// Whether the number has no fraction, whatever its size.
+pub(crate) fn is_integer(number: &Number) -> bool {
+    whole(number).is_some() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
+}
+
+/// Which of two numbers is greater.
+pub(crate) fn compare(a: &Number, b: &Number) -> Option<Ordering> {
+    match (whole(a), whole(b)) {
+        (Some(a), Some(b)) => Some(a.cmp(&b)),
+        // A float with a fraction is below 2^53: rounding the other one cannot carry it across.
+        _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
+    }
+}
+
+/// Whether `number` divides by `step`, as decimals: 0.3 is a multiple of 0.1.
+pub(crate) fn is_multiple(number: &Number, step: &Number) -> bool {
+    let (Some((digits, power)), Some((step_digits, step_power))) =
+        (decimal(&number.to_string()), decimal(&step.to_string()))
+    else {
+        // More digits, or a greater power, than any `f64` writes.
+        return number
+            .as_f64()
+            .zip(step.as_f64())
+            .is_none_or(|(number, step)| (number / step).fract() == 0.0);
+    };
+    if digits == 0 || step_digits == 0 {
+        return digits == 0;
+    }
+    if power >= step_power {
+        let mut rest = digits % step_digits;
+        for _ in step_power..power {
+            rest = rest * 10 % step_digits;
+        }
+        return rest == 0;
+    }
+    // A step of more digits than fit is greater than the number.
+    let scale = 10_i128.checked_pow(step_power.abs_diff(power));
+    scale.and_then(|scale| step_digits.checked_mul(scale)).is_some_and(|step| digits % step == 0)
+}
+
+/// The number as digits and a power of ten.
+fn decimal(text: &str) -> Option<(i128, i32)> {
+    let (mantissa, power) = match text.split_once(['e', 'E']) {
+        Some((mantissa, power)) => (mantissa, power.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let after = after.trim_end_matches('0');
+    // Leaves room for the factor ten above.
+    let digits = format!("{before}{after}")
+        .parse::<i128>()
+        .ok()
+        .filter(|digits| digits.unsigned_abs() < MANY_DIGITS)?;
+    let power = power.checked_sub(i32::try_from(after.len()).ok()?)?;
+    // The steps between two powers are taken one by one, and a peer writes the power.
+    (power.unsigned_abs() <= GREATEST_POWER).then_some((digits, power))
+}
+
+/// Whether two values are the same to JSON Schema.
+pub(crate) fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => compare(a, b) == Some(Ordering::Equal),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
+        }
+        _ => a == b,
+    }
+}
+
+/// Writes the value so that equal values have equal texts: what repeats in an array is found by hashing these.
+pub(crate) fn canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Number(number) => {
+            let _ = match whole(number) {
+                Some(whole) => write!(out, "{whole}"),
+                None => write!(out, "{number}"),
+            };
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                canonical(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            // Another crate may have switched on `preserve_order`.
+            let mut sorted: Vec<_> = members.iter().collect();
+            sorted.sort_unstable_by_key(|(name, _)| *name);
+            out.push('{');
+            for (name, member) in sorted {
+                let _ = write!(out, "{name:?}:");
+                canonical(member, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+        Value::String(text) => {
+            let _ = write!(out, "{text:?}");
+        }
+        other => {
+            let _ = write!(out, "{other}");
+        }
+    }
+}
+
+const EXACT: f64 = 1_267_650_600_228_229_401_496_703_205_376.0; // 2^100
+
+const MANY_DIGITS: u128 = u128::MAX / 32;
+
+/// What the digits of an `f64` need: the smallest is 4.9406564584124654e-324.
+const GREATEST_POWER: u32 = 350;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Number {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn numbers_compare_exactly() {
+        for (a, b, expected) in [
+            ("1", "1.0", Ordering::Equal),
+            ("9007199254740993", "9007199254740992.0", Ordering::Greater),
+            ("18446744073709551615", "18446744073709551616", Ordering::Less),
+            ("-1e300", "-9223372036854775808", Ordering::Less),
+            ("0.5", "1", Ordering::Less),
+            ("-0.0", "0", Ordering::Equal),
+        ] {
+            assert_eq!(compare(&number(a), &number(b)), Some(expected), "{a} and {b}");
+        }
+    }
+
+    #[test]
+    fn multiples_are_counted_in_decimals() {
+        for (a, step, expected) in [
+            ("0.3", "0.1", true),
+            ("0.35", "0.1", false),
+            ("1e300", "7", false),
+            ("1e300", "1e-300", true),
+            ("1e-300", "1e300", false),
+            ("-9", "3", true),
+            ("4.02", "0.01", true),
+            ("0", "1e300", true),
+            ("18446744073709551615", "5", true),
+            ("10", "4", false),
+        ] {
+            assert_eq!(is_multiple(&number(a), &number(step)), expected, "{a} by {step}");
+        }
+    }
+
+    #[test]
+    fn powers_that_no_float_has_are_not_counted_up_to() {
+        // Another crate may have switched on `arbitrary_precision`, and then a number is any text.
+        for (text, expected) in [
+            ("5e-324", Some((5, -324))),
+            ("1.7976931348623157e308", Some((17_976_931_348_623_157, 292))),
+            ("1e2000000000", None),
+            ("1e-2000000000", None),
+            ("1e-2147483648", None),
+        ] {
+            assert_eq!(decimal(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn equal_values_have_one_text() {
+        let text = |json: &str| {
+            let mut text = String::new();
+            canonical(&serde_json::from_str(json).unwrap(), &mut text);
+            text
+        };
+        assert_eq!(text(r#"{"a":1.0,"b":[1e1]}"#), text(r#"{"b":[10],"a":1}"#));
+        assert_ne!(text(r#"["a,b"]"#), text(r#"["a","b"]"#));
+        assert_ne!(text("1.5"), text("1"));
+    }
+}

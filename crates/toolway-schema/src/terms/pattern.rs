@@ -1,0 +1,186 @@
+//! Is a text a pattern of JSON Schema, which is one of ECMA 262, and what does it look like to our engine?
+//!
+//! Of patterns that are passed on only the form is looked at: a provider refuses a schema with a broken one as a whole, and every
+//! tool of the request with it.
+
+/// The pattern in the engine's dialect. Only what both write differently is touched: inside brackets, where ECMA
+/// takes nearly everything literally.
+pub(crate) fn from_ecma(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len());
+    let mut letters = pattern.chars().peekable();
+    let mut is_inside = false;
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => {
+                out.push('\\');
+                out.extend(letters.next());
+                continue;
+            }
+            '[' if is_inside => out.push('\\'),
+            '[' => is_inside = true,
+            ']' => is_inside = false,
+            // Set operations elsewhere, characters here.
+            '&' | '~' if is_inside && letters.peek() == Some(&letter) => out.push('\\'),
+            _ => {}
+        }
+        out.push(letter);
+    }
+    out
+}
+
+/// Whether a text has the form of a regular expression of ECMA-262.
+pub(crate) fn is_sound(pattern: &str) -> bool {
+    let letters: Vec<char> = pattern.chars().collect();
+    let mut at = 0;
+    let mut groups = 0_usize;
+    // Whether something stands before that can be repeated.
+    let mut is_repeatable = false;
+    while let Some(letter) = letters.get(at) {
+        at += 1;
+        match letter {
+            '\\' => {
+                let Some(escaped) = letters.get(at) else { return false };
+                at += 1;
+                is_repeatable = true;
+                // `\p{Letter}`, `\u{1f600}`.
+                if matches!(escaped, 'p' | 'P' | 'u') && letters.get(at) == Some(&'{') {
+                    let Some(length) = letters[at..].iter().position(|letter| *letter == '}') else {
+                        return false;
+                    };
+                    at += length + 1;
+                }
+            }
+            '[' => match class_end(&letters, at) {
+                Some(end) => {
+                    at = end;
+                    is_repeatable = true;
+                }
+                None => return false,
+            },
+            '(' => {
+                groups += 1;
+                is_repeatable = false;
+                if letters.get(at) == Some(&'?') {
+                    match letters.get(at + 1) {
+                        Some(':' | '=' | '!' | '<') => at += 2,
+                        _ => return false,
+                    }
+                }
+            }
+            ')' => {
+                let Some(left) = groups.checked_sub(1) else { return false };
+                groups = left;
+                is_repeatable = true;
+            }
+            '*' | '+' | '?' => {
+                if !is_repeatable {
+                    return false;
+                }
+                is_repeatable = false;
+                at += usize::from(letters.get(at) == Some(&'?'));
+            }
+            '{' => match counts_end(&letters, at) {
+                Some(end) if is_repeatable => {
+                    is_repeatable = false;
+                    at = end + usize::from(letters.get(end) == Some(&'?'));
+                }
+                _ => return false,
+            },
+            '}' | ']' => return false,
+            '|' | '^' | '$' => is_repeatable = false,
+            _ => is_repeatable = true,
+        }
+    }
+    groups == 0
+}
+
+/// Whether it looks neither ahead nor back, which engines that work as they go cannot do.
+pub(crate) fn is_simple(pattern: &str) -> bool {
+    let bytes = pattern.as_bytes();
+    let has_back_reference = bytes
+        .windows(2)
+        .any(|pair| pair[0] == b'\\' && (pair[1] == b'k' || (b'1'..=b'9').contains(&pair[1])));
+    !has_back_reference && !["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| pattern.contains(look))
+}
+
+/// Where a class ends that has just begun.
+fn class_end(letters: &[char], mut at: usize) -> Option<usize> {
+    at += usize::from(letters.get(at) == Some(&'^'));
+    // Engines disagree about a class of nothing.
+    if letters.get(at) == Some(&']') {
+        return None;
+    }
+    loop {
+        match letters.get(at)? {
+            '\\' => at += 2,
+            ']' => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+}
+
+/// Where `3}`, `3,}` or `3,5}` ends. Engines disagree about any other brace.
+fn counts_end(letters: &[char], at: usize) -> Option<usize> {
+    let length = letters.get(at..)?.iter().position(|letter| *letter == '}')?;
+    let counts: String = letters[at..at + length].iter().collect();
+    let (least, most) = counts.split_once(',').unwrap_or((&counts, &counts));
+    let least = least.parse::<u16>().ok()?;
+    let most = if most.is_empty() { u16::MAX } else { most.parse().ok()? };
+    (least <= most).then_some(at + length + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_hold_characters() {
+        for (pattern, good, bad) in [
+            ("^[[]$", "[", "]"),
+            ("^[a&&b]+$", "a&b", "c"),
+            (r"^\d{3}-\w+\/$", "123-ab/", "12-ab/"),
+            ("b", "abc", "ac"),
+            (r"^[\]\w.+-]+$", "a]b.c", "a b"),
+        ] {
+            let regex = regex_lite::Regex::new(&from_ecma(pattern)).unwrap();
+            assert!(regex.is_match(good) && !regex.is_match(bad), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn form() {
+        for sound in [
+            "",
+            "^a+$",
+            "[a-z]{2,3}?",
+            r"\d{4}-\d{2}",
+            "(?:a|b)*",
+            "(?<year>x)",
+            "(?=a)b",
+            r"\(",
+            "[^a]",
+            r"[\]]",
+            "a||b",
+            r"\p{L}+",
+            r"\u{1f600}",
+            "a{3}",
+            "a{3,}",
+        ] {
+            assert!(is_sound(sound), "{sound}");
+        }
+        for broken in [
+            "(", r"\p{L", ")", "[a", "*a", "a**", r"\", "a{2", "a{3,2}", "{", "(?a)", "[]", "a)(", "x{1}{2}",
+            "^*", "}",
+        ] {
+            assert!(!is_sound(broken), "{broken}");
+        }
+    }
+
+    #[test]
+    fn looking_around_is_not_simple() {
+        assert!(is_simple(r"^[a-z]+\d(?:x)$"));
+        for pattern in ["(?=a)b", "(?!a)", "(?<=a)", "(?<!a)", r"(a)\1", r"(?<n>a)\k<n>"] {
+            assert!(!is_simple(pattern), "{pattern}");
+        }
+    }
+}

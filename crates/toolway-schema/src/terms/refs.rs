@@ -1,0 +1,126 @@
+//! What does a reference refer to? Only what stands in the same schema; nothing is fetched.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// A schema with references in it.
+#[derive(Debug)]
+pub(crate) struct Refs<'s> {
+    root: &'s Value,
+    /// What has a name of its own, found when the first such name is looked for.
+    named: OnceCell<BTreeMap<String, (String, &'s Value)>>,
+}
+
+impl<'s> Refs<'s> {
+    pub(crate) fn of(root: &'s Value) -> Self {
+        Self { root, named: OnceCell::new() }
+    }
+
+    /// What a reference refers to, and where that stands.
+    pub(crate) fn resolve(&self, reference: &str) -> Option<(String, &'s Value)> {
+        if let Some(pointer) = pointer(reference) {
+            let value = self.root.pointer(&pointer)?;
+            return Some((pointer, value));
+        }
+        let named = self.named.get_or_init(|| {
+            let mut named = BTreeMap::new();
+            collect(self.root, "", 0, &mut named);
+            named
+        });
+        named.get(reference).cloned()
+    }
+}
+
+/// Where in the same document a reference points to, if it does. References are URIs, so their pointers may be percent-encoded.
+pub(crate) fn pointer(reference: &str) -> Option<String> {
+    reference.strip_prefix('#').filter(|rest| rest.is_empty() || rest.starts_with('/')).and_then(decoded)
+}
+
+/// A step of a JSON pointer.
+pub(crate) fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// Finds what has an anchor (`#name`) or an address of its own. The first of a name counts.
+fn collect<'v>(value: &'v Value, at: &str, depth: usize, named: &mut BTreeMap<String, (String, &'v Value)>) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    match value {
+        Value::Object(members) => {
+            for (word, prefix) in [("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", "")] {
+                if let Some(Value::String(name)) = members.get(word) {
+                    named.entry(format!("{prefix}{name}")).or_insert_with(|| (at.to_owned(), value));
+                }
+            }
+            for (name, inner) in members {
+                collect(inner, &format!("{at}/{}", escaped(name)), depth + 1, named);
+            }
+        }
+        Value::Array(items) => {
+            for (index, inner) in items.iter().enumerate() {
+                collect(inner, &format!("{at}/{index}"), depth + 1, named);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn decoded(pointer: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(pointer.len());
+    let mut rest = pointer.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        if *byte != b'%' {
+            bytes.push(*byte);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        let digit = |index: usize| char::from(digits[index]).to_digit(16);
+        bytes.push(u8::try_from(digit(0)? * 16 + digit(1)?).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// How deep schemas are looked into.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn references_stay_inside() {
+        let root = json!({"$defs": {
+            "a": {"type": "string"},
+            "b/c~d e": {"type": "number"},
+            "with an anchor": {"$anchor": "here", "type": "null"},
+            "bundled": {"$id": "https://example.com/bundled", "type": "boolean"},
+        }});
+        let resolved = |reference| Refs::of(&root).resolve(reference).map(|(_, value)| value["type"].clone());
+        assert_eq!(resolved("#/$defs/a"), Some(json!("string")));
+        assert_eq!(resolved("#/%24defs/b~1c~0d%20e"), Some(json!("number")));
+        assert_eq!(resolved("#here"), Some(json!("null")));
+        assert_eq!(resolved("https://example.com/bundled"), Some(json!("boolean")));
+        assert_eq!(Refs::of(&root).resolve("#").unwrap().1, &root);
+        for nowhere in [
+            "#/$defs/x",
+            "#nowhere",
+            "https://example.com/other",
+            "other.json#/a",
+            "file:///etc/passwd",
+            "#/%2",
+            "#/%+f",
+            "#/%zz",
+            "#/%ff",
+            "",
+        ] {
+            assert_eq!(resolved(nowhere), None, "{nowhere}");
+        }
+    }
+}

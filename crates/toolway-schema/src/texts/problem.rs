@@ -1,0 +1,214 @@
+//! How is a model told what is wrong with an argument, so that the next try is right?
+//!
+//! Each text names the place, what was expected, what came, and where possible what was probably meant.
+
+use std::fmt;
+use std::io;
+
+use serde_json::Value;
+
+use crate::texts::closest::closest;
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem(String);
+
+impl Problem {
+    /// All of them in one line.
+    pub fn join(problems: &[Self]) -> String {
+        let texts: Vec<_> = problems.iter().map(|problem| &*problem.0).collect();
+        texts.join("; ")
+    }
+
+    /// The same about another thing than arguments.
+    pub fn join_about(noun: &str, problems: &[Self]) -> String {
+        let told = |problem: &Self| match problem.0.strip_prefix("argument `") {
+            Some(rest) => format!("{noun} `{rest}"),
+            None => problem.0.clone(),
+        };
+        problems.iter().map(told).collect::<Vec<_>>().join("; ")
+    }
+
+    pub(crate) fn at(path: &Path<'_>, complaint: &str) -> Self {
+        match path {
+            Path::Root => Self(format!("the arguments: {complaint}")),
+            path => Self(format!("argument `{path}`: {complaint}")),
+        }
+    }
+
+    pub(crate) fn missing(path: &Path<'_>) -> Self {
+        Self(format!("argument `{path}` is missing"))
+    }
+
+    /// An object at `parent` has a member that it may not have.
+    pub(crate) fn unknown<'n>(
+        parent: &Path<'_>,
+        name: &str,
+        known: impl Iterator<Item = &'n str> + Clone,
+    ) -> Self {
+        let path = parent.member(name);
+        if let Some(meant) = closest(name, known.clone()) {
+            let meant = parent.member(meant);
+            return Self(format!("unknown argument `{path}`, did you mean `{meant}`?"));
+        }
+        let names: Vec<_> = known.collect();
+        match (names.as_slice(), parent) {
+            ([], Path::Root) => Self(format!("unknown argument `{path}`: this tool takes none")),
+            ([], _) => Self(format!("unknown argument `{path}`: `{parent}` has no members")),
+            (names, _) => Self(format!(
+                "unknown argument `{path}`, known are {}",
+                list(names, |name| format!("`{}`", parent.member(name)))
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The way from the arguments to a value: `user.name`, `items[2].age`. Written only when something is wrong.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Path<'p> {
+    Root,
+    Member(&'p Path<'p>, &'p str),
+    Item(&'p Path<'p>, usize),
+}
+
+impl<'p> Path<'p> {
+    pub(crate) fn member(&'p self, name: &'p str) -> Path<'p> {
+        Path::Member(self, name)
+    }
+
+    pub(crate) fn item(&'p self, index: usize) -> Path<'p> {
+        Path::Item(self, index)
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Path::Root => Ok(()),
+            Path::Member(Path::Root, name) => f.write_str(&cut(name)),
+            Path::Member(parent, name) => write!(f, "{parent}.{}", cut(name)),
+            Path::Item(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// A value as JSON, cut where nobody reads on.
+pub(crate) fn shown(value: &Value) -> String {
+    /// Takes some bytes and then no more: a megabyte is not written to show its beginning.
+    struct Beginning(Vec<u8>);
+
+    impl io::Write for Beginning {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let room = (4 * SHOWN + 4).saturating_sub(self.0.len());
+            if room == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            let taken = room.min(bytes.len());
+            self.0.extend_from_slice(&bytes[..taken]);
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut beginning = Beginning(Vec::new());
+    // The only failure is being full.
+    let _ = serde_json::to_writer(&mut beginning, value);
+    cut(&String::from_utf8_lossy(&beginning.0))
+}
+
+/// A text, cut where nobody reads on.
+pub fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A value with its kind, for who sent one of another kind.
+pub fn shown_with_kind(value: &Value) -> String {
+    let kind = match value {
+        Value::Null => "",
+        Value::Bool(_) => "the boolean ",
+        Value::Number(_) => "the number ",
+        Value::String(_) => "the string ",
+        Value::Array(_) => "the array ",
+        Value::Object(_) => "the object ",
+    };
+    format!("{kind}{}", shown(value))
+}
+
+/// `expected one of "free", "pro", got "prp", did you mean "pro"?`
+pub fn not_among(options: &[&Value], value: &Value) -> String {
+    let expected = match options {
+        [only] => shown(only),
+        many => format!("one of {}", list(many, |option| shown(option))),
+    };
+    let texts = || options.iter().filter_map(|option| option.as_str());
+    let meant = value.as_str().filter(|_| options.len() > 1).and_then(|text| closest(text, texts()));
+    let hint = meant.map(|meant| format!(", did you mean {}?", shown(&meant.into()))).unwrap_or_default();
+    format!("expected {expected}, got {}{hint}", shown(value))
+}
+
+/// `expected at least 1 character, got none`
+pub(crate) fn miscounted(bound: &str, limit: u64, unit: [&str; 2], count: usize) -> String {
+    let [one, many] = unit;
+    let unit = if limit == 1 { one } else { many };
+    match count {
+        0 => format!("expected {bound} {limit} {unit}, got none"),
+        count => format!("expected {bound} {limit} {unit}, got {count}"),
+    }
+}
+
+pub(crate) const CHARACTERS: [&str; 2] = ["character", "characters"];
+pub(crate) const ITEMS: [&str; 2] = ["item", "items"];
+pub(crate) const MEMBERS: [&str; 2] = ["member", "members"];
+
+/// The first of many, with commas.
+fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
+    let mut texts: Vec<_> = items.iter().take(LISTED).map(show).collect();
+    if items.len() > LISTED {
+        texts.push("…".to_owned());
+    }
+    texts.join(", ")
+}
+
+/// Characters of a value that are shown.
+const SHOWN: usize = 60;
+
+/// Names or options that are listed: a model can use a country code list, nobody can use a dictionary.
+const LISTED: usize = 250;
+
+/// What is wrong with a result: the same sentences, about another thing.
+pub fn output_text(problems: &[Problem]) -> String {
+    let text = Problem::join(problems).replace("argument `", "member `");
+    format!("the result does not fit the output schema: {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_cut_between_characters() {
+        assert_eq!(shown(&"é".repeat(1 << 20).into()), format!("\"{}…", "é".repeat(59)));
+        assert_eq!(shown(&"😀".repeat(70).into()), format!("\"{}…", "😀".repeat(59)));
+        assert_eq!(shown(&"a".repeat(58).into()), format!("\"{}\"", "a".repeat(58)));
+    }
+
+    #[test]
+    fn paths_read_like_code() {
+        let items = Path::Root.member("items");
+        let second = items.item(2);
+        assert_eq!(second.member("age").to_string(), "items[2].age");
+        assert_eq!(Path::Root.item(0).to_string(), "[0]");
+    }
+}

@@ -1,0 +1,60 @@
+//! Schemas of tools' arguments, as each provider takes them.
+//!
+//! A tool's schema may be any JSON Schema; a provider takes a part of it, and refuses the whole request for one keyword too
+//! many. [`convert`] says as much of a schema as the provider can hear, tells the model in words what is left, and
+//! [reports](Loss) each thing that is lost. [`check`] knows the providers' rules, and is good for tests of schemas that were
+//! written by hand.
+//!
+//! ```
+//! use serde_json::json;
+//! use toolway::agent::{Provider, schema};
+//!
+//! let schema = json!({"type": "object", "properties": {"tags": {"type": "array"}}});
+//! assert!(schema::check(Provider::Anthropic, &schema).is_empty());
+//! let violations = schema::check(Provider::OpenAi, &schema);
+//! assert_eq!(violations[0].to_string(), "at `#/properties/tags`: a list has to say what its items are: `items` is missing");
+//! ```
+//!
+//! ```
+//! use serde_json::json;
+//! use toolway::agent::{Provider, schema};
+//!
+//! let original = json!({
+//!     "$schema": "https://json-schema.org/draft/2020-12/schema",
+//!     "type": "object",
+//!     "properties": {"unit": {"$ref": "#/$defs/Unit"}},
+//!     "$defs": {"Unit": {"enum": ["C", "F"]}},
+//! });
+//! let converted = schema::convert(Provider::OpenAi, &original);
+//! assert!(converted.losses.is_empty());
+//! assert_eq!(
+//!     converted.schema.unwrap(),
+//!     json!({"type": "object", "properties": {"unit": {"type": "string", "enum": ["C", "F"]}}})
+//! );
+//!
+//! let strict = schema::convert(Provider::OpenAiStrict, &original);
+//! assert!(strict.is_strict);
+//! assert_eq!(
+//!     strict.schema.unwrap()["properties"]["unit"],
+//!     json!({"type": ["string", "null"], "enum": ["C", "F", null]}),
+//!     "what is optional may be null, and a `ToolSet` leaves it out again when it is"
+//! );
+//! ```
+//!
+//! ```
+//! use serde_json::json;
+//! use toolway::agent::{Effect, Provider, schema};
+//!
+//! let converted = schema::convert(
+//!     Provider::Gemini,
+//!     &json!({"type": "object", "properties": {"even": {"type": "integer", "multipleOf": 2}}}),
+//! );
+//! let loss = &converted.losses[0];
+//! assert_eq!((&*loss.pointer, &*loss.what, loss.effect), ("/properties/even", "multipleOf", Effect::Wider));
+//! // The model is told all the same.
+//! let schema = converted.schema.unwrap();
+//! assert_eq!(schema["properties"]["even"]["description"], "A multiple of 2.");
+//! ```
+
+#[doc(inline)]
+pub use toolway_schema::dialects::{Converted, Effect, Loss, Violation, check, convert};

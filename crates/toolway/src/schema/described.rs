@@ -1,0 +1,64 @@
+//! Which values and which texts does a type take? Its schema says so.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use toolway_schema::Schema;
+
+use super::generate::{Generator, input_schema_of};
+
+/// The values of an enum without data, as `serde` writes them; also of an `Option` of one.
+pub(crate) fn variants(describe: impl FnOnce(&mut Generator) -> Value) -> Option<Vec<String>> {
+    described(describe).listed()
+}
+
+/// The texts that a schema lists, if it allows nothing else.
+pub(crate) fn listed(schema: &Value, definitions: &Map<String, Value>) -> Option<Vec<String>> {
+    Schema::with_definitions(schema.clone(), definitions.clone()).listed()
+}
+
+/// Says in words what a described type expects; nothing if its schema leaves that open.
+pub(crate) fn expected_text(describe: impl FnOnce(&mut Generator) -> Value) -> Option<String> {
+    described(describe).expected_text()
+}
+
+/// Says in words what a field of a struct expects.
+pub(crate) fn expected_texts<T: DeserializeOwned + JsonSchema>(field: &str) -> Option<String> {
+    let schema: Value = input_schema_of::<T>().finish().schema.decode().ok()?;
+    Schema::of(&schema).property(field)?.expected_text()
+}
+
+fn described(describe: impl FnOnce(&mut Generator) -> Value) -> Schema {
+    let mut generator = Generator::default();
+    let schema = describe(&mut generator);
+    Schema::with_definitions(schema, generator.definitions())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    fn of<T: JsonSchema>() -> Option<String> {
+        expected_text(Generator::describe::<T>)
+    }
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Wrapped(Ipv6Addr);
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Ruled(#[schemars(regex(pattern = "^[A-Z]{2}$"))] String);
+
+    #[test]
+    fn the_schema_of_a_type_says_what_it_expects() {
+        assert_eq!(of::<Ipv4Addr>().as_deref(), Some("an IPv4 address"));
+        assert_eq!(of::<Option<Ipv4Addr>>().as_deref(), Some("an IPv4 address"));
+        assert_eq!(of::<Vec<Wrapped>>().as_deref(), Some("an IPv6 address"));
+        assert_eq!(of::<Ruled>().as_deref(), Some("text that matches `^[A-Z]{2}$`"));
+        assert_eq!(of::<String>(), None);
+        assert_eq!(of::<u8>(), None);
+    }
+}
