@@ -26,30 +26,16 @@
 //! | `process/` | How is a server started, watched over and ended that is a program? |
 
 mod answer;
-mod asked;
-#[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-mod behalf;
-mod calls;
-mod changes;
+pub(crate) mod calls;
 mod connect;
-mod connection;
-mod duplex;
-mod ears;
-mod exchange;
 mod handshake;
 #[cfg(feature = "http")]
 mod http;
-mod news;
-mod pages;
+mod notifications;
+mod pipe;
 mod process;
-mod remote;
-mod repeat;
-mod result;
 mod stateless;
-mod target;
-mod tools;
-mod transport;
-mod watch;
+pub(crate) mod wire;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -59,33 +45,26 @@ use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson};
 
-pub use answer::{Answer, Elicitation, Unanswered};
-pub use calls::PromptArguments;
+pub use answer::answers::{Answer, Elicitation, Unanswered};
+pub use calls::exchange::{Exchange, Running};
+pub use calls::pages::Pages;
+pub use calls::remote::RemoteTool;
+pub use calls::requests::PromptArguments;
+pub use calls::result::ToolResult;
+pub use calls::tools::Tools;
+pub use calls::watch::{Change, Watch};
 pub use connect::{ClientBuilder, EraCache};
-pub use exchange::{Exchange, Running};
 #[cfg(feature = "http")]
 pub use http::{Http, HttpBody, HttpClient, Sending};
-pub use news::News;
-pub use pages::Pages;
+pub use notifications::news::News;
 pub use process::Command;
-pub use remote::RemoteTool;
-pub(crate) use remote::outcome;
-pub(crate) use repeat::backoff;
-pub use result::ToolResult;
-pub use target::{Connector, IntoTarget, Reaching, Target};
-pub use tools::Tools;
-#[allow(unused_imports, reason = "only a client of a server in this process uses it")]
-pub(crate) use transport::too_long_a_reply;
-pub use transport::{Answering, Carried, Closing, Inbox, Lasting, Outgoing, Transport};
-pub(crate) use watch::Heard;
-pub use watch::{Change, Watch};
+pub use wire::target::{Connector, IntoTarget, Reaching, Target};
+pub use wire::transport::{Answering, Carried, Closing, Inbox, Lasting, Outgoing, Transport};
 
-#[cfg(feature = "server")]
-pub(crate) use behalf::{Behalf, OnBehalf, Passed, Questions};
-
+use calls::tools;
 use connect::Way;
-use connection::Connection;
-use ears::Ears;
+use connect::connection::{self, Connection};
+use notifications::listeners::Ears;
 
 use crate::error::{Error, ErrorKind, Result};
 

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::client::{Connector, Reaching, Target, backoff};
+use crate::client::calls::retry::backoff;
+use crate::client::{Connector, Reaching, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::jitter::fraction;
 

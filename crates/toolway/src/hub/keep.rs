@@ -10,7 +10,8 @@ use super::Shared;
 use super::breaker::Guarded;
 use super::lists::{ALL, Lists};
 use super::member::{Member, Refresh};
-use crate::client::{Client, ClientBuilder, Heard, Target, Watch};
+use crate::client::calls::watch::Heard;
+use crate::client::{Client, ClientBuilder, Target, Watch};
 use crate::error::{Chain, Error, Result};
 
 /// Looks after one server, until it is aborted.

@@ -11,7 +11,7 @@ use super::member::Member;
 use super::names::{NameRules, Names};
 use super::uris::Uris;
 use crate::agent::{AgentTool, Calling, ToolSet};
-use crate::client::outcome;
+use crate::client::calls::remote::outcome;
 use crate::closest::closest;
 use crate::error::{Error, ErrorKind, Result};
 

@@ -10,8 +10,9 @@ use tokio::task::{AbortHandle, JoinSet};
 use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
 use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
 
+use crate::client::wire::transport::too_long_a_reply;
 use crate::client::{
-    Answering, Carried, Connector, Inbox, IntoTarget, Outgoing, Reaching, Target, Transport, too_long_a_reply,
+    Answering, Carried, Connector, Inbox, IntoTarget, Outgoing, Reaching, Target, Transport,
 };
 use crate::extensions::Extensions;
 use crate::outbound::Outbound;

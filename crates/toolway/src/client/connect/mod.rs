@@ -8,15 +8,16 @@
 //! | `eras.rs` | What do we know of servers that we have met? |
 //! | `words.rs`, `url.rs`, `without_http.rs` | Which server is meant by a line of text? |
 
-mod again;
-mod eras;
+pub(crate) mod connection;
+mod era_cache;
 mod opening;
+mod reconnect;
+mod text_target;
 #[cfg(feature = "http")]
-mod url;
+mod url_target;
 #[cfg(not(feature = "http"))]
 #[path = "without_http.rs"]
-mod url;
-mod words;
+mod url_target;
 
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex, RwLock};
@@ -27,13 +28,13 @@ use toolway_protocol::types::{
     CreateMessage, CreateMessageResult, Implementation, LogMessage, Progress, Root,
 };
 
-pub(super) use again::Way;
-pub use eras::EraCache;
+pub use era_cache::EraCache;
+pub(super) use reconnect::Way;
 
-use super::answer::{Answer, Answers, Elicitation, Unanswered};
-use super::ears::{Ears, Hooks};
-use super::target::IntoTarget;
-use super::{Client, Shared, Wishes, tools};
+use crate::client::answer::answers::{Answer, Answers, Elicitation, Unanswered};
+use crate::client::notifications::listeners::{Ears, Hooks};
+use crate::client::wire::target::IntoTarget;
+use crate::client::{Client, Shared, Wishes, tools};
 use crate::error::Result;
 use crate::transport::frame::{MAX_MESSAGE, message_limit};
 
@@ -110,7 +111,7 @@ impl ClientBuilder {
     }
 
     /// How long nothing may be heard of a request before it is given up: one minute, unless said otherwise. Progress begins the
-    /// time anew. `None` waits for ever. [`Exchange::timeout`](super::Exchange::timeout) says it for one request.
+    /// time anew. `None` waits for ever. [`Exchange::timeout`](crate::client::Exchange::timeout) says it for one request.
     pub fn timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.timeout = limit.into();
         self
@@ -141,7 +142,7 @@ impl ClientBuilder {
     ///
     /// A server has a limit of its own, and some tell it when they refuse a request (`data.maxMessage` of the error). Then the
     /// client sends nothing longer over this connection, and fails at once.
-    /// [`Command::max_message`](super::Command::max_message) and `Http::max_message` say it for one server.
+    /// [`Command::max_message`](crate::client::Command::max_message) and `Http::max_message` say it for one server.
     ///
     /// ```
     /// use toolway::prelude::*;

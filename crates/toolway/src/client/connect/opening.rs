@@ -10,11 +10,11 @@ use tokio::time::{Instant, timeout, timeout_at};
 use toolway_protocol::era::negotiate::{Verdict, choose, judge_error, judge_status};
 use toolway_protocol::{Era, Id, Method, ProtocolVersion};
 
-use super::ClientBuilder;
-use super::eras::Met;
-use crate::client::connection::Connection;
-use crate::client::target::Connector;
-use crate::client::transport::{Inbox, Transport, exchange};
+use crate::client::connect::ClientBuilder;
+use crate::client::connect::connection::Connection;
+use crate::client::connect::era_cache::Met;
+use crate::client::wire::target::Connector;
+use crate::client::wire::transport::{Inbox, Transport, exchange};
 use crate::client::{Dress, ServerFacts, handshake, stateless};
 use crate::error::{Error, ErrorKind, Result};
 

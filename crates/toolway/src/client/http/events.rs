@@ -7,8 +7,8 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, Skimmed, parse, write_error};
 use toolway_protocol::{Message, RpcError};
 
-use super::send::HttpBody;
-use crate::client::transport::too_long_a_reply;
+use crate::client::http::send::HttpBody;
+use crate::client::wire::transport::too_long_a_reply;
 use crate::transport::sse::{Event, Parser};
 
 /// The events of one response, in order.

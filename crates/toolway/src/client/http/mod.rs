@@ -15,10 +15,10 @@
 //! | `stateless.rs` | What does a request carry that stands alone? |
 //! | `handshake/` | What does an opened conversation add: its session, the server's own stream, going on after a break? |
 
+mod endpoint;
 mod events;
 mod handshake;
 mod headers;
-mod line;
 mod redirect;
 mod refusal;
 mod send;
@@ -42,12 +42,12 @@ use ::http::HeaderName;
 use ::http::header::{HeaderMap, HeaderValue};
 use toolway_protocol::{Era, ProtocolVersion};
 
+use self::endpoint::Line;
 use self::handshake::Conversation;
-use self::line::Line;
 pub use self::send::{HttpBody, HttpClient, Sending};
 pub use self::target::Http;
-use super::transport::{Carried, Closing, Inbox, Lasting, Outgoing, Transport};
-use super::{Client, ClientBuilder};
+use crate::client::wire::transport::{Carried, Closing, Inbox, Lasting, Outgoing, Transport};
+use crate::client::{Client, ClientBuilder};
 use crate::error::Result;
 
 impl ClientBuilder {

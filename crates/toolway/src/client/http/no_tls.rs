@@ -4,8 +4,8 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::send::{HttpClient, Reuse};
-use super::url::Url;
+use crate::client::http::send::{HttpClient, Reuse};
+use crate::client::http::url::Url;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Nobody is trusted.

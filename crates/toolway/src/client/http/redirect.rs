@@ -6,7 +6,7 @@
 use ::http::header::LOCATION;
 use ::http::{HeaderMap, Method, StatusCode};
 
-use super::url::Url;
+use crate::client::http::url::Url;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How often one request is sent on.

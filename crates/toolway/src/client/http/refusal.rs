@@ -10,9 +10,9 @@ use http_body_util::BodyExt;
 use tokio::time::timeout;
 use toolway_protocol::RpcError;
 
-use super::events::media_type;
-use super::send::HttpBody;
-use super::url::Url;
+use crate::client::http::events::media_type;
+use crate::client::http::send::HttpBody;
+use crate::client::http::url::Url;
 use crate::error::{Error, ErrorKind};
 
 /// How much of a page is read that is no message: enough to say what it is.

@@ -17,8 +17,8 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::timeout;
 use tower_service::Service;
 
-use super::tls::advice;
-use super::watched::{Watched, gone};
+use crate::client::http::tls::advice;
+use crate::client::http::watched::{Watched, gone};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The longest head of a reply: its status and all its headers.
@@ -45,7 +45,7 @@ const A_MOMENT: Duration = Duration::from_secs(1);
 /// A request that is under way.
 pub type Sending<'c> = Pin<Box<dyn Future<Output = Result<Response<HttpBody>>> + Send + 'c>>;
 
-/// Sends HTTP requests: one that is given to [`Http::with_client`](super::Http::with_client) takes the place of the built-in
+/// Sends HTTP requests: one that is given to [`Http::with_client`](crate::client::Http::with_client) takes the place of the built-in
 /// one, for its own ways to connect, its proxies, certificates or measurements.
 ///
 /// It gives back the reply as soon as its head is there, because the body may be a stream that does not end; it neither

@@ -4,11 +4,11 @@ use ::http::header::HeaderMap;
 use toolway_protocol::http::header::encode;
 use toolway_protocol::{Id, Message};
 
-use super::events::{Events, messages};
-use super::headers::{OfCall, put_on};
-use super::insert;
-use super::line::{Line, Reply};
-use crate::client::transport::Outgoing;
+use crate::client::http::endpoint::{Line, Reply};
+use crate::client::http::events::{Events, messages};
+use crate::client::http::headers::{OfCall, put_on};
+use crate::client::http::insert;
+use crate::client::wire::transport::Outgoing;
 use crate::error::Result;
 
 pub(super) async fn carry(line: &Line, outgoing: Outgoing) -> Result<Option<Message>> {

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use ::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
-use super::Endpoint;
-use super::headers::header;
-use super::line::{Line, Redirects};
-use super::send::{BuiltIn, HttpClient, Reuse, connector};
-use super::tls::{self, Trust};
-use super::url::{Url, shown};
-use crate::client::target::{Connector, IntoTarget, Reaching, Target};
+use crate::client::http::Endpoint;
+use crate::client::http::endpoint::{Line, Redirects};
+use crate::client::http::headers::header;
+use crate::client::http::send::{BuiltIn, HttpClient, Reuse, connector};
+use crate::client::http::tls::{self, Trust};
+use crate::client::http::url::{Url, shown};
+use crate::client::wire::target::{Connector, IntoTarget, Reaching, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::message_limit;
 

@@ -9,9 +9,9 @@ use bytes::Bytes;
 use http_body_util::Full;
 use toolway_protocol::{Id, Method, ProtocolVersion};
 
-use super::{Http, HttpBody, HttpClient, Sending};
-use crate::client::target::Connector;
-use crate::client::transport::Outgoing;
+use crate::client::http::{Http, HttpBody, HttpClient, Sending};
+use crate::client::wire::target::Connector;
+use crate::client::wire::transport::Outgoing;
 use crate::error::{ErrorKind, Result};
 
 /// Answers what it is told to, and keeps what it was asked.

@@ -10,9 +10,9 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 
-use super::Http;
-use super::send::{BuiltIn, HttpClient, Reuse, connector};
-use super::url::Url;
+use crate::client::http::Http;
+use crate::client::http::send::{BuiltIn, HttpClient, Reuse, connector};
+use crate::client::http::url::Url;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The authorities of the application, besides those of the system.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use super::stderr::Stderr;
-use crate::client::duplex::{Heard, Over};
+use crate::client::pipe::{Heard, Over};
+use crate::client::process::stderr::Stderr;
 use crate::error::ErrorKind;
 
 /// How a process ended, in words that go on after its name.

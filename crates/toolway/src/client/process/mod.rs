@@ -11,6 +11,7 @@
 //! | `diagnosis.rs` | What is known of a server that does not answer? |
 //! | `unix.rs`, `windows.rs` | How are a process and its descendants ended? |
 
+mod command_line;
 mod diagnosis;
 mod environment;
 #[cfg(unix)]
@@ -21,8 +22,7 @@ mod platform;
 mod platform;
 mod program;
 mod stderr;
-mod supervise;
-mod words;
+mod supervisor;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -38,9 +38,9 @@ use self::diagnosis::Facts;
 use self::environment::Inherit;
 use self::platform::Group;
 use self::stderr::{Hook, Stderr};
-use self::supervise::Running;
-use super::target::{Connector, IntoTarget, Reaching, Target};
-use super::transport::Transport;
+use self::supervisor::Running;
+use crate::client::wire::target::{Connector, IntoTarget, Reaching, Target};
+use crate::client::wire::transport::Transport;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::message_limit;
 
@@ -123,7 +123,7 @@ impl Command {
     ///
     /// When it names no program, when a quote is not closed, and when it has what only a shell understands.
     pub fn parse(line: &str) -> Result<Self> {
-        let mut words = words::parse(line)?.into_iter();
+        let mut words = command_line::parse(line)?.into_iter();
         Ok(Self::new(words.next().unwrap_or_default()).args(words))
     }
 
@@ -184,7 +184,7 @@ impl Command {
     }
 
     /// How many bytes a message to or from this server may have, whatever
-    /// [the client](super::ClientBuilder::max_message) says about others. A longer request is not sent, and a call whose reply is
+    /// [the client](crate::client::ClientBuilder::max_message) says about others. A longer request is not sent, and a call whose reply is
     /// longer fails. A server that sends a longer line which is not a message, or a line without an end, is ended.
     pub fn max_message(mut self, bytes: usize) -> Self {
         self.max_message = Some(message_limit(bytes));
@@ -242,7 +242,7 @@ impl Command {
     /// ```
     pub fn shown_as(mut self, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let words: Vec<_> = words.into_iter().collect();
-        self.shown = Some(words::line(words.iter().map(AsRef::as_ref)));
+        self.shown = Some(command_line::line(words.iter().map(AsRef::as_ref)));
         self
     }
 
@@ -250,7 +250,7 @@ impl Command {
         if let Some(shown) = &self.shown {
             return shown.clone();
         }
-        words::line(std::iter::once(self.get_program()).chain(self.get_args()))
+        command_line::line(std::iter::once(self.get_program()).chain(self.get_args()))
     }
 
     fn start(&self) -> Result<Running> {

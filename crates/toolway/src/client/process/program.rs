@@ -5,8 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Command;
-use super::platform::is_program;
+use crate::client::process::Command;
+use crate::client::process::platform::is_program;
 use crate::error::{Error, ErrorKind};
 
 /// The file to start. A relative path with a folder in it is taken from the working directory of the server, on every

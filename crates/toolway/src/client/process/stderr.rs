@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::client::duplex::shown;
+use crate::client::pipe::shown;
 use crate::panic::attempt;
 
 /// What is called with each line.

@@ -13,8 +13,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Streams;
-use super::diagnosis::End;
+use crate::client::process::Streams;
+use crate::client::process::diagnosis::End;
 
 /// Whether a file can be started, as far as its permissions tell.
 pub(super) fn is_program(file: &Path) -> bool {

@@ -6,8 +6,8 @@ use std::path::Path;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use tokio::process::Command;
 
-use super::Streams;
-use super::diagnosis::End;
+use crate::client::process::Streams;
+use crate::client::process::diagnosis::End;
 
 /// Whether a file can be started: what its name ends with tells, and was looked at.
 pub(super) fn is_program(file: &Path) -> bool {

@@ -15,10 +15,10 @@ use toolway_protocol::meta::{Key, is_reserved};
 use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 
-use super::ServerFacts;
-use super::answer::Answers;
-use super::connection::Terms;
-use super::transport::{Outgoing, put_params, split_meta};
+use crate::client::ServerFacts;
+use crate::client::answer::answers::Answers;
+use crate::client::connect::connection::Terms;
+use crate::client::wire::transport::{Outgoing, put_params, split_meta};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What every request to one server carries.

@@ -10,11 +10,11 @@ use toolway_protocol::request::Rounds;
 use toolway_protocol::types::{InputRequest, InputRequired, InputResponse, Keyed};
 use toolway_protocol::{Id, Method, RawJson, Request};
 
-use super::Link;
-use crate::client::answer::{Answers, Place, Unable, check};
-use crate::client::asked::MAX_ASKED;
-use crate::client::behalf::{Passed, Questions};
-use crate::client::connection::{Connection, Course, Terms};
+use crate::client::answer::answers::{Answers, Place, Unable, check};
+use crate::client::calls::forward::{Passed, Questions};
+use crate::client::connect::connection::{Connection, Course, Terms};
+use crate::client::handshake::questions::MAX_ASKED;
+use crate::client::stateless::Link;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How often one request is sent again. A server that never has enough is not followed for ever.
@@ -28,7 +28,7 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 
 impl Link {
     /// Sends a request until its result is complete, and gives that back as it came. Dropping the future ends the questions, too.
-    pub(in crate::client) async fn ask(
+    pub(crate) async fn ask(
         &self,
         connection: &Arc<Connection>,
         next_id: &(dyn Fn() -> Id + Send + Sync),
@@ -73,7 +73,7 @@ impl Link {
     /// What came of a request that was made for somebody else: a result, or what they have to be asked. Questions that the
     /// application answers itself are answered here.
     #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(in crate::client) async fn passed(
+    pub(crate) async fn passed(
         &self,
         connection: &Connection,
         method: &Method,

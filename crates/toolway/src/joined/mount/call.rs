@@ -21,7 +21,7 @@ use super::joint::Common;
 use super::parked::{Flight, Kept, Parked};
 use super::said::{Question, Said, hearing};
 use super::upstream::Upstream;
-use crate::client::{OnBehalf, Passed, Questions};
+use crate::client::calls::forward::{OnBehalf, Passed, Questions};
 use crate::random::random;
 use crate::server::{AskError, AskErrorKind, Passing};
 

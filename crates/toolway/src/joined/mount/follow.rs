@@ -15,7 +15,9 @@ use toolway_protocol::types::{Prompt, Resource, ResourceTemplate};
 use super::joint::{Common, Uris, Wish};
 use super::upstream::{Listed, Upstream};
 use crate::at_once::at_once;
-use crate::client::{Change, Client, Heard, News, Tools, Watch, backoff};
+use crate::client::calls::retry::backoff;
+use crate::client::calls::watch::Heard;
+use crate::client::{Change, Client, News, Tools, Watch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::server::Offering;
 

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use toolway_protocol::types::{InputRequest, LogMessage, Progress};
 use toolway_protocol::{RawJson, RpcError};
 
-use crate::client::Behalf;
+use crate::client::calls::forward::Behalf;
 
 /// How much of what a server says is kept for a caller that does not read; what comes then is lost.
 const MAX_SAID: usize = 256;

@@ -11,12 +11,12 @@ use bytes::Bytes;
 use tokio::time::timeout;
 use toolway_protocol::Message;
 
-use super::{Conversation, ended};
+use crate::client::http::endpoint::Arrived;
 use crate::client::http::events::{Events, is_events, messages};
+use crate::client::http::handshake::{Conversation, ended};
 use crate::client::http::headers::{OfCall, put_on};
-use crate::client::http::line::Arrived;
 use crate::client::http::url::Url;
-use crate::client::transport::Outgoing;
+use crate::client::wire::transport::Outgoing;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long a stream is waited for to say where to post. A stream that is not of this transport may say nothing for hours.

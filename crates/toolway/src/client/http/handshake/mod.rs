@@ -12,13 +12,13 @@
 //! | `say.rs` | What becomes of the server's questions, and how do the answers get there? |
 //! | `legacy_sse.rs` | What if the server speaks the first of all HTTP transports, which has two URLs? |
 
+mod answers;
 mod cursor;
-mod elsewhere;
 mod gate;
 mod legacy_sse;
 mod listen;
+mod pending;
 mod resume;
-mod say;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -36,16 +36,16 @@ use tokio::time::timeout;
 use toolway_protocol::{Message, Method, ProtocolVersion};
 
 use self::cursor::Cursor;
-use self::elsewhere::Elsewhere;
 use self::gate::Gate;
 use self::legacy_sse::Pipe;
+use self::pending::Elsewhere;
 use self::session::Session;
-use super::events::{Events, is_events};
-use super::headers::{OfCall, put_on};
-use super::insert;
-use super::line::{Line, Reply};
-use super::refusal;
-use crate::client::transport::Outgoing;
+use crate::client::http::endpoint::{Line, Reply};
+use crate::client::http::events::{Events, is_events};
+use crate::client::http::headers::{OfCall, put_on};
+use crate::client::http::insert;
+use crate::client::http::refusal;
+use crate::client::wire::transport::Outgoing;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long the server may take over something that nobody's call waits for: an answer to its question, a farewell.

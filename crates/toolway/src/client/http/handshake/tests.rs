@@ -13,11 +13,11 @@ use http_body::{Body, Frame};
 use tokio::time::timeout;
 use toolway_protocol::{Id, Method, ProtocolVersion};
 
-use super::Conversation;
-use crate::client::http::line::{Line, Redirects};
+use crate::client::http::endpoint::{Line, Redirects};
+use crate::client::http::handshake::Conversation;
 use crate::client::http::send::{HttpBody, HttpClient, Sending};
 use crate::client::http::url::Url;
-use crate::client::transport::Outgoing;
+use crate::client::wire::transport::Outgoing;
 
 /// Says something, and then nothing any more, or goes away.
 struct Said {

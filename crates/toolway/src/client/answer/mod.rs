@@ -1,0 +1,3 @@
+//! What the application answers when a server asks.
+
+pub(crate) mod answers;

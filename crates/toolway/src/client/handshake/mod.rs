@@ -1,0 +1,6 @@
+//! The handshake era.
+
+pub(crate) mod link;
+pub(crate) mod questions;
+
+pub(crate) use link::{Link, open};
