@@ -90,6 +90,7 @@ mod closest;
 mod error;
 #[cfg(feature = "server")]
 mod extensions;
+mod future;
 #[cfg(feature = "client")]
 pub mod hub;
 #[cfg(feature = "client")]
@@ -123,6 +124,7 @@ pub use client::Client;
 pub use error::{Chain, Error, ErrorKind, Result};
 #[cfg(feature = "server")]
 pub use extensions::Extensions;
+pub use future::BoxFuture;
 #[cfg(feature = "client")]
 pub use hub::Hub;
 #[cfg(all(feature = "server", feature = "client"))]

@@ -64,4 +64,4 @@ pub use output::ToolOutput;
 pub use render::Rendered;
 pub use schema::{Effect, Loss};
 pub use set::{Duplicate, ToolSet};
-pub use tool::{AgentTool, Calling};
+pub use tool::AgentTool;

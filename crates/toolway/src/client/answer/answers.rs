@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -14,6 +13,7 @@ use toolway_protocol::types::{
     InputRequest, InputResponse, ListRootsResult, Role, Root,
 };
 
+use crate::future::BoxFuture;
 use crate::panic::catch;
 
 /// What a server asks the user: to fill in a form, or to do something at a web page.
@@ -233,17 +233,20 @@ impl From<Unanswered> for Unable {
 }
 
 /// Something of the application that answers `Q` by `A`.
-type Answerer<Q, A> = Arc<dyn Fn(Q) -> Pin<Box<dyn Future<Output = A> + Send>> + Send + Sync>;
+pub(super) type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, A> + Send + Sync>;
+
+/// How many questions may wait for their answers at once, and how many a result may ask.
+pub(crate) const MAX_ASKED: usize = 32;
 
 /// Everything that the application answers.
 #[derive(Clone, Default)]
 pub(crate) struct Answers {
-    form: Option<Answerer<Elicitation, Answer>>,
-    url: Option<Answerer<Elicitation, Answer>>,
-    model: Option<Answerer<CreateMessage, Result<CreateMessageResult, Unanswered>>>,
+    pub(super) form: Option<Answerer<Elicitation, Answer>>,
+    pub(super) url: Option<Answerer<Elicitation, Answer>>,
+    pub(super) model: Option<Answerer<CreateMessage, Result<CreateMessageResult, Unanswered>>>,
     /// Whether the model may be given tools.
     tools: bool,
-    roots: Option<Answerer<(), Result<Vec<Root>, Unanswered>>>,
+    pub(super) roots: Option<Answerer<(), Result<Vec<Root>, Unanswered>>>,
     /// Whether what the application does not answer is for whoever a request was made for.
     passes: bool,
 }
@@ -288,12 +291,6 @@ impl Answers {
 
     pub(crate) fn passes(&self) -> bool {
         self.passes
-    }
-
-    /// Whether the application answers whatever it is asked.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn has_all(&self) -> bool {
-        self.form.is_some() && self.url.is_some() && self.model.is_some() && self.roots.is_some()
     }
 
     /// Whether the application answers this itself.

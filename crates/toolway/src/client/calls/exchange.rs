@@ -13,10 +13,11 @@ use toolway_protocol::capability::Settings;
 use toolway_protocol::types::Progress;
 use toolway_protocol::{Method, RawJson, Request};
 
-use crate::client::Shared;
 use crate::client::connect::connection::{Progressing, Terms};
+use crate::client::connect::shared::Shared;
 use crate::client::notifications::listeners::Hook;
 use crate::error::{Error, ErrorKind, Result};
+use crate::future::BoxFuture;
 
 /// How much progress is kept for somebody who does not read it; the oldest goes first.
 const MAX_UNREAD: usize = 256;
@@ -46,7 +47,7 @@ pub struct Exchange<T>(State<T>);
 #[expect(clippy::large_enum_variant, reason = "it becomes the other one as soon as it is awaited")]
 enum State<T> {
     Described(Described<T>),
-    Running(Pin<Box<dyn Future<Output = Result<T>> + Send>>),
+    Running(BoxFuture<'static, Result<T>>),
     Over,
 }
 
@@ -255,7 +256,7 @@ impl Wanted {
     fn into_terms(self, shared: &Shared, what: &What) -> Terms {
         // A tool may take its time as long as it says how far it is; so it is asked to say.
         let wants_progress = self.progress.is_some()
-            || shared.ears.want_progress()
+            || shared.notifications.want_progress()
             || matches!(what, What::Request(Request::CallTool(_)));
         let progress = if wants_progress && !matches!(what, What::Ping) {
             Progressing::Wanted(self.progress)
@@ -263,11 +264,11 @@ impl Wanted {
             Progressing::Unwanted
         };
         let timeout = match self.timeout {
-            Limit::Unsaid => shared.way.timeout(),
+            Limit::Unsaid => shared.reconnector.timeout(),
             Limit::Said(limit) => limit,
         };
-        let ears = shared.ears.clone();
-        Terms { timeout, headers: self.headers, meta: self.meta, progress, ears, behalf: None }
+        let notifications = shared.notifications.clone();
+        Terms { timeout, headers: self.headers, meta: self.meta, progress, notifications, caller: None }
     }
 }
 

@@ -1,88 +1,90 @@
-//! How is a request made for somebody else? What the server tells and asks because of it goes to them.
-//!
-//! Which request a question or a log message belongs to, a server says only by the stream it comes on. Where everything comes on
-//! one, such as a pipe, it can be told if one request alone is under way, and, in an era in which servers also speak when none
-//! is, if all requests of the connection so far were of one caller. Otherwise nobody is asked and nobody is told: what is meant
-//! for one must not reach another.
+//! How is a request made for another caller? What the server tells and asks because of it goes to that caller.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::oneshot;
 use toolway_protocol::capability::{ClientCapabilities, Settings};
 use toolway_protocol::types::{InputRequest, LogLevel, LogMessage, Progress};
-use toolway_protocol::{Id, Method, RawJson, Request, RpcError};
+use toolway_protocol::{RawJson, Request, RpcError};
 
-use crate::client::connect::connection::{Progressing, Terms};
+use crate::client::answer::caller::Caller;
+use crate::client::answer::forwarded::Passed;
+use crate::client::connect::client::Client;
+use crate::client::connect::connection::{EraLink, Progressing, Terms};
 use crate::client::notifications::listeners::Hook;
-use crate::client::{Client, Dress};
 use crate::error::Result;
 
-/// Somebody for whom a request is made.
-pub(crate) trait Behalf: Send + Sync {
-    /// The request is so far done.
+/// Takes what a server says and asks because of one request.
+pub(crate) trait CallerSink: Send + Sync {
+    /// Takes how far the request is done.
     fn progress(&self, progress: &Progress);
 
-    /// The server says this about the request.
+    /// Takes what the server says about the request.
     fn log(&self, message: &LogMessage);
 
-    /// The server asks this because of the request. The answer is a result as text; nobody answers if the sender is dropped.
+    /// Takes what the server asks because of the request. The answer is a result as text; there is none if the sender is dropped.
     fn ask(&self, question: InputRequest) -> oneshot::Receiver<Result<RawJson, RpcError>>;
 }
 
-/// A request's somebody, and what they are like.
-#[derive(Clone)]
-pub(crate) struct OnBehalf {
-    pub(crate) of: Arc<dyn Behalf>,
-    /// Equal for two requests only if they are made for the same one.
+/// The caller for whom a request is forwarded.
+pub(crate) struct ForwardedFor {
+    pub(crate) sink: Arc<dyn CallerSink>,
+    /// Equal for two requests only if they are made for the same caller.
     pub(crate) caller: Arc<str>,
-    /// What they can be asked.
+    /// What the caller can be asked.
     pub(crate) can: ClientCapabilities,
-    /// What they want to hear of the log.
+    /// What the caller wants to hear of the log.
     pub(crate) log_level: Option<LogLevel>,
-    /// What they have to say in `_meta`.
+    /// What the caller says in `_meta`.
     pub(crate) meta: Option<Settings>,
 }
 
-/// What came of a request for somebody else.
-pub(crate) enum Passed {
-    /// The result, as it came.
-    Complete(RawJson),
-    /// The server has to know more, and the request is to be made again with the answers.
-    Asks(Questions),
-}
+impl Caller for ForwardedFor {
+    fn id(&self) -> &Arc<str> {
+        &self.caller
+    }
 
-/// What a server has to know before it answers.
-pub(crate) struct Questions {
-    /// What is to be asked, by key.
-    pub(crate) open: Vec<(String, InputRequest)>,
-    /// What the application has answered itself.
-    pub(crate) given: Vec<(String, RawJson)>,
-    /// What is to be sent back as it is.
-    pub(crate) state: Option<String>,
+    fn capabilities(&self) -> &ClientCapabilities {
+        &self.can
+    }
+
+    fn log_level(&self) -> Option<LogLevel> {
+        self.log_level
+    }
+
+    fn log(&self, message: &LogMessage) {
+        self.sink.log(message);
+    }
+
+    fn ask(&self, question: InputRequest) -> oneshot::Receiver<Result<RawJson, RpcError>> {
+        self.sink.ask(question)
+    }
 }
 
 impl Client {
-    /// Makes a request for somebody else, once: questions of the server are theirs, but for those that this client's
-    /// application answers itself. Dropping the future tells the server that nobody waits for it any more.
-    pub(crate) async fn pass(&self, request: &Request, on_behalf: OnBehalf) -> Result<Passed> {
+    /// Makes a request for another caller, once: questions of the server are for that caller, but for those that this client's
+    /// application answers itself. Dropping the future tells the server that the request is given up.
+    pub(crate) async fn pass(&self, request: &Request, forwarded: ForwardedFor) -> Result<Passed> {
         let shared = &self.shared;
-        if let Some(level) = on_behalf.log_level {
+        if let Some(level) = forwarded.log_level {
             self.hear_log(level).await;
         }
-        let heard = on_behalf.of.clone();
-        let hook: Hook<Progress> = Arc::new(move |progress: &Progress| heard.progress(progress));
+        let sink = forwarded.sink.clone();
+        let hook: Hook<Progress> = Arc::new(move |progress: &Progress| sink.progress(progress));
         let terms = Terms {
-            timeout: shared.way.timeout(),
+            timeout: shared.reconnector.timeout(),
             headers: Vec::new(),
-            meta: on_behalf.meta.clone(),
+            meta: forwarded.meta.clone(),
             progress: Progressing::Wanted(Some(hook)),
-            ears: shared.ears.clone(),
-            behalf: Some(on_behalf),
+            notifications: shared.notifications.clone(),
+            caller: Some(Arc::new(forwarded)),
         };
         let result = shared.ask(request, terms, None).await?;
-        shared.current().passed(&request.method(), result).await
+        match &shared.current().era {
+            EraLink::Handshake(_) => Ok(Passed::Complete(result)),
+            EraLink::Stateless(link) => link.passed(&request.method(), result).await,
+        }
     }
 
     /// Whether two share a connection.
@@ -92,7 +94,7 @@ impl Client {
 
     /// Whether the server is asked to tell of each resource by itself, and remembers it.
     pub(crate) fn is_subscribed_to(&self) -> bool {
-        matches!(self.shared.current().era, Dress::Handshake(_))
+        matches!(self.shared.current().era, EraLink::Handshake(_))
     }
 
     /// Has the server say as much of the log as this needs. One that does not want to is left alone.
@@ -102,7 +104,7 @@ impl Client {
         if is_told || !connection.is_usable() || connection.server.capabilities.logging.is_none() {
             return;
         }
-        if let Dress::Handshake(_) = &connection.era
+        if let EraLink::Handshake(_) = &connection.era
             && let Err(error) = self.set_log_level(level).await
         {
             tracing::debug!(%error, "the server does not say more of its log");
@@ -112,114 +114,19 @@ impl Client {
     /// From now on the server is told that it may ask whoever requests are made for. One of the handshake era was told
     /// otherwise when the conversation was opened: it is opened again, if that can be done.
     pub(crate) fn pass_questions(&self) {
-        self.shared.pass_questions();
-    }
-}
-
-/// The requests under way on one connection that a server may ask about.
-#[derive(Default)]
-pub(crate) struct Carried(Mutex<Requests>);
-
-#[derive(Default)]
-struct Requests {
-    /// Those of the application itself are nobody else's.
-    running: HashMap<Id, Option<OnBehalf>>,
-    /// Whose requests the connection has carried so far.
-    callers: Callers,
-}
-
-#[derive(Default)]
-enum Callers {
-    #[default]
-    Nobody,
-    /// One, or the application itself.
-    One(Option<Arc<str>>),
-    Several,
-}
-
-/// When a server may say something about a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Speaking {
-    /// While it is under way.
-    WhenAsked,
-    /// Whenever it likes.
-    Anytime,
-}
-
-/// Whose something is that a server says or asks.
-pub(crate) enum Whose {
-    Theirs(Arc<dyn Behalf>),
-    /// The application's own.
-    Ours,
-    /// It cannot be told.
-    Unknown,
-}
-
-impl Carried {
-    fn lock(&self) -> MutexGuard<'_, Requests> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes a request until the guard is dropped.
-    pub(crate) fn note(&self, id: &Id, method: &Method, behalf: Option<&OnBehalf>) -> Option<Under<'_>> {
-        if !may_ask(method) {
-            return None;
-        }
-        let mut requests = self.lock();
-        let caller = behalf.map(|behalf| behalf.caller.clone());
-        requests.callers = match std::mem::take(&mut requests.callers) {
-            Callers::Nobody => Callers::One(caller),
-            Callers::One(known) if known == caller => Callers::One(known),
-            _ => Callers::Several,
-        };
-        requests.running.insert(id.clone(), behalf.cloned());
-        Some(Under { carried: self, id: id.clone() })
-    }
-
-    /// Whose it is what the server says, on the stream of this request or on one that is everybody's.
-    pub(crate) fn whose(&self, during: Option<&Id>, speaking: Speaking) -> Whose {
-        let requests = self.lock();
-        let request = match during {
-            Some(id) => match requests.running.get(id) {
-                Some(request) => request,
-                None => return Whose::Ours,
-            },
-            None => {
-                let mut running = requests.running.values();
-                let is_alone = matches!(requests.callers, Callers::Nobody | Callers::One(_));
-                match (running.next(), running.next()) {
-                    (None, _) if is_alone => return Whose::Ours,
-                    (Some(request), None) if is_alone || speaking == Speaking::WhenAsked => request,
-                    _ => return Whose::Unknown,
-                }
+        let shared = &self.shared;
+        let was_so = shared.reconnector.passes.swap(true, Ordering::AcqRel);
+        let current = shared.current();
+        let is_told = match &current.era {
+            // Each request says for itself what may be asked.
+            EraLink::Stateless(_) => true,
+            EraLink::Handshake(link) => {
+                let answers = &link.questions().answers;
+                answers.passes() || answers.has_all()
             }
         };
-        match request {
-            Some(behalf) => Whose::Theirs(behalf.of.clone()),
-            None => Whose::Ours,
+        if !was_so && !is_told && shared.reconnector.is_lasting() {
+            current.lost.store(true, Ordering::Release);
         }
-    }
-}
-
-/// Whether a server may have questions about such a request. Those that list and subscribe have nothing to be asked about.
-fn may_ask(method: &Method) -> bool {
-    matches!(method, Method::CallTool | Method::GetPrompt | Method::ReadResource | Method::Other(_))
-}
-
-/// A request under way.
-pub(crate) struct Under<'c> {
-    carried: &'c Carried,
-    id: Id,
-}
-
-impl Drop for Under<'_> {
-    fn drop(&mut self) {
-        self.carried.lock().running.remove(&self.id);
-    }
-}
-
-impl fmt::Debug for Carried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Carried").field("running", &self.lock().running.len()).finish()
     }
 }

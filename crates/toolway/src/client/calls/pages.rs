@@ -14,8 +14,8 @@ use toolway_protocol::request::Page;
 use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool};
 use toolway_protocol::{RawJson, Request};
 
-use crate::client::Shared;
 use crate::client::calls::exchange::Exchange;
+use crate::client::connect::shared::Shared;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many pages of a list are read. A server whose pages never end is not followed for ever.

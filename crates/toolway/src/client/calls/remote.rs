@@ -8,10 +8,11 @@ use tokio::time::Instant;
 use toolway_protocol::RawJson;
 use toolway_protocol::types::{CallToolResult, Tool, ToolAnnotations};
 
-use crate::agent::{AgentTool, Calling, ToolFailure, ToolOutput, ToolSet};
-use crate::client::Client;
+use crate::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
+use crate::client::connect::client::Client;
 use crate::client::connect::connection::Terms;
 use crate::error::{Error, Result};
+use crate::future::BoxFuture;
 
 /// A tool of a server, for a model. Made by [`Client::as_tools`].
 ///
@@ -72,7 +73,7 @@ impl AgentTool for RemoteTool {
         &self.tool.input_schema
     }
 
-    fn call(&self, arguments: RawJson) -> Calling<'_> {
+    fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let called = self.client.call(&self.tool.name, arguments).await;
             outcome(called.map(CallToolResult::from), &self.tool.name)
@@ -120,7 +121,7 @@ impl Client {
     /// Asks once whether the server is there.
     pub(crate) async fn probe(&self, limit: Duration) -> Result<()> {
         let connection = self.shared.connection().await?;
-        let terms = Terms::of_our_own(self.shared.ears.clone(), Some(limit));
+        let terms = Terms::of_our_own(self.shared.notifications.clone(), Some(limit));
         connection.ping(self.shared.next_id(), &terms).await
     }
 
@@ -134,7 +135,7 @@ impl Client {
 
     /// Tells when the conversation is opened again.
     pub(crate) fn openings(&self) -> watch::Receiver<u64> {
-        self.shared.ears.openings()
+        self.shared.notifications.openings()
     }
 
     /// Why the connection of now is gone.
@@ -150,7 +151,7 @@ impl Client {
 
     /// Has the next list of tools read from the server, whatever is known.
     pub(crate) fn forget_tools(&self) {
-        self.shared.ears.tools_changed();
+        self.shared.notifications.tools_changed();
     }
 
     /// When the list of tools stops being true by itself, if the server said so.
@@ -160,6 +161,6 @@ impl Client {
 
     /// Whether somebody has closed it.
     pub(crate) fn is_closed(&self) -> bool {
-        self.shared.closed.load(std::sync::atomic::Ordering::Acquire)
+        self.shared.is_closed()
     }
 }

@@ -10,10 +10,20 @@ use toolway_protocol::types::{
 };
 use toolway_protocol::{Method, RawJson, Request};
 
-use crate::client::{Client, Exchange, Pages, ToolResult, Tools};
+use crate::client::calls::exchange::Exchange;
+use crate::client::calls::pages::Pages;
+use crate::client::calls::result::ToolResult;
+use crate::client::connect::client::Client;
+use crate::client::connect::connection::timed_out;
+use crate::client::connect::tool_cache::Tools;
 use crate::error::Result;
 
 impl Client {
+    /// Asks whether the server is there. The stateless era has no such question; there, discovery is asked.
+    pub fn ping(&self) -> Exchange<()> {
+        Exchange::ping(self.shared.clone())
+    }
+
     /// All tools of the server.
     ///
     /// They are listed once, and again when the server has said that they changed or when the time is over for which it said
@@ -151,6 +161,22 @@ impl Client {
     /// Sends a notification outside the protocol. `params` is a JSON object.
     pub async fn notify(&self, method: &str, params: impl Into<RawJson>) -> Result<()> {
         self.tell(Method::from_name(method), Some(&params.into())).await
+    }
+
+    async fn tell(&self, method: Method, params: Option<&RawJson>) -> Result<()> {
+        let limit = self.shared.reconnector.timeout();
+        let telling = async {
+            let connection = self.shared.connection().await?;
+            let outgoing = connection.notification(method.clone(), params);
+            connection.size.check(&outgoing)?;
+            connection.transport.carry(outgoing).await.map(drop)
+        };
+        match limit {
+            None => telling.await,
+            Some(limit) => {
+                tokio::time::timeout(limit, telling).await.unwrap_or_else(|_| Err(timed_out(&method, limit)))
+            }
+        }
     }
 }
 

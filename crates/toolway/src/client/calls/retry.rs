@@ -1,30 +1,24 @@
 //! When is a request sent again? When the server has not begun it, or when it does no harm to do it twice.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::{Id, RawJson, Request};
 
-use crate::client::Shared;
-use crate::client::connect::connection::{Connection, Course, Terms};
+use crate::client::connect::connection::{Connection, Terms};
+use crate::client::connect::shared::Shared;
+use crate::client::stateless::rounds::Course;
+use crate::client::wire::backoff::backoff;
 use crate::error::{Error, ErrorKind, Result};
-use crate::jitter::fraction;
-
-/// The longest first wait before something is tried again; twice as long each time.
-const FIRST_WAIT: Duration = Duration::from_millis(200);
-
-/// The longest wait.
-const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// How long a request may be tried again when it has no time limit of its own.
 const MAX_TRYING: Duration = Duration::from_mins(1);
 
 impl Shared {
     pub(crate) async fn ping(self: &Arc<Self>, terms: &Terms) -> Result<()> {
-        let mut trying = Trying::new(self.way.retries(), terms.timeout);
+        let mut trying = Trying::new(self.reconnector.retries(), terms.timeout);
         loop {
             let error = match self.connection_until(trying.until).await {
                 Ok(connection) => match connection.ping(self.next_id(), terms).await {
@@ -50,7 +44,7 @@ impl Shared {
         let next_id = || -> Id { self.next_id() };
         let own_headers = terms.headers.len();
         let mut course = Course::default();
-        let mut trying = Trying::new(self.way.retries(), terms.timeout);
+        let mut trying = Trying::new(self.reconnector.retries(), terms.timeout);
         loop {
             let error = match self.connection_until(trying.until).await {
                 Ok(connection) => {
@@ -80,13 +74,9 @@ impl Shared {
     /// A connection that can be used, if there is one by then.
     async fn connection_until(self: &Arc<Self>, until: Instant) -> Result<Arc<Connection>> {
         timeout_at(until, self.connection()).await.unwrap_or_else(|_| {
-            let message = format!("{} could not be reached in time", self.way.name());
+            let message = format!("{} could not be reached in time", self.reconnector.name());
             Err(Error::new(ErrorKind::Timeout, message).unsent())
         })
-    }
-
-    fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
     }
 
     /// Remembers what a new connection must be told.
@@ -122,7 +112,7 @@ impl Shared {
         {
             return false;
         }
-        self.ears.tools_changed();
+        self.notifications.tools_changed();
         Box::pin(self.tools()).await.is_ok()
     }
 
@@ -181,26 +171,9 @@ impl Trying {
     }
 }
 
-/// Any time up to a limit that doubles: whoever lost a server together does not come back together.
-pub(crate) fn backoff(attempt: u32, at_least: Option<Duration>) -> Duration {
-    let limit = MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << attempt.min(16)));
-    at_least.unwrap_or_default() + limit.mul_f64(fraction())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn waits_are_spread_and_bounded() {
-        for attempt in 0..40 {
-            let waits: Vec<_> = (0..50).map(|_| backoff(attempt, None)).collect();
-            let limit = MAX_WAIT.min(FIRST_WAIT * (1 << attempt.min(16)));
-            assert!(waits.iter().all(|wait| *wait <= limit));
-            assert!(waits.iter().any(|wait| *wait < limit / 2) && waits.iter().any(|wait| *wait > limit / 2));
-        }
-        assert!(backoff(0, Some(Duration::from_secs(9))) >= Duration::from_secs(9));
-    }
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_breaks_the_protocol_is_tried_once_more() {

@@ -17,28 +17,16 @@ use toolway_protocol::request::{Listen, ResourceUri};
 use toolway_protocol::types::SubscriptionFilter;
 use toolway_protocol::{Id, Notification, Request};
 
-use crate::client::calls::retry::backoff;
-use crate::client::connect::connection::{Connection, Course, Terms};
-use crate::client::notifications::changes::Changes;
-use crate::client::{Client, Dress, Shared};
+use crate::client::connect::client::Client;
+use crate::client::connect::connection::{Connection, EraLink, Terms};
+use crate::client::connect::shared::{Shared, closed};
+use crate::client::notifications::changes::{Change, Changes};
+use crate::client::stateless::rounds::Course;
+use crate::client::wire::backoff::backoff;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long the server may take to hear that nobody watches any more.
 const UNSUBSCRIBING: Duration = Duration::from_secs(5);
-
-/// Something that is not as it was.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Change {
-    /// The list of tools.
-    Tools,
-    /// The list of prompts.
-    Prompts,
-    /// The list of resources.
-    Resources,
-    /// The content of a resource.
-    Resource(String),
-}
 
 /// The changes of a server, from when it was made until it is dropped. Made by [`Client::watch`].
 #[derive(Debug)]
@@ -106,7 +94,7 @@ impl Client {
     /// ```
     pub async fn watch(&self, resources: impl IntoIterator<Item = impl Into<String>>) -> Result<Watch> {
         let resources: HashSet<String> = resources.into_iter().map(Into::into).collect();
-        let limit = self.shared.way.timeout();
+        let limit = self.shared.reconnector.timeout();
         let beginning = self.begin_watching(resources);
         let begun = match limit {
             None => beginning.await,
@@ -121,7 +109,7 @@ impl Client {
 
     async fn begin_watching(&self, resources: HashSet<String>) -> Result<(Watch, Result<()>)> {
         let connection = self.shared.connection().await?;
-        let changes = self.shared.ears.watch(resources.clone());
+        let changes = self.shared.notifications.watch(resources.clone());
         let wanted =
             Arc::new(Wanted { filter: told(&connection.server.capabilities, &resources), resources });
         let watching = Watching::begin(&self.shared, &wanted);
@@ -139,7 +127,7 @@ impl Client {
         let watch = Watch { changes, missed: Vec::new(), again, lost, wanted, keeping, _watching: watching };
         match is_ready.await {
             Ok(outcome) => Ok((watch, outcome)),
-            Err(_) => Err(crate::client::closed()),
+            Err(_) => Err(closed()),
         }
     }
 }
@@ -217,12 +205,12 @@ impl Drop for Watching {
             }
         }
         let connection = shared.current();
-        let Dress::Handshake(_) = &connection.era else { return };
+        let EraLink::Handshake(_) = &connection.era else { return };
         let (true, false, Ok(runtime)) = (connection.is_usable(), unwanted.is_empty(), Handle::try_current())
         else {
             return;
         };
-        let terms = Terms::of_our_own(shared.ears.clone(), Some(UNSUBSCRIBING));
+        let terms = Terms::of_our_own(shared.notifications.clone(), Some(UNSUBSCRIBING));
         let next_id = shared.next_id.clone();
         runtime.spawn(async move {
             let telling = async {
@@ -334,8 +322,8 @@ impl Keeping {
                 None => drop(self.again.try_send(())),
             }
         };
-        let ears = shared.ears.clone();
-        let mut openings = shared.ears.openings();
+        let notifications = shared.notifications.clone();
+        let mut openings = shared.notifications.openings();
         if !Arc::ptr_eq(&shared.current(), connection) {
             return Ok(());
         }
@@ -347,8 +335,8 @@ impl Keeping {
             }
         };
         match &connection.era {
-            Dress::Handshake(_) => {
-                let terms = Terms::of_our_own(ears.clone(), shared.way.timeout());
+            EraLink::Handshake(_) => {
+                let terms = Terms::of_our_own(notifications.clone(), shared.reconnector.timeout());
                 let next_id = shared.next_id.clone();
                 drop(shared);
                 // News of lists come without being asked for.
@@ -361,14 +349,14 @@ impl Keeping {
                 begun();
                 tokio::select! {
                     () = over => Ok(()),
-                    () = ears.closed() => Ok(()),
+                    () = notifications.closed() => Ok(()),
                 }
             }
-            Dress::Stateless(_) => {
+            EraLink::Stateless(_) => {
                 let id = shared.next_id();
                 drop(shared);
-                let terms = Terms::of_our_own(ears.clone(), None);
-                let mut news = ears.listen();
+                let terms = Terms::of_our_own(notifications.clone(), None);
+                let mut news = notifications.listen();
                 let next_id = || id.clone();
                 let request = Request::Listen(Listen::new(self.wanted.filter.clone()));
                 let listening = async {
@@ -393,7 +381,7 @@ impl Keeping {
                     }
                     // Nobody reads the rest.
                     drop(news);
-                    ears.closed().await;
+                    notifications.closed().await;
                 };
                 tokio::select! {
                     outcome = listening => outcome.map(drop),

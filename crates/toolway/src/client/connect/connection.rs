@@ -11,19 +11,23 @@ use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::types::{Cancelled, LogLevel, Progress};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request, RpcError};
 
-use crate::client::calls::forward::{OnBehalf, Passed};
-use crate::client::notifications::listeners::{Ears, Hook};
-use crate::client::wire::transport::{Inbox, Outgoing, Transport, exchange};
-use crate::client::{Dress, ServerFacts};
+use crate::client::answer::caller::{Caller, OpenCall};
+use crate::client::notifications::listeners::{Hook, Notifications};
+use crate::client::stateless::rounds::Course;
+use crate::client::wire::inbox::Inbox;
+use crate::client::wire::outgoing::Outgoing;
+use crate::client::wire::server_facts::ServerFacts;
+use crate::client::wire::transport::{Transport, exchange};
+use crate::client::{handshake, stateless};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long the server may take to hear that a request is taken back.
 const TAKING_BACK: Duration = Duration::from_secs(5);
 
-/// A conversation that was opened.
+/// A connection that was opened.
 pub(crate) struct Connection {
     pub(crate) transport: Box<dyn Transport>,
-    pub(crate) era: Dress,
+    pub(crate) era: EraLink,
     pub(crate) server: ServerFacts,
     pub(crate) inbox: Inbox,
     pub(crate) size: Sizes,
@@ -31,6 +35,13 @@ pub(crate) struct Connection {
     pub(crate) lost: AtomicBool,
     /// The number of calls that were given up and that the server has not been told of yet.
     taking_back: watch::Sender<usize>,
+}
+
+/// How requests are written, decided once when a connection is opened.
+#[expect(clippy::large_enum_variant, reason = "there is one in each connection")]
+pub(crate) enum EraLink {
+    Handshake(handshake::link::Link),
+    Stateless(stateless::link::Link),
 }
 
 /// How long messages may be that are sent over one connection.
@@ -83,27 +94,9 @@ pub(crate) struct Terms {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) meta: Option<toolway_protocol::capability::Settings>,
     pub(crate) progress: Progressing,
-    pub(crate) ears: Arc<Ears>,
-    /// For whom it is made, if not for the application itself.
-    pub(crate) behalf: Option<OnBehalf>,
-}
-
-/// How far a request has come that the server has questions about. What was asked and answered stays so when the connection is
-/// lost: from the beginning, the server would do again what it has done.
-#[derive(Default)]
-pub(crate) struct Course {
-    /// The request as it is to be sent next.
-    pub(crate) again: Option<Request>,
-    pub(crate) round: u32,
-    /// How often the server had nothing to ask and no result either.
-    pub(crate) waits: u32,
-}
-
-impl Course {
-    /// Whether the server has worked on the request.
-    fn has_begun(&self) -> bool {
-        self.again.is_some()
-    }
+    pub(crate) notifications: Arc<Notifications>,
+    /// The caller it is forwarded for, if it is not the application's own.
+    pub(crate) caller: Option<Arc<dyn Caller>>,
 }
 
 /// Whether the server is asked to tell of progress, and who hears of it.
@@ -114,7 +107,12 @@ pub(crate) enum Progressing {
 }
 
 impl Connection {
-    pub(crate) fn new(transport: Box<dyn Transport>, era: Dress, server: ServerFacts, inbox: Inbox) -> Self {
+    pub(crate) fn new(
+        transport: Box<dyn Transport>,
+        era: EraLink,
+        server: ServerFacts,
+        inbox: Inbox,
+    ) -> Self {
         let size = Sizes::new(inbox.max_message());
         let (lost, taking_back) = (AtomicBool::new(false), watch::Sender::new(0));
         Self { transport, era, server, inbox, size, lost, taking_back }
@@ -130,8 +128,8 @@ impl Connection {
 
     pub(crate) fn version(&self) -> ProtocolVersion {
         match &self.era {
-            Dress::Handshake(link) => link.version(),
-            Dress::Stateless(link) => link.version(),
+            EraLink::Handshake(link) => link.version(),
+            EraLink::Stateless(link) => link.version(),
         }
     }
 
@@ -142,16 +140,16 @@ impl Connection {
 
     pub(crate) fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
         match &self.era {
-            Dress::Handshake(link) => link.notification(method, params),
-            Dress::Stateless(link) => link.notification(method, params),
+            EraLink::Handshake(link) => link.notification(method, params),
+            EraLink::Stateless(link) => link.notification(method, params),
         }
     }
 
     /// Says how much of the log later requests want; `false` where the server must be told.
     pub(crate) fn set_log_level(&self, level: LogLevel) -> bool {
         match &self.era {
-            Dress::Handshake(_) => false,
-            Dress::Stateless(link) => {
+            EraLink::Handshake(_) => false,
+            EraLink::Stateless(link) => {
                 link.set_log_level(level);
                 true
             }
@@ -161,8 +159,8 @@ impl Connection {
     /// Asks whether the server is there.
     pub(crate) async fn ping(self: &Arc<Self>, id: Id, terms: &Terms) -> Result<()> {
         let outgoing = match &self.era {
-            Dress::Handshake(link) => link.bare(id, Method::Ping),
-            Dress::Stateless(link) => link.bare(id, Method::Discover),
+            EraLink::Handshake(link) => link.bare(id, Method::Ping),
+            EraLink::Stateless(link) => link.bare(id, Method::Discover),
         };
         self.send(outgoing, terms).await.map(drop)
     }
@@ -177,24 +175,29 @@ impl Connection {
         course: &mut Course,
     ) -> Result<RawJson> {
         match &self.era {
-            Dress::Handshake(_) if course.has_begun() => Err(Error::new(
+            EraLink::Handshake(_) if course.has_begun() => Err(Error::new(
                 ErrorKind::PeerIncompatible,
                 "the server does not speak the revision any more in which it has asked; call again",
             )),
-            Dress::Handshake(link) => {
+            EraLink::Handshake(link) => {
                 let outgoing = link.request(next_id(), request, terms.wants_progress(), terms.meta.as_ref());
                 self.send(outgoing, terms).await
             }
-            Dress::Stateless(link) => link.ask(self, next_id, request, terms, course).await,
-        }
-    }
-
-    /// What came of a request that was made for somebody else.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) async fn passed(&self, method: &Method, result: RawJson) -> Result<Passed> {
-        match &self.era {
-            Dress::Handshake(_) => Ok(Passed::Complete(result)),
-            Dress::Stateless(link) => link.passed(self, method, result).await,
+            EraLink::Stateless(link) => {
+                let wishes = link.wishes(terms.wants_progress(), terms.caller.as_deref());
+                loop {
+                    let current = course.request(request);
+                    let outgoing = link.request(next_id(), current, &wishes, terms.meta.as_ref());
+                    let result = self.send(outgoing, terms).await?;
+                    // A caller is asked by whatever forwards its request, which makes it again.
+                    if terms.caller.is_some() {
+                        return Ok(result);
+                    }
+                    if let Some(result) = link.complete(request, result, course).await? {
+                        return Ok(result);
+                    }
+                }
+            }
         }
     }
 
@@ -207,13 +210,13 @@ impl Connection {
             return Err(Error::new(ErrorKind::Misuse, "a notification has no reply to wait for"));
         };
         let hearing = match &terms.progress {
-            Progressing::Wanted(hook) => Some(terms.ears.hear(id.clone(), hook.clone())),
+            Progressing::Wanted(hook) => Some(terms.notifications.hear(id.clone(), hook.clone())),
             Progressing::Unwanted => None,
         };
         self.size.check(&outgoing)?;
         let size = outgoing.frame.len();
         let method = outgoing.method.clone();
-        let _carried = self.inbox.asked().carried().note(&id, &method, terms.behalf.as_ref());
+        let _open = self.note(&id, &method, terms.caller.as_ref());
         let mut given_up = GivenUp(
             (!self.transport.cancels_by_dropping(self.version()))
                 .then(|| (self.clone(), id.clone(), method.clone())),
@@ -232,7 +235,7 @@ impl Connection {
                 match timeout_at(until, &mut work).await {
                     Ok(outcome) => break Some(outcome),
                     // A person may be thinking about a question of the server.
-                    Err(_) if self.inbox.asked().is_asked_about(&id, sent) => since = Instant::now(),
+                    Err(_) if self.is_asked_about(&id, sent) => since = Instant::now(),
                     Err(_) => match &hearing {
                         Some(hearing) if hearing.last() > since => since = hearing.last(),
                         _ => break None,
@@ -245,12 +248,49 @@ impl Connection {
             None => Err(timed_out(&method, terms.timeout.unwrap_or_default())),
         }
     }
+
+    /// Notes a request that the server may ask about, until the guard is dropped.
+    fn note(&self, id: &Id, method: &Method, caller: Option<&Arc<dyn Caller>>) -> Option<OpenCall<'_>> {
+        if !may_ask(method) {
+            return None;
+        }
+        if let EraLink::Handshake(link) = &self.era {
+            link.questions().note_caller(caller);
+        }
+        Some(self.inbox.calls.note(id, caller))
+    }
+
+    /// Whether an answer is being given that a request may wait for, which was sent then.
+    fn is_asked_about(&self, id: &Id, sent: Instant) -> bool {
+        match &self.era {
+            EraLink::Handshake(link) => link.questions().is_asked_about(id, sent),
+            // Its questions are results.
+            EraLink::Stateless(_) => false,
+        }
+    }
+
+    /// Whether arguments of tools travel in headers too.
+    pub(crate) fn mirrors_arguments(&self) -> bool {
+        self.transport.has_headers() && matches!(self.era, EraLink::Stateless(_))
+    }
+}
+
+/// Whether a server may have questions about such a request. Those that list and subscribe have nothing to be asked about.
+fn may_ask(method: &Method) -> bool {
+    matches!(method, Method::CallTool | Method::GetPrompt | Method::ReadResource | Method::Other(_))
 }
 
 impl Terms {
     /// For a request that nobody but the client itself wants.
-    pub(crate) fn of_our_own(ears: Arc<Ears>, timeout: Option<Duration>) -> Self {
-        Self { timeout, headers: Vec::new(), meta: None, progress: Progressing::Unwanted, ears, behalf: None }
+    pub(crate) fn of_our_own(notifications: Arc<Notifications>, timeout: Option<Duration>) -> Self {
+        Self {
+            timeout,
+            headers: Vec::new(),
+            meta: None,
+            progress: Progressing::Unwanted,
+            notifications,
+            caller: None,
+        }
     }
 
     pub(crate) fn wants_progress(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Which server is meant by a line of text? A URL, or else a command line.
 
-use crate::client::connect::url_target::web;
-use crate::client::process::Command;
+use crate::client::connect::over_http::web;
+use crate::client::process::command::Command;
 use crate::client::wire::target::{IntoTarget, Target};
 use crate::error::Result;
 

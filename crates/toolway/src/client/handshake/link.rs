@@ -1,4 +1,6 @@
-//! The handshake era: how is a conversation opened, and how are its requests dressed?
+//! How is a conversation of the handshake era opened, and how are its requests written?
+
+use std::sync::Arc;
 
 use toolway_protocol::capability::{ClientCapabilities, Settings};
 use toolway_protocol::era::handshake::{Initialize, Initialized, write_call, write_initialize};
@@ -6,28 +8,33 @@ use toolway_protocol::jsonrpc::{write_notification, write_request};
 use toolway_protocol::types::Implementation;
 use toolway_protocol::{Era, Id, Method, ProtocolVersion, RawJson, Request};
 
-use crate::client::ServerFacts;
 use crate::client::answer::answers::{Answers, takes_forms};
-use crate::client::handshake::questions::Asked;
-use crate::client::wire::transport::{Outgoing, Transport, exchange, put_params, split_meta};
+use crate::client::handshake::questions::Questions;
+use crate::client::wire::inbox::Inbox;
+use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
+use crate::client::wire::server_facts::ServerFacts;
+use crate::client::wire::transport::{Transport, exchange};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A conversation that was opened.
 #[derive(Debug)]
 pub(crate) struct Link {
     version: ProtocolVersion,
+    questions: Arc<Questions>,
 }
 
 /// Opens a conversation, asking for `version`.
 pub(crate) async fn open(
     transport: &dyn Transport,
-    asked: &Asked,
+    inbox: &Inbox,
+    answers: &Answers,
     version: ProtocolVersion,
     info: Implementation,
     id: Id,
 ) -> Result<(Link, ServerFacts)> {
-    asked.begin();
-    let capabilities = declared(asked.answers(), version);
+    let questions = Arc::new(Questions::new(answers.clone(), inbox.calls.clone()));
+    inbox.answer_with(questions.clone());
+    let capabilities = declared(answers, version);
     let mut frame = Vec::new();
     write_initialize(&mut frame, version, &id, &Initialize::new(version.as_str(), capabilities, info));
     let outgoing = Outgoing::new(frame, Some(id), Method::Initialize, None);
@@ -42,9 +49,9 @@ pub(crate) async fn open(
             return Err(Error::new(ErrorKind::PeerIncompatible, message));
         }
     };
-    let link = Link { version };
+    let link = Link { version, questions };
     // The server may ask as soon as it hears the next message.
-    asked.open(version, declared(asked.answers(), version));
+    link.questions.open(version, declared(answers, version));
     transport.carry(link.initialized()).await?;
     let facts = ServerFacts {
         info: Some(answer.server_info),
@@ -57,6 +64,11 @@ pub(crate) async fn open(
 impl Link {
     pub(crate) fn version(&self) -> ProtocolVersion {
         self.version
+    }
+
+    /// What the server asks while calls wait.
+    pub(crate) fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     pub(crate) fn request(

@@ -1,7 +1,11 @@
-//! Which requests of the server are being answered?
+//! Which requests of the server are being answered, and which caller are they for?
+//!
+//! A server of this era may ask whenever it likes, also about a call that has ended. So a question that comes on no call's stream is a
+//! caller's only if one request alone is under way and all requests of the connection so far were of that caller.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -13,36 +17,56 @@ use toolway_protocol::jsonrpc::{Code, Params, write_error, write_result};
 use toolway_protocol::types::{Cancelled, InputRequest, InputResponse};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
-use crate::client::answer::answers::{Answers, Place, Unable, check};
-use crate::client::calls::forward::{Carried, Speaking, Whose};
-use crate::client::wire::transport::{Answering, put_params};
+use crate::client::answer::answers::{Answers, MAX_ASKED, Place, Unable, check};
+use crate::client::answer::caller::{Caller, Open, OpenCalls};
+use crate::client::wire::inbox::{Answering, MAX_PASSED, RequestHandler};
+use crate::client::wire::outgoing::put_params;
 use crate::error::Chain;
 
-/// How many questions may wait for their answers at once.
-pub(crate) const MAX_ASKED: usize = 32;
-
-/// How many may, if they are those of many callers.
-pub(crate) const MAX_PASSED: usize = 1024;
-
 /// The questions of one conversation.
-#[derive(Debug)]
-pub(crate) struct Asked {
-    answers: Answers,
+pub(crate) struct Questions {
+    pub(crate) answers: Answers,
     /// Our own requests that it may ask about.
-    carried: Carried,
+    calls: Arc<OpenCalls>,
+    /// Whose requests the connection has carried so far.
+    callers: Mutex<Callers>,
     state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+enum Callers {
+    #[default]
+    None,
+    /// One, or the application itself.
+    One(Option<Arc<str>>),
+    Several,
+}
+
+/// Whose something is that a server says or asks.
+enum Whose {
+    Theirs(Arc<dyn Caller>),
+    /// The application's own.
+    Ours,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl fmt::Debug for Questions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Questions").field("answers", &self.answers).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
 struct State {
     stage: Stage,
     /// An entry stays until its answering has ended, and so does its turn.
-    running: HashMap<Id, Open>,
+    running: HashMap<Id, Pending>,
 }
 
 /// A question that has no answer yet.
 #[derive(Debug)]
-struct Open {
+struct Pending {
     /// Dropping it takes the question back.
     taken_back: Option<oneshot::Sender<Infallible>>,
     /// The request of ours that it is about, where that can be told.
@@ -52,41 +76,16 @@ struct Open {
 
 #[derive(Debug, Clone, Default)]
 enum Stage {
-    /// This server does not ask, or not yet.
-    #[default]
-    Silent,
     /// A conversation is being opened: the server may ask whether we are there.
+    #[default]
     Opening,
     /// It was opened, and this is what the server may know of us.
     Open(ProtocolVersion, Arc<ClientCapabilities>),
 }
 
-impl Asked {
-    pub(crate) fn new(answers: Answers) -> Self {
-        Self { answers, carried: Carried::default(), state: Arc::default() }
-    }
-
-    pub(crate) fn carried(&self) -> &Carried {
-        &self.carried
-    }
-
-    /// Whose it is what the server says.
-    pub(crate) fn whose(&self, during: Option<&Id>) -> Whose {
-        let speaking = match lock(&self.state).stage {
-            // Servers that do not ask speak of nothing but the request that is under way.
-            Stage::Silent => Speaking::WhenAsked,
-            Stage::Opening | Stage::Open(..) => Speaking::Anytime,
-        };
-        self.carried.whose(during, speaking)
-    }
-
-    pub(crate) fn answers(&self) -> &Answers {
-        &self.answers
-    }
-
-    /// From now on the server may ask whether we are there.
-    pub(crate) fn begin(&self) {
-        lock(&self.state).stage = Stage::Opening;
+impl Questions {
+    pub(crate) fn new(answers: Answers, calls: Arc<OpenCalls>) -> Self {
+        Self { answers, calls, callers: Mutex::default(), state: Arc::default() }
     }
 
     /// From now on the server may ask everything that was declared.
@@ -94,18 +93,75 @@ impl Asked {
         lock(&self.state).stage = Stage::Open(version, Arc::new(declared));
     }
 
-    /// How a request of the server is answered that came on the stream of one of ours, or on one that is no request's.
-    pub(crate) fn answer(
+    fn callers(&self) -> MutexGuard<'_, Callers> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes for whom the connection is about to carry a request that the server may ask about.
+    pub(crate) fn note_caller(&self, caller: Option<&Arc<dyn Caller>>) {
+        let caller = caller.map(|caller| caller.id().clone());
+        let mut callers = self.callers();
+        *callers = match std::mem::take(&mut *callers) {
+            Callers::None => Callers::One(caller),
+            Callers::One(known) if known == caller => Callers::One(known),
+            _ => Callers::Several,
+        };
+    }
+
+    /// Decides whose it is what the server says, on the stream of a request or on one that is no request's.
+    fn whose(&self, during: Option<&Id>) -> Whose {
+        let caller = match during {
+            Some(id) => match self.calls.get(id) {
+                Some(caller) => caller,
+                None => return Whose::Ours,
+            },
+            None => {
+                // The calls first: a caller is noted before its call.
+                let open = self.calls.open();
+                let is_alone = !matches!(*self.callers(), Callers::Several);
+                match open {
+                    Open::None if is_alone => return Whose::Ours,
+                    Open::One(caller) if is_alone => caller,
+                    _ => return Whose::Unknown,
+                }
+            }
+        };
+        caller.map_or(Whose::Ours, Whose::Theirs)
+    }
+
+    /// Whether somebody thinks about an answer that a request of ours may wait for, which was sent then.
+    pub(crate) fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
+        lock(&self.state).running.values().any(|open| match &open.during {
+            Some(during) => during == request,
+            None => open.since >= sent,
+        })
+    }
+
+    fn begin_turn(
         &self,
         id: &Id,
-        method: &Method,
-        params: &Params,
         during: Option<&Id>,
-    ) -> Option<Answering> {
+        most: usize,
+    ) -> Result<(Turn, oneshot::Receiver<Infallible>), RpcError> {
+        let mut state = lock(&self.state);
+        if state.running.contains_key(id) {
+            return Err(RpcError::invalid_request("the id is that of a question that is not answered yet"));
+        }
+        if state.running.len() >= most {
+            return Err(RpcError::internal("too many questions wait for their answers"));
+        }
+        let (sender, taken_back) = oneshot::channel();
+        let open = Pending { taken_back: Some(sender), during: during.cloned(), since: Instant::now() };
+        state.running.insert(id.clone(), open);
+        Ok((Turn { state: self.state.clone(), id: id.clone() }, taken_back))
+    }
+}
+
+impl RequestHandler for Questions {
+    fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<Answering> {
         let stage = lock(&self.state).stage.clone();
         let refuse = |error| Some(Answering::Now(refusal(id, &error)));
         let (version, question) = match (stage, method) {
-            (Stage::Silent, _) => return None,
             (Stage::Opening, Method::Ping) => return Some(Answering::Now(pong(ProtocolVersion::LATEST, id))),
             (Stage::Open(version, _), Method::Ping) => return Some(Answering::Now(pong(version, id))),
             (Stage::Open(version, declared), method) if method.is_known_in(version) => {
@@ -162,39 +218,19 @@ impl Asked {
         })))
     }
 
-    /// Whether somebody thinks about an answer that a request of ours may wait for, which was sent then.
-    pub(crate) fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
-        lock(&self.state).running.values().any(|open| match &open.during {
-            Some(during) => during == request,
-            None => open.since >= sent,
-        })
-    }
-
-    fn begin_turn(
-        &self,
-        id: &Id,
-        during: Option<&Id>,
-        most: usize,
-    ) -> Result<(Turn, oneshot::Receiver<Infallible>), RpcError> {
-        let mut state = lock(&self.state);
-        if state.running.contains_key(id) {
-            return Err(RpcError::invalid_request("the id is that of a question that is not answered yet"));
-        }
-        if state.running.len() >= most {
-            return Err(RpcError::internal("too many questions wait for their answers"));
-        }
-        let (sender, taken_back) = oneshot::channel();
-        let open = Open { taken_back: Some(sender), during: during.cloned(), since: Instant::now() };
-        state.running.insert(id.clone(), open);
-        Ok((Turn { state: self.state.clone(), id: id.clone() }, taken_back))
-    }
-
-    /// The server does not want a question answered any more. One that is not known was answered meanwhile.
-    pub(crate) fn take_back(&self, cancelled: &Cancelled) {
+    /// A question that is not known was answered meanwhile.
+    fn cancel(&self, cancelled: &Cancelled) {
         if let Some(id) = &cancelled.request_id
             && let Some(running) = lock(&self.state).running.get_mut(id)
         {
             running.taken_back = None;
+        }
+    }
+
+    fn caller(&self, during: Option<&Id>) -> Option<Arc<dyn Caller>> {
+        match self.whose(during) {
+            Whose::Theirs(caller) => Some(caller),
+            Whose::Ours | Whose::Unknown => None,
         }
     }
 }

@@ -11,18 +11,19 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
 use toolway_protocol::{Id, Message};
 
+use crate::client::http::client::{HttpBody, HttpClient};
 use crate::client::http::events::{Break, Events, is_events, media_type};
 use crate::client::http::headers::{header, put_on};
 use crate::client::http::redirect::{self, MAX_HOPS};
 use crate::client::http::refusal;
-use crate::client::http::send::{HttpBody, HttpClient};
 use crate::client::http::url::Url;
-use crate::client::wire::transport::{Answering, Inbox, too_long_a_reply};
+use crate::client::wire::inbox::{Answering, Inbox};
+use crate::client::wire::transport::too_long_a_reply;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::MAX_MESSAGE;
 
 /// The way to one server.
-pub(super) struct Line {
+pub(super) struct HttpEndpoint {
     url: Url,
     /// What every request says because of the server.
     headers: HeaderMap,
@@ -62,7 +63,7 @@ pub(super) enum Reply {
     Stream(Events),
 }
 
-impl Line {
+impl HttpEndpoint {
     pub(super) fn new(
         url: Url,
         headers: HeaderMap,
@@ -88,8 +89,8 @@ impl Line {
     /// The same way for somebody who outlives the client: its listeners do not wait for them.
     pub(super) fn without_inbox(&self) -> Self {
         let (url, headers, client) = (self.url.clone(), self.headers.clone(), self.client.clone());
-        let line = Self::new(url, headers, client, self.redirects);
-        Self { more: self.more.clone(), moved: Mutex::new(Some(self.place())), ..line }
+        let endpoint = Self::new(url, headers, client, self.redirects);
+        Self { more: self.more.clone(), moved: Mutex::new(Some(self.place())), ..endpoint }
     }
 
     pub(super) fn use_max_message(&self, bytes: usize) {
@@ -245,14 +246,15 @@ impl Line {
         let _ = self.inbox.set(inbox);
     }
 
-    /// Where what the server says goes: on the stream of a request, or on one that is no request's.
-    /// Something of what the server told may have been lost on the way.
+    /// Notes that something of what the server told may have been lost.
     pub(super) fn missed(&self) {
         if let Some(inbox) = self.inbox.get() {
-            inbox.missed();
+            inbox.notifications.tools_changed();
+            inbox.notifications.opened_again();
         }
     }
 
+    /// Where what the server says goes: on the stream of a request, or on one that is no request's.
     fn inbox(&self, during: Option<&Id>) -> Option<Inbox> {
         let inbox = self.inbox.get()?;
         Some(during.map_or_else(|| inbox.clone(), |request| inbox.during(request)))

@@ -7,7 +7,7 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, Skimmed, parse, write_error};
 use toolway_protocol::{Message, RpcError};
 
-use crate::client::http::send::HttpBody;
+use crate::client::http::client::HttpBody;
 use crate::client::wire::transport::too_long_a_reply;
 use crate::transport::sse::{Event, Parser};
 

@@ -92,3 +92,11 @@ pub(super) fn put_on(headers: &mut HeaderMap, more: &HeaderMap) {
         headers.insert(name.clone(), value.clone());
     }
 }
+
+/// Adds a header of the protocol.
+pub(super) fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
+    // Names and revisions are plain, and `header::encode` makes anything else so.
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(HeaderName::from_static(name), value);
+    }
+}

@@ -1,10 +1,10 @@
 //! What takes the place of TLS in a build without it? An error that says how to get it.
 
-use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::http::send::{HttpClient, Reuse};
+use crate::client::http::built_in::Reuse;
+use crate::client::http::client::HttpClient;
 use crate::client::http::url::Url;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -25,10 +25,6 @@ pub(super) fn check(url: &Url) -> Result<()> {
 /// Never asked for: the check comes first.
 pub(super) fn client(_: &Trust, _: Duration, _: Reuse) -> Result<Arc<dyn HttpClient>> {
     Err(Error::new(ErrorKind::Misuse, "this build speaks no HTTPS"))
-}
-
-pub(super) fn advice(_: &(dyn StdError + 'static)) -> Option<String> {
-    None
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use http_body_util::BodyExt;
 use tokio::time::timeout;
 use toolway_protocol::RpcError;
 
+use crate::client::http::client::HttpBody;
 use crate::client::http::events::media_type;
-use crate::client::http::send::HttpBody;
 use crate::client::http::url::Url;
 use crate::error::{Error, ErrorKind};
 

@@ -7,62 +7,16 @@ use std::time::Duration;
 use hyper_rustls::HttpsConnector;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 
-use crate::client::http::Http;
-use crate::client::http::send::{BuiltIn, HttpClient, Reuse, connector};
+use crate::client::http::built_in::{BuiltIn, Reuse, connector};
+use crate::client::http::client::HttpClient;
 use crate::client::http::url::Url;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The authorities of the application, besides those of the system.
 #[derive(Clone, Default)]
-pub(super) struct Trust(Vec<CertificateDer<'static>>);
-
-impl Http {
-    /// Trusts an authority, besides those that the system trusts: the certificates of `pem`, a text that begins with
-    /// `-----BEGIN CERTIFICATE-----`. For servers inside a company, or of a test.
-    ///
-    /// The system's authorities are read when they are needed first. `SSL_CERT_FILE` and `SSL_CERT_DIR` name others; where there are
-    /// none at all, as in a small container, Mozilla's are used.
-    ///
-    /// ```no_run
-    /// use toolway::client::Http;
-    ///
-    /// # fn server() -> std::io::Result<Http> {
-    /// let authority = std::fs::read("/etc/company/authority.pem")?;
-    /// let server = Http::new("https://tools.company.example/mcp").root_certificate(authority);
-    /// # Ok(server)
-    /// # }
-    /// ```
-    pub fn root_certificate(mut self, pem: impl AsRef<[u8]>) -> Self {
-        match read(pem.as_ref()) {
-            Ok(roots) => {
-                self.trust.0.extend(roots);
-                self.forget_client();
-                self
-            }
-            Err(reason) => self.mistaken(reason),
-        }
-    }
-}
-
-fn read(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
-    let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    match roots {
-        Ok(roots) if roots.is_empty() => {
-            Err("the root certificate is not PEM: it must begin with -----BEGIN CERTIFICATE-----".to_owned())
-        }
-        Ok(roots) => {
-            let mut store = RootCertStore::empty();
-            match roots.iter().try_for_each(|root| store.add(root.clone())) {
-                Ok(()) => Ok(roots),
-                Err(error) => Err(format!("the root certificate cannot be used: {error}")),
-            }
-        }
-        Err(error) => Err(format!("the root certificate is not PEM: {error}")),
-    }
-}
+pub(super) struct Trust(pub(super) Vec<CertificateDer<'static>>);
 
 #[expect(clippy::unnecessary_wraps, reason = "without TLS it fails")]
 pub(super) fn check(_: &Url) -> Result<()> {
@@ -84,8 +38,9 @@ pub(super) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> 
     let mut tcp = connector();
     tcp.enforce_http(false);
     let tls = HttpsConnector::from((tcp, config));
-    Ok(Arc::new(BuiltIn::new(tls, connect_timeout, reuse)))
+    Ok(Arc::new(BuiltIn::new(tls, connect_timeout, reuse, advice)))
 }
+
 fn roots(of_system: Vec<CertificateDer<'static>>, trust: &Trust) -> RootCertStore {
     let mut roots = RootCertStore::empty();
     // Systems keep certificates that nobody can read any more; they are no reason to do without the others.
@@ -98,7 +53,7 @@ fn roots(of_system: Vec<CertificateDer<'static>>, trust: &Trust) -> RootCertStor
 }
 
 /// What can be done about a connection that failed, if it is because of TLS.
-pub(super) fn advice(error: &(dyn StdError + 'static)) -> Option<String> {
+fn advice(error: &(dyn StdError + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<rustls::Error>() {

@@ -2,79 +2,75 @@
 //! told.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use tokio::sync::Notify;
 use toolway_protocol::Notification;
 
-use crate::client::calls::watch::Change;
+use crate::client::notifications::subscribers::{Subscribers, Subscription, Unread};
 
 /// How many resources are told one by one. A server may tell of many that lie below one that is watched; then it is that one.
 const MAX_UNREAD: usize = 1024;
 
-/// The changes that somebody watches.
-#[derive(Debug)]
-pub(crate) struct Changes(Arc<Unread>);
-
-#[derive(Debug)]
-struct Unread {
-    watched: HashSet<String>,
-    state: Mutex<State>,
-    told: Notify,
+/// Something that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources.
+    Resources,
+    /// The content of a resource.
+    Resource(String),
 }
 
-#[derive(Debug, Default)]
-struct State {
-    changes: VecDeque<Change>,
-    known: HashSet<Change>,
-    over: bool,
-}
+/// The changes for one watcher.
+#[derive(Debug)]
+pub(crate) struct Changes(Subscription<Backlog>);
 
 impl Changes {
     /// Waits for the next one; nothing comes any more once the client is gone.
     pub(crate) async fn next(&mut self) -> Option<Change> {
-        loop {
-            let told = self.0.told.notified();
-            {
-                let mut state = self.0.lock();
-                if let Some(change) = state.changes.pop_front() {
-                    state.known.remove(&change);
-                    return Some(change);
-                }
-                if state.over {
-                    return None;
-                }
-            }
-            told.await;
-        }
+        self.0.next().await
     }
 }
 
-impl Unread {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// What one watcher has not seen yet.
+struct Backlog {
+    watched: HashSet<String>,
+    changes: VecDeque<Change>,
+    known: HashSet<Change>,
+}
 
-    fn tell(&self, news: &Notification) {
+impl Unread for Backlog {
+    type Item = Change;
+
+    fn take(&mut self) -> Option<Change> {
+        let change = self.changes.pop_front()?;
+        self.known.remove(&change);
+        Some(change)
+    }
+}
+
+impl Backlog {
+    /// Notes a change; `false` if it is known already, or is not about what is watched.
+    fn put(&mut self, news: &Notification) -> bool {
         let change = match news {
             Notification::ToolsChanged(_) => Change::Tools,
             Notification::PromptsChanged(_) => Change::Prompts,
             Notification::ResourcesChanged(_) => Change::Resources,
             Notification::ResourceUpdated(updated) => match self.about(&updated.uri) {
-                Some(watched) if self.lock().changes.len() >= MAX_UNREAD => {
-                    Change::Resource(watched.to_owned())
-                }
+                Some(watched) if self.changes.len() >= MAX_UNREAD => Change::Resource(watched.to_owned()),
                 Some(_) => Change::Resource(updated.uri.clone()),
-                None => return,
+                None => return false,
             },
-            _ => return,
+            _ => return false,
         };
-        let mut state = self.lock();
-        if state.known.insert(change.clone()) {
-            state.changes.push_back(change);
-            drop(state);
-            self.told.notify_one();
+        let is_new = self.known.insert(change.clone());
+        if is_new {
+            self.changes.push_back(change);
         }
+        is_new
     }
 
     /// What is watched that this is about: a server may tell of something below it, too.
@@ -86,36 +82,24 @@ impl Unread {
     }
 }
 
-/// Everybody who watches.
-#[derive(Debug, Default)]
-pub(crate) struct Watchers(Mutex<Vec<Weak<Unread>>>);
+/// All watchers.
+#[derive(Default)]
+pub(crate) struct Watchers(Subscribers<Backlog>);
 
 impl Watchers {
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Unread>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Somebody who watches all lists and these resources.
+    /// Adds a watcher of all lists and of these resources.
     pub(crate) fn add(&self, watched: HashSet<String>) -> Changes {
-        let unread = Arc::new(Unread { watched, state: Mutex::default(), told: Notify::new() });
-        let mut watchers = self.lock();
-        watchers.retain(|watcher| watcher.strong_count() > 0);
-        watchers.push(Arc::downgrade(&unread));
-        Changes(unread)
+        Changes(self.0.add(Backlog { watched, changes: VecDeque::new(), known: HashSet::new() }))
     }
 
+    /// Tells every watcher of a notification.
     pub(crate) fn tell(&self, news: &Notification) {
-        for watcher in self.lock().iter().filter_map(Weak::upgrade) {
-            watcher.tell(news);
-        }
+        self.0.tell(|unread| unread.put(news));
     }
 
-    /// Nothing comes any more.
+    /// Ends all subscriptions.
     pub(crate) fn close(&self) {
-        for watcher in self.lock().drain(..).filter_map(|watcher| watcher.upgrade()) {
-            watcher.lock().over = true;
-            watcher.told.notify_one();
-        }
+        self.0.close();
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) type Hook<T> = Arc<dyn Fn(&T) + Send + Sync>;
 
 /// Everybody who listens to one server.
 #[derive(Default)]
-pub(crate) struct Ears {
+pub(crate) struct Notifications {
     readers: Readers,
     watchers: Watchers,
     closed: SetOnce<()>,
@@ -49,7 +49,7 @@ impl fmt::Debug for Hooks {
     }
 }
 
-impl Ears {
+impl Notifications {
     pub(crate) fn new(hooks: Hooks) -> Self {
         Self { hooks, ..Self::default() }
     }
@@ -115,7 +115,7 @@ impl Ears {
     pub(crate) fn hear(self: &Arc<Self>, id: Id, hook: Option<Hook<Progress>>) -> Hearing {
         let heard = Arc::new(Heard { last: Mutex::new(Instant::now()), hook });
         self.lock().insert(id.clone(), heard.clone());
-        Hearing { ears: self.clone(), id, heard }
+        Hearing { notifications: self.clone(), id, heard }
     }
 
     pub(crate) fn close(&self) {
@@ -129,9 +129,9 @@ impl Ears {
     }
 }
 
-impl fmt::Debug for Ears {
+impl fmt::Debug for Notifications {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ears").field("hooks", &self.hooks).finish_non_exhaustive()
+        f.debug_struct("Notifications").field("hooks", &self.hooks).finish_non_exhaustive()
     }
 }
 
@@ -150,7 +150,7 @@ impl Heard {
 
 /// One request that is listened to.
 pub(crate) struct Hearing {
-    ears: Arc<Ears>,
+    notifications: Arc<Notifications>,
     id: Id,
     heard: Arc<Heard>,
 }
@@ -163,7 +163,7 @@ impl Hearing {
 
 impl Drop for Hearing {
     fn drop(&mut self) {
-        self.ears.lock().remove(&self.id);
+        self.notifications.lock().remove(&self.id);
     }
 }
 

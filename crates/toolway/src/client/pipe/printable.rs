@@ -1,7 +1,7 @@
 //! How is text of the other side shown to a person? On one line, cut, and without what a terminal would obey.
 
 /// The text in at most so many characters; bytes that are no text are replaced.
-pub(crate) fn shown(text: &[u8], max: usize) -> String {
+pub(crate) fn printable(text: &[u8], max: usize) -> String {
     // A character has at most four bytes, and what is shown may be escaped: no more is looked at than can be needed.
     let text = String::from_utf8_lossy(&text[..text.len().min(4 * max + 4)]);
     let text = without_colours(text.trim());
@@ -45,7 +45,7 @@ fn without_colours(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::printable;
 
     #[test]
     fn text_is_cut_and_harmless() {
@@ -58,9 +58,9 @@ mod tests {
             ("\u{1b}[31", ""),
             ("öäüöäüöäüöäüöäüöäüöäü", "öäüöäüöäüöäüöäüöäüöä…"),
         ] {
-            assert_eq!(shown(text.as_bytes(), 20), expected);
+            assert_eq!(printable(text.as_bytes(), 20), expected);
         }
-        assert_eq!(shown(b"\xff\xfe", 20), "\u{fffd}\u{fffd}");
-        assert_eq!(shown(&[b'x'; 1000], 3), "xxx…");
+        assert_eq!(printable(b"\xff\xfe", 20), "\u{fffd}\u{fffd}");
+        assert_eq!(printable(&[b'x'; 1000], 3), "xxx…");
     }
 }

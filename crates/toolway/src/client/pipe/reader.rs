@@ -11,9 +11,9 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, Rejected, Skimmed, parse, write_error};
 use toolway_protocol::{Id, Message, RpcError};
 
-use crate::client::handshake::questions::MAX_PASSED;
-use crate::client::pipe::state::Line;
-use crate::client::wire::transport::{Answering, too_long_a_reply};
+use crate::client::pipe::state::PipeState;
+use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
+use crate::client::wire::transport::too_long_a_reply;
 use crate::error::{Error, ErrorKind};
 use crate::transport::frame::{self, Lines};
 
@@ -30,22 +30,18 @@ pub(crate) enum Ended {
     Over,
 }
 
-/// How many questions of the server may be answered at once, those included whose answers wait to be written.
-const MAX_ANSWERING: usize = 1088;
-const _: () = assert!(MAX_ANSWERING > MAX_PASSED, "each question has an answer");
-
 /// How many times as long as it may be a line can get before it counts as one without an end.
 const ENDLESS: u64 = 4;
 
 /// Reads until the output ends, or the line is over.
-pub(crate) async fn hear(reader: &mut (impl AsyncRead + Unpin), line: &Line) -> Ended {
-    let mut lines = Lines::new(line.max_message());
-    let mut hearing = Hearing { line, answering: JoinSet::new() };
+pub(crate) async fn read(reader: &mut (impl AsyncRead + Unpin), pipe: &PipeState) -> Ended {
+    let mut lines = Lines::new(pipe.max_message());
+    let mut reading = Reading { pipe, answering: JoinSet::new() };
     let mut open = true;
     while open {
         let more = tokio::select! {
             biased;
-            () = line.ended() => return Ended::Over,
+            () = pipe.ended() => return Ended::Over,
             more = lines.fill(reader) => more,
         };
         match more {
@@ -53,13 +49,13 @@ pub(crate) async fn hear(reader: &mut (impl AsyncRead + Unpin), line: &Line) -> 
             Err(error) => return Ended::Broke(error),
         }
         // It may have been set since: a server may speak before the client has been told how it is to be.
-        let max_line = line.max_message();
+        let max_line = pipe.max_message();
         lines.set_max_line(max_line);
         while let Some(text) = lines.next_line() {
             match text {
-                frame::Line::Text(text) => hearing.take_line(&text),
+                frame::Line::Text(text) => reading.take_line(&text),
                 frame::Line::TooLong(Skimmed::Unknown) => return Ended::TooLong,
-                frame::Line::TooLong(skimmed) => hearing.refuse(skimmed, max_line),
+                frame::Line::TooLong(skimmed) => reading.refuse(skimmed, max_line),
             }
         }
         if lines.skipped() > max_line as u64 * ENDLESS {
@@ -69,42 +65,42 @@ pub(crate) async fn hear(reader: &mut (impl AsyncRead + Unpin), line: &Line) -> 
     Ended::Closed
 }
 
-struct Hearing<'l> {
-    line: &'l Line,
+struct Reading<'l> {
+    pipe: &'l PipeState,
     /// The questions that somebody thinks about. They end when nobody reads any more.
     answering: JoinSet<()>,
 }
 
-impl Hearing<'_> {
+impl Reading<'_> {
     fn take_line(&mut self, text: &Bytes) {
         match parse(text, Limits::default()) {
             Ok(Incoming::One(message)) => self.take(message),
             // Whoever speaks 2025-03-26 must take them; from others they do no harm.
             Ok(Incoming::Batch(messages)) => {
                 if messages.iter().any(Result::is_err) {
-                    self.line.heard().note_junk(text);
+                    self.pipe.received().note_junk(text);
                 }
                 for message in messages.into_iter().flatten() {
                     self.take(message);
                 }
             }
             Err(rejected) => match replied_to(text) {
-                Some(id) => self.line.settle(&id, Err(malformed(&rejected))),
+                Some(id) => self.pipe.settle(&id, Err(malformed(&rejected))),
                 // Rubbish on a pipe is skipped.
-                None => self.line.heard().note_junk(text),
+                None => self.pipe.received().note_junk(text),
             },
         }
     }
 
     /// Does without a message that was too long to be kept. Only the call that waits for it fails.
     fn refuse(&self, skimmed: Skimmed, max: usize) {
-        self.line.heard().note_message();
+        self.pipe.received().note_message();
         match skimmed {
-            Skimmed::Reply(id) => self.line.settle(&id, Err(too_long_a_reply(max))),
+            Skimmed::Reply(id) => self.pipe.settle(&id, Err(too_long_a_reply(max))),
             Skimmed::Request(id) => {
                 let mut frame = Vec::new();
                 write_error(&mut frame, Some(&id), &RpcError::too_large(max));
-                self.line.outbox().owe(&frame);
+                self.pipe.outbox().owe(&frame);
             }
             Skimmed::Notification | Skimmed::Unknown => tracing::warn!(
                 max_message = max,
@@ -114,22 +110,22 @@ impl Hearing<'_> {
     }
 
     fn take(&mut self, message: Message) {
-        self.line.heard().note_message();
+        self.pipe.received().note_message();
         if let Message::Response { id, outcome } = &message {
             match (id.clone(), outcome) {
-                (Some(id), _) => self.line.settle(&id, Ok(message)),
+                (Some(id), _) => self.pipe.settle(&id, Ok(message)),
                 (None, Err(error)) => {
-                    self.line.heard().note_stray(error);
-                    self.line.refuse_long(error);
+                    self.pipe.received().note_stray(error);
+                    self.pipe.refuse_long(error);
                 }
                 (None, Ok(_)) => {}
             }
             return;
         }
-        let Some(inbox) = self.line.inbox() else { return };
+        let Some(inbox) = self.pipe.inbox() else { return };
         inbox.take(&message);
         match inbox.answer(&message) {
-            Some(Answering::Now(frame)) => self.line.outbox().owe(&frame),
+            Some(Answering::Now(frame)) => self.pipe.outbox().owe(&frame),
             Some(Answering::Later(frame)) => self.answer_later(frame),
             None => {}
         }
@@ -141,7 +137,7 @@ impl Hearing<'_> {
         if self.answering.len() >= MAX_ANSWERING {
             return;
         }
-        let outbox = self.line.outbox().clone();
+        let outbox = self.pipe.outbox().clone();
         self.answering.spawn(async move {
             if let Some(frame) = frame.await {
                 outbox.answer(&frame).await;

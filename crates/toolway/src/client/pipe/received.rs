@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use toolway_protocol::RpcError;
 
-use crate::client::pipe::printable::shown;
+use crate::client::pipe::printable::printable;
 
 /// What came from the server. Displayed it tells of what nobody could use, and nothing if there was none.
 #[derive(Default)]
-pub(crate) struct Heard {
+pub(crate) struct Received {
     message: AtomicBool,
     useless: Mutex<Useless>,
     on_stray_line: OnceLock<Hook>,
@@ -28,7 +28,7 @@ struct Useless {
     stray: Option<String>,
 }
 
-impl Heard {
+impl Received {
     pub(super) fn note_message(&self) {
         self.message.store(true, Ordering::Relaxed);
     }
@@ -43,7 +43,7 @@ impl Heard {
             let mut useless = self.lock();
             useless.lines += 1;
             if useless.lines == 1 {
-                useless.first = shown(line, MAX_SHOWN);
+                useless.first = printable(line, MAX_SHOWN);
                 tracing::warn!(
                     line = useless.first,
                     "the server printed a line that is no message; others are not told of"
@@ -51,7 +51,7 @@ impl Heard {
             }
         }
         if let Some(hook) = self.on_stray_line.get() {
-            hook(&shown(line, MAX_SHOWN));
+            hook(&printable(line, MAX_SHOWN));
         }
     }
 
@@ -62,7 +62,7 @@ impl Heard {
 
     /// Servers that cannot read a request answer so: without the id that they could not read.
     pub(super) fn note_stray(&self, error: &RpcError) {
-        self.lock().stray.get_or_insert_with(|| shown(error.to_string().as_bytes(), MAX_SHOWN));
+        self.lock().stray.get_or_insert_with(|| printable(error.to_string().as_bytes(), MAX_SHOWN));
     }
 
     fn lock(&self) -> MutexGuard<'_, Useless> {
@@ -70,7 +70,7 @@ impl Heard {
     }
 }
 
-impl fmt::Display for Heard {
+impl fmt::Display for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let useless = self.lock();
         let Useless { lines, first, stray } = &*useless;

@@ -9,19 +9,20 @@ use tokio::sync::{SetOnce, oneshot};
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
-use crate::client::pipe::received::Heard;
-use crate::client::pipe::writer::{Outbox, Queued, Ticket, ToSay};
-use crate::client::wire::transport::{Inbox, Outgoing};
+use crate::client::pipe::outbox::{Outbox, Queued, Ticket, WriteQueue};
+use crate::client::pipe::received::Received;
+use crate::client::wire::inbox::Inbox;
+use crate::client::wire::outgoing::Outgoing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::MAX_MESSAGE;
 
 /// What both directions of a pipe share, and whoever uses it.
-pub(crate) struct Line {
+pub(crate) struct PipeState {
     outbox: Arc<Outbox>,
     pending: Mutex<HashMap<Id, Pending>>,
     max_message: AtomicUsize,
     inbox: OnceLock<Inbox>,
-    heard: Heard,
+    received: Received,
     fading: SetOnce<()>,
     over: SetOnce<Over>,
 }
@@ -33,20 +34,20 @@ struct Pending {
     sent: usize,
 }
 
-impl Line {
-    /// A line that nobody reads or writes yet, and what is to be written.
-    pub(crate) fn new() -> (Self, ToSay) {
-        let (outbox, to_say) = Outbox::new();
-        let line = Self {
+impl PipeState {
+    /// A pipe that is not read or written yet, and what is to be written.
+    pub(crate) fn new() -> (Self, WriteQueue) {
+        let (outbox, write_queue) = Outbox::new();
+        let state = Self {
             outbox: Arc::new(outbox),
             pending: Mutex::default(),
             max_message: AtomicUsize::new(MAX_MESSAGE),
             inbox: OnceLock::new(),
-            heard: Heard::default(),
+            received: Received::default(),
             fading: SetOnce::new(),
             over: SetOnce::new(),
         };
-        (line, to_say)
+        (state, write_queue)
     }
 
     /// Sends a message and waits for its reply. Dropping this takes back what has not begun to be written.
@@ -117,8 +118,8 @@ impl Line {
         self.inbox.get()
     }
 
-    pub(crate) fn heard(&self) -> &Heard {
-        &self.heard
+    pub(crate) fn received(&self) -> &Received {
+        &self.received
     }
 
     /// Lets nothing more be sent: the end has come, and its reason is being found out. What was sent may still be answered.
@@ -153,7 +154,7 @@ impl Line {
     fn wait(&self, id: Id) -> Waiting<'_> {
         let (reply, receiver) = oneshot::channel();
         self.pending().insert(id.clone(), Pending { reply, sent: 0 });
-        Waiting { line: self, id, receiver }
+        Waiting { pipe: self, id, receiver }
     }
 
     /// Notes how long a request is that is about to be written: nothing can be heard of it before.
@@ -209,7 +210,7 @@ const LONG: usize = 64 << 10;
 
 /// One request in flight; dropping it forgets it.
 struct Waiting<'l> {
-    line: &'l Line,
+    pipe: &'l PipeState,
     id: Id,
     receiver: oneshot::Receiver<Result<Message>>,
 }
@@ -222,7 +223,7 @@ impl Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.line.pending().remove(&self.id);
+        self.pipe.pending().remove(&self.id);
     }
 }
 
@@ -244,7 +245,7 @@ impl Over {
         Self::new(ErrorKind::Transport, "the connection was closed")
     }
 
-    /// Adds what lies underneath, in words; none are none.
+    /// Adds what lies underneath; an empty text adds nothing.
     pub(crate) fn because(mut self, words: impl Into<Arc<str>>) -> Self {
         self.because = Some(Because(words.into())).filter(|because| !because.0.is_empty());
         self

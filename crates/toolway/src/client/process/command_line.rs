@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use crate::client::pipe::shown;
+use crate::client::pipe::printable::printable;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The words of a command line: at least one.
@@ -67,7 +67,7 @@ fn refuse_shell(line: &str, start: usize, word: &str, is_first: bool) -> Result<
         return Err(misuse(format!(
             "`{word}` at byte {start} of the command line `{}` is for a shell, and none is used: give one program and its \
              arguments, or name the shell: sh -c '…'",
-            shown(line.as_bytes(), MAX_SHOWN)
+            printable(line.as_bytes(), MAX_SHOWN)
         )));
     }
     let is_variable = |name: &str| {
@@ -84,7 +84,7 @@ fn refuse_shell(line: &str, start: usize, word: &str, is_first: bool) -> Result<
 fn open_quote(line: &str, at: usize) -> Error {
     misuse(format!(
         "the quote at byte {at} of the command line `{}` is not closed",
-        shown(line.as_bytes(), MAX_SHOWN)
+        printable(line.as_bytes(), MAX_SHOWN)
     ))
 }
 
@@ -105,7 +105,7 @@ pub(super) fn line<'w>(words: impl Iterator<Item = &'w OsStr>) -> String {
             break;
         }
     }
-    shown(line.as_bytes(), MAX_SHOWN)
+    printable(line.as_bytes(), MAX_SHOWN)
 }
 
 fn quote(word: &str) -> String {

@@ -1,4 +1,4 @@
-//! Who watches over a running server, finds out why it ended, and sees to it that nothing of it is left?
+//! What watches over a running server, finds out why it ended, and sees to it that nothing of it is left?
 //!
 //! One task owns the process and the three tasks that read and write its pipes. It ends when the process is gone, and
 //! everything else ends with it.
@@ -14,23 +14,34 @@ use tokio::sync::{SetOnce, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use crate::client::pipe::{Ended, Line, Over, ToSay, hear, say};
+use crate::client::pipe::outbox::WriteQueue;
+use crate::client::pipe::reader::{Ended, read};
+use crate::client::pipe::received::{self, Received};
+use crate::client::pipe::state::{Over, PipeState};
+use crate::client::pipe::transport::{FarEnd, PipeTransport};
+use crate::client::pipe::writer::write;
+use crate::client::process::child_pipes::ChildPipes;
 use crate::client::process::diagnosis::{Facts, Trouble};
 use crate::client::process::platform::{Group, Leader};
-use crate::client::process::{Command, Streams};
-use crate::client::wire::transport::{Carried, Closing, Inbox, Lasting, Outgoing, Transport};
+use crate::client::wire::transport::Transport;
 use crate::error::{Error, ErrorKind, Result};
+use crate::future::BoxFuture;
 use crate::transport::frame::MAX_MESSAGE;
 
-/// A server that runs. Dropping it ends the server.
-pub(super) struct Running {
-    line: Arc<Line>,
+/// What was said about a server that is to be watched over.
+pub(super) struct Settings {
+    pub(super) close_timeout: Duration,
+    /// The limit that was set for this server alone.
+    pub(super) max_message: Option<usize>,
+    pub(super) on_stray_line: Option<received::Hook>,
+}
+
+/// A server that runs.
+struct Process {
     facts: Arc<Facts>,
     leader: Leader,
     gone: Arc<SetOnce<Gone>>,
-    /// The limit that was set for this server alone.
-    max_message: Option<usize>,
-    /// When this is dropped nobody waits for the server's own way to end.
+    /// When this is dropped the server is not given time to end by itself.
     _held: oneshot::Sender<Infallible>,
 }
 
@@ -42,89 +53,63 @@ enum Gone {
     NotYet,
 }
 
-impl Running {
-    /// Begins to watch over a process that was started.
-    pub(super) fn start(command: &Command, facts: Facts, group: Group, streams: Streams) -> Self {
-        let (line, to_say) = Line::new();
-        if let Some(hook) = &command.on_stray_line {
-            line.heard().tell_of_stray_lines(hook.clone());
-        }
-        let (line, facts, gone) = (Arc::new(line), Arc::new(facts), Arc::new(SetOnce::new()));
-        let (held, released) = oneshot::channel();
-        let leader = group.leader();
-        let mut supervisor = Supervisor {
-            line: line.clone(),
-            facts: facts.clone(),
-            group,
-            gone: gone.clone(),
-            close_timeout: command.close_timeout,
-            tasks: JoinSet::new(),
-            writing: None,
-            trouble: None,
-            is_stdout_open: true,
-            is_stderr_open: true,
-        };
-        supervisor.begin(streams, to_say);
-        tokio::spawn(supervisor.run(released));
-        let running = Self { line, facts, leader, gone, max_message: command.max_message, _held: held };
-        running.use_max_message(MAX_MESSAGE);
-        running
+/// Begins to watch over a process that was started. Dropping the transport ends the process.
+pub(super) fn start(settings: Settings, facts: Facts, group: Group, pipes: ChildPipes) -> impl Transport {
+    let (pipe, queue) = PipeState::new();
+    if let Some(hook) = settings.on_stray_line {
+        pipe.received().tell_of_stray_lines(hook);
     }
-
-    async fn end(&self) -> Result<()> {
-        self.line.end(Over::closed());
-        match self.gone.wait().await {
-            Gone::Yes => Ok(()),
-            Gone::NotYet => Err(Error::new(
-                ErrorKind::Timeout,
-                format!("the server `{}` was killed, but the system has not ended it yet", self.facts.name),
-            )),
-        }
-    }
+    let (pipe, facts, gone) = (Arc::new(pipe), Arc::new(facts), Arc::new(SetOnce::new()));
+    let (held, released) = oneshot::channel();
+    let leader = group.leader();
+    let mut supervisor = Supervisor {
+        pipe: pipe.clone(),
+        facts: facts.clone(),
+        group,
+        gone: gone.clone(),
+        close_timeout: settings.close_timeout,
+        tasks: JoinSet::new(),
+        writing: None,
+        trouble: None,
+        is_stdout_open: true,
+        is_stderr_open: true,
+    };
+    supervisor.begin(pipes, queue);
+    tokio::spawn(supervisor.run(released));
+    let transport =
+        PipeTransport::new(pipe, settings.max_message, Process { facts, leader, gone, _held: held });
+    transport.use_max_message(MAX_MESSAGE);
+    transport
 }
 
-impl Transport for Running {
-    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
-        Box::pin(self.line.carry(outgoing))
+impl FarEnd for Process {
+    fn diagnosis(&self, received: &Received) -> Option<String> {
+        Some(self.facts.diagnosis(received))
     }
 
-    fn deliver_to(&self, inbox: Inbox) {
-        self.line.deliver_to(inbox);
+    fn closed(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async {
+            match self.gone.wait().await {
+                Gone::Yes => Ok(()),
+                Gone::NotYet => Err(Error::new(
+                    ErrorKind::Timeout,
+                    format!(
+                        "the server `{}` was killed, but the system has not ended it yet",
+                        self.facts.name
+                    ),
+                )),
+            }
+        })
     }
 
-    fn is_connected(&self) -> bool {
-        !self.line.is_fading()
-    }
-
-    fn lost(&self) -> Lasting<'_> {
-        Box::pin(self.line.ended())
-    }
-
-    fn use_max_message(&self, bytes: usize) -> usize {
-        let bytes = self.max_message.unwrap_or(bytes);
-        self.line.use_max_message(bytes);
-        bytes
-    }
-
-    fn diagnosis(&self) -> Option<String> {
-        Some(self.facts.diagnosis(self.line.heard()))
-    }
-
-    fn close(&self) -> Closing<'_> {
-        Box::pin(self.end())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.line.end(Over::closed());
-        // At once, and not by the task: nobody may be driving its runtime at the moment.
+    /// At once, and not by the task: its runtime may not be driven at the moment.
+    fn abandon(&self) {
         self.leader.terminate();
     }
 }
 
 struct Supervisor {
-    line: Arc<Line>,
+    pipe: Arc<PipeState>,
     facts: Arc<Facts>,
     group: Group,
     gone: Arc<SetOnce<Gone>>,
@@ -138,22 +123,23 @@ struct Supervisor {
 
 /// What the tasks tell.
 enum Event {
-    Heard(Ended, ChildStdout),
-    Said(io::Result<()>),
+    Read(Ended, ChildStdout),
+    Written(io::Result<()>),
     StdoutDrained,
     StderrDrained,
 }
 
 impl Supervisor {
-    fn begin(&mut self, streams: Streams, to_say: ToSay) {
-        let Streams { stdin, mut stdout, stderr } = streams;
-        let line = self.line.clone();
+    fn begin(&mut self, pipes: ChildPipes, queue: WriteQueue) {
+        let ChildPipes { stdin, mut stdout, stderr } = pipes;
+        let pipe = self.pipe.clone();
         self.tasks.spawn(async move {
-            let ended = hear(&mut stdout, &line).await;
-            Event::Heard(ended, stdout)
+            let ended = read(&mut stdout, &pipe).await;
+            Event::Read(ended, stdout)
         });
-        let line = self.line.clone();
-        self.writing = Some(self.tasks.spawn(async move { Event::Said(say(stdin, &line, to_say).await) }));
+        let pipe = self.pipe.clone();
+        self.writing =
+            Some(self.tasks.spawn(async move { Event::Written(write(stdin, &pipe, queue).await) }));
         let facts = self.facts.clone();
         self.tasks.spawn(async move {
             facts.stderr.drain(stderr, &facts.name).await;
@@ -162,20 +148,20 @@ impl Supervisor {
     }
 
     async fn run(mut self, mut released: oneshot::Receiver<Infallible>) {
-        let line = self.line.clone();
+        let pipe = self.pipe.clone();
         while self.trouble.is_none() && !self.has_exited() {
             tokio::select! {
-                () = line.ended() => break,
+                () = pipe.ended() => break,
                 () = self.step() => {}
             }
         }
-        line.fade();
+        pipe.fade();
         tokio::select! {
             biased;
-            () = line.ended() => {}
+            () = pipe.ended() => {}
             () = self.find_out() => {}
         }
-        self.line.end(self.facts.over(self.trouble, self.line.heard()));
+        self.pipe.end(self.facts.over(self.trouble, self.pipe.received()));
         self.take_down(&mut released).await;
     }
 
@@ -195,7 +181,7 @@ impl Supervisor {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Heard(ended, stdout) => {
+            Event::Read(ended, stdout) => {
                 let trouble = match ended {
                     // A server that has much to say before it ends would otherwise wait for us.
                     Ended::Over => {
@@ -205,14 +191,14 @@ impl Supervisor {
                         });
                         return;
                     }
-                    Ended::TooLong => Trouble::TooLong(self.line.max_message()),
+                    Ended::TooLong => Trouble::TooLong(self.pipe.max_message()),
                     Ended::Closed | Ended::Broke(_) => Trouble::OutputClosed,
                 };
                 self.is_stdout_open = false;
                 self.trouble = Some(trouble);
             }
-            Event::Said(Ok(())) => {}
-            Event::Said(Err(error)) => {
+            Event::Written(Ok(())) => {}
+            Event::Written(Err(error)) => {
                 tracing::debug!(server = self.facts.name, %error, "the server's input broke");
                 self.trouble = self.trouble.or(Some(Trouble::InputClosed));
             }
@@ -287,7 +273,7 @@ impl Supervisor {
 /// However the task ends, nobody waits for what it would have done.
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        self.line.end(Over::new(
+        self.pipe.end(Over::new(
             ErrorKind::Transport,
             format!("the server `{}` was ended: the runtime it belonged to was shut down", self.facts.name),
         ));

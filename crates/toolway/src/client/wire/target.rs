@@ -1,19 +1,16 @@
 //! Where is a server, and how does one get there?
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::client::wire::transport::Transport;
 use crate::error::{Error, ErrorKind, Result};
-
-/// A way to a server that is being opened.
-pub type Reaching<'c> = Pin<Box<dyn Future<Output = Result<Box<dyn Transport>>> + Send + 'c>>;
+use crate::future::BoxFuture;
 
 /// Opens the way to one server, as often as it takes: a client that loses its connection asks for another one.
 pub trait Connector: Send + Sync + 'static {
     /// Opens the way. Nothing is said to the server yet.
-    fn reach(&self) -> Reaching<'_>;
+    fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>>;
 
     /// Where that is, in words for a person and without secrets: a URL, a command line.
     fn name(&self) -> String;
@@ -81,7 +78,7 @@ impl<T: Transport> IntoTarget for T {
 struct Once(Mutex<Option<Box<dyn Transport>>>);
 
 impl Connector for Once {
-    fn reach(&self) -> Reaching<'_> {
+    fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
         let transport = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         Box::pin(std::future::ready(transport.ok_or_else(|| {
             Error::new(ErrorKind::Transport, "the transport is closed, and cannot be opened again").unsent()

@@ -21,7 +21,8 @@ use super::joint::Common;
 use super::parked::{Flight, Kept, Parked};
 use super::said::{Question, Said, hearing};
 use super::upstream::Upstream;
-use crate::client::calls::forward::{OnBehalf, Passed, Questions};
+use crate::client::answer::forwarded::{Passed, Questions};
+use crate::client::calls::forward::ForwardedFor;
 use crate::random::random;
 use crate::server::{AskError, AskErrorKind, Passing};
 
@@ -128,15 +129,15 @@ impl Call<'_> {
             _ => {}
         }
         let (hearing, heard) = hearing();
-        let on_behalf = OnBehalf {
-            of: Arc::new(hearing),
+        let forwarded = ForwardedFor {
+            sink: Arc::new(hearing),
             caller: self.passing.caller().into(),
             can: self.passing.can_be_asked(),
             log_level: self.passing.log_level(),
             meta: self.passing.meta(),
         };
         let client = self.upstream.client.clone();
-        Flight::new(heard, Box::pin(async move { client.pass(&request, on_behalf).await }))
+        Flight::new(heard, Box::pin(async move { client.pass(&request, forwarded).await }))
     }
 
     /// Waits for what comes of it, and passes on what is said meanwhile. A question ends this run.

@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
 use super::said::{Heard, Question};
-use crate::client::calls::forward::Passed;
+use crate::client::answer::forwarded::Passed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::server::Running;
 

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use toolway_protocol::types::{InputRequest, LogMessage, Progress};
 use toolway_protocol::{RawJson, RpcError};
 
-use crate::client::calls::forward::Behalf;
+use crate::client::calls::forward::CallerSink;
 
 /// How much of what a server says is kept for a caller that does not read; what comes then is lost.
 const MAX_SAID: usize = 256;
@@ -55,7 +55,7 @@ impl Hearing {
     }
 }
 
-impl Behalf for Hearing {
+impl CallerSink for Hearing {
     fn progress(&self, progress: &Progress) {
         self.note(Said::Progress(progress.clone()));
     }

@@ -8,15 +8,10 @@ use tokio::time::{sleep, timeout};
 use toolway_protocol::jsonrpc::{Skimmed, Skimmer, write_error};
 use toolway_protocol::{Id, Message, RpcError};
 
-use crate::client::calls::retry::backoff;
-use crate::client::handshake::questions::MAX_PASSED;
-use crate::client::http::handshake::{Conversation, MAX_ASIDE};
-use crate::client::wire::transport::Answering;
+use crate::client::http::handshake::conversation::{Conversation, MAX_ASIDE};
+use crate::client::wire::backoff::backoff;
+use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
 use crate::error::{Error, ErrorKind, Result};
-
-/// How many answers are thought about or on their way at once: as many as there may be questions, and some that do not get through.
-const MAX_ANSWERING: usize = 1088;
-const _: () = assert!(MAX_ANSWERING > MAX_PASSED, "each question has an answer");
 
 /// How often an answer is sent that did not reach the server.
 const MAX_TRIES: u32 = 10;
@@ -25,9 +20,9 @@ impl Conversation {
     /// Takes what the server says besides replies. An answer that is known is sent before anything else is read, so that
     /// a server cannot pile them up; one that somebody has to think about is not waited for, nor one that does not get through.
     pub(super) async fn heed(self: &Arc<Self>, message: Message, of_caller: &HeaderMap, during: Option<&Id>) {
-        let Some(message) = self.elsewhere.take(message) else { return };
-        self.line.deliver(&message, during);
-        match self.line.answer(&message, during) {
+        let Some(message) = self.pending.take(message) else { return };
+        self.endpoint.deliver(&message, during);
+        match self.endpoint.answer(&message, during) {
             Some(Answering::Now(frame)) => {
                 let headers = self.headers(of_caller);
                 match self.say(headers.clone(), frame.clone()).await {
@@ -90,15 +85,15 @@ impl Conversation {
 
     async fn say_once(&self, headers: HeaderMap, frame: Bytes) -> Result<()> {
         let saying = async {
-            let response = match self.pipe.get() {
-                Some(pipe) => self.line.post_to(pipe.endpoint(), headers, frame).await?,
-                None => self.line.post(headers, frame).await?,
+            let response = match self.post_to.get() {
+                Some(url) => self.endpoint.post_to(url.clone(), headers, frame).await?,
+                None => self.endpoint.post(headers, frame).await?,
             };
-            let has_name = self.session.get().is_some() || self.pipe.get().is_some();
+            let has_name = self.session.get().is_some() || self.post_to.get().is_some();
             if response.status() == StatusCode::NOT_FOUND && has_name {
                 self.end();
             }
-            self.line.accepted(response).await
+            self.endpoint.accepted(response).await
         };
         match timeout(MAX_ASIDE, saying).await {
             Ok(outcome) => outcome,

@@ -9,9 +9,9 @@ use toolway_protocol::{Id, Message};
 
 /// The requests whose replies are waited for.
 #[derive(Debug, Default)]
-pub(super) struct Elsewhere(Mutex<HashMap<Id, oneshot::Sender<Message>>>);
+pub(super) struct PendingReplies(Mutex<HashMap<Id, oneshot::Sender<Message>>>);
 
-impl Elsewhere {
+impl PendingReplies {
     fn lock(&self) -> MutexGuard<'_, HashMap<Id, oneshot::Sender<Message>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -20,7 +20,7 @@ impl Elsewhere {
     pub(super) fn expect(&self, id: &Id) -> Expected<'_> {
         let (sender, reply) = oneshot::channel();
         self.lock().insert(id.clone(), sender);
-        Expected { elsewhere: self, id: id.clone(), reply }
+        Expected { pending: self, id: id.clone(), reply }
     }
 
     #[cfg(test)]
@@ -40,7 +40,7 @@ impl Elsewhere {
 
 /// A reply that may come on another stream.
 pub(super) struct Expected<'e> {
-    elsewhere: &'e Elsewhere,
+    pending: &'e PendingReplies,
     id: Id,
     reply: oneshot::Receiver<Message>,
 }
@@ -56,6 +56,6 @@ impl Expected<'_> {
 
 impl Drop for Expected<'_> {
     fn drop(&mut self) {
-        self.elsewhere.lock().remove(&self.id);
+        self.pending.lock().remove(&self.id);
     }
 }
