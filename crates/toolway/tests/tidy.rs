@@ -114,7 +114,8 @@ fn row(path: &str) -> u8 {
     match inside {
         "lib.rs" | "testing.rs" => 5,
         _ if inside.starts_with("joined/") || inside.starts_with("hub/") => 5,
-        _ if ["server/http/", "client/http/", "client/duplex/", "client/process/"]
+        // Of the client, eras and doors are below `connect/` and `calls/`: see `client/mod.rs`.
+        _ if ["server/http/", "client/http/", "client/pipe/", "client/process/", "client/calls/"]
             .iter()
             .any(|folder| inside.starts_with(folder)) =>
         {

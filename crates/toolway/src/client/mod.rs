@@ -39,7 +39,7 @@ pub use connect::client::Client;
 pub use connect::era_cache::EraCache;
 pub use connect::tool_cache::Tools;
 #[cfg(feature = "http")]
-pub use http::client::{HttpBody, HttpClient};
+pub use http::request::client::{HttpBody, HttpClient};
 #[cfg(feature = "http")]
 pub use http::target::Http;
 pub use notifications::changes::Change;

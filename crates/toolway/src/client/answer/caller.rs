@@ -54,13 +54,12 @@ impl OpenCalls {
         OpenCall { calls: self, id: id.clone() }
     }
 
-    /// The caller of a request, if the request is under way.
-    pub(crate) fn get(&self, id: &Id) -> Option<Option<Arc<dyn Caller>>> {
-        self.lock().get(id).cloned()
-    }
-
-    pub(crate) fn open(&self) -> Open {
+    /// The requests under way that a message may be about: the one on whose stream it came, or else all.
+    pub(crate) fn open(&self, during: Option<&Id>) -> Open {
         let calls = self.lock();
+        if let Some(id) = during {
+            return calls.get(id).map_or(Open::None, |caller| Open::One(caller.clone()));
+        }
         let mut callers = calls.values();
         match (callers.next(), callers.next()) {
             (None, _) => Open::None,
@@ -69,15 +68,11 @@ impl OpenCalls {
         }
     }
 
-    /// The caller of the request that a message is about, where servers speak of nothing but requests under way. `during` is the request
-    /// on whose stream the message came.
+    /// The caller whom a message is for, where servers speak of nothing but requests under way.
     pub(crate) fn caller(&self, during: Option<&Id>) -> Option<Arc<dyn Caller>> {
-        match during {
-            Some(id) => self.get(id).flatten(),
-            None => match self.open() {
-                Open::One(caller) => caller,
-                Open::None | Open::Several => None,
-            },
+        match self.open(during) {
+            Open::One(caller) => caller,
+            Open::None | Open::Several => None,
         }
     }
 }

@@ -12,13 +12,14 @@ use toolway_protocol::types::{Cancelled, LogLevel, Progress};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request, RpcError};
 
 use crate::client::answer::caller::{Caller, OpenCall};
+use crate::client::handshake::link::HandshakeLink;
 use crate::client::notifications::listeners::{Hook, Notifications};
+use crate::client::stateless::link::StatelessLink;
 use crate::client::stateless::rounds::Course;
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;
 use crate::client::wire::server_facts::ServerFacts;
 use crate::client::wire::transport::{Transport, exchange};
-use crate::client::{handshake, stateless};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long the server may take to hear that a request is taken back.
@@ -40,8 +41,8 @@ pub(crate) struct Connection {
 /// How requests are written, decided once when a connection is opened.
 #[expect(clippy::large_enum_variant, reason = "there is one in each connection")]
 pub(crate) enum EraLink {
-    Handshake(handshake::link::Link),
-    Stateless(stateless::link::Link),
+    Handshake(HandshakeLink),
+    Stateless(StatelessLink),
 }
 
 /// How long messages may be that are sent over one connection.

@@ -15,12 +15,13 @@ use crate::client::answer::answers::Answers;
 use crate::client::connect::config::Config;
 use crate::client::connect::connection::{Connection, EraLink};
 use crate::client::connect::era_cache::Met;
+use crate::client::handshake::link as handshake;
 use crate::client::notifications::listeners::Notifications;
+use crate::client::stateless::link::{StatelessLink, discovered, facts};
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::server_facts::ServerFacts;
 use crate::client::wire::target::Connector;
 use crate::client::wire::transport::{Transport, exchange};
-use crate::client::{handshake, stateless};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A conversation that is being opened.
@@ -170,7 +171,7 @@ impl Opening<'_> {
         version: ProtocolVersion,
     ) -> Result<(EraLink, ServerFacts)> {
         let info = self.config.info.clone();
-        let opening = handshake::link::open(transport, inbox, &self.answers, version, info, self.id());
+        let opening = handshake::open(transport, inbox, &self.answers, version, info, self.id());
         let opened = self.in_time(opening).await;
         let (link, server) = opened.map_err(|error| explained(error, transport))?;
         Ok((EraLink::Handshake(link), server))
@@ -185,7 +186,7 @@ impl Opening<'_> {
         // One correction is allowed: a server that refuses the revision it proposed itself is not argued with.
         for attempt in 0..2 {
             let Config { info, answers, .. } = self.config;
-            let link = stateless::link::Link::new(version, answers, info.clone());
+            let link = StatelessLink::new(version, answers, info.clone());
             let asking = self.in_time(exchange(transport, link.bare(self.id(), Method::Discover)));
             let outcome = match patience(transport, fallback, self.config.probe_timeout) {
                 None => asking.await,
@@ -196,14 +197,11 @@ impl Opening<'_> {
             };
             let (verdict, refusal) = match outcome {
                 Ok(result) => {
-                    let discovered = stateless::link::discovered(&result)?;
-                    match choose(&discovered.supported_versions) {
+                    let server = discovered(&result)?;
+                    match choose(&server.supported_versions) {
                         Verdict::Stateless(chosen) => {
-                            let link = stateless::link::Link::new(chosen, answers, info.clone());
-                            return Ok(Probed::Opened(
-                                EraLink::Stateless(link),
-                                stateless::link::facts(discovered),
-                            ));
+                            let link = StatelessLink::new(chosen, answers, info.clone());
+                            return Ok(Probed::Opened(EraLink::Stateless(link), facts(server)));
                         }
                         verdict => (verdict, None),
                     }

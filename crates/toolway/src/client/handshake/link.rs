@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A conversation that was opened.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct HandshakeLink {
     version: ProtocolVersion,
     questions: Arc<Questions>,
 }
@@ -31,7 +31,7 @@ pub(crate) async fn open(
     version: ProtocolVersion,
     info: Implementation,
     id: Id,
-) -> Result<(Link, ServerFacts)> {
+) -> Result<(HandshakeLink, ServerFacts)> {
     let questions = Arc::new(Questions::new(answers.clone(), inbox.calls.clone()));
     inbox.answer_with(questions.clone());
     let capabilities = declared(answers, version);
@@ -49,7 +49,7 @@ pub(crate) async fn open(
             return Err(Error::new(ErrorKind::PeerIncompatible, message));
         }
     };
-    let link = Link { version, questions };
+    let link = HandshakeLink { version, questions };
     // The server may ask as soon as it hears the next message.
     link.questions.open(version, declared(answers, version));
     transport.carry(link.initialized()).await?;
@@ -61,7 +61,7 @@ pub(crate) async fn open(
     Ok((link, facts))
 }
 
-impl Link {
+impl HandshakeLink {
     pub(crate) fn version(&self) -> ProtocolVersion {
         self.version
     }

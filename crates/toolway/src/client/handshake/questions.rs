@@ -110,23 +110,14 @@ impl Questions {
 
     /// Decides whose it is what the server says, on the stream of a request or on one that is no request's.
     fn whose(&self, during: Option<&Id>) -> Whose {
-        let caller = match during {
-            Some(id) => match self.calls.get(id) {
-                Some(caller) => caller,
-                None => return Whose::Ours,
-            },
-            None => {
-                // The calls first: a caller is noted before its call.
-                let open = self.calls.open();
-                let is_alone = !matches!(*self.callers(), Callers::Several);
-                match open {
-                    Open::None if is_alone => return Whose::Ours,
-                    Open::One(caller) if is_alone => caller,
-                    _ => return Whose::Unknown,
-                }
-            }
-        };
-        caller.map_or(Whose::Ours, Whose::Theirs)
+        // The calls first: a caller is noted before its call.
+        let open = self.calls.open(during);
+        let is_alone = during.is_some() || !matches!(*self.callers(), Callers::Several);
+        match open {
+            Open::None if is_alone => Whose::Ours,
+            Open::One(caller) if is_alone => caller.map_or(Whose::Ours, Whose::Theirs),
+            Open::None | Open::One(_) | Open::Several => Whose::Unknown,
+        }
     }
 
     /// Whether somebody thinks about an answer that a request of ours may wait for, which was sent then.

@@ -4,9 +4,9 @@ use ::http::header::HeaderMap;
 use toolway_protocol::http::header::encode;
 use toolway_protocol::{Id, Message};
 
-use crate::client::http::endpoint::{HttpEndpoint, Reply};
-use crate::client::http::events::{Events, messages};
-use crate::client::http::headers::{OfCall, insert, put_on};
+use crate::client::http::request::endpoint::{HttpEndpoint, Reply};
+use crate::client::http::request::events::{Events, messages};
+use crate::client::http::request::headers::{OfCall, insert, put_on};
 use crate::client::wire::outgoing::Outgoing;
 use crate::error::Result;
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use ::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
-use crate::client::http::built_in::{BuiltIn, Reuse, connector};
-use crate::client::http::client::HttpClient;
-use crate::client::http::endpoint::{HttpEndpoint, Redirects};
-use crate::client::http::headers::header;
-use crate::client::http::tls::{self, Trust};
+use crate::client::http::request::built_in::{BuiltIn, Reuse, connector};
+use crate::client::http::request::client::HttpClient;
+use crate::client::http::request::endpoint::{HttpEndpoint, Redirects};
+use crate::client::http::request::headers::header;
+use crate::client::http::request::tls::{self, Trust};
+use crate::client::http::request::url::{Url, shown};
 use crate::client::http::transport::HttpTransport;
-use crate::client::http::url::{Url, shown};
 use crate::client::wire::target::{Connector, IntoTarget, Target};
 use crate::client::wire::transport::Transport;
 use crate::error::{Error, ErrorKind, Result};

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use toolway_protocol::{Id, Method, ProtocolVersion};
 
-use crate::client::http::client::{HttpBody, HttpClient};
+use crate::client::http::request::client::{HttpBody, HttpClient};
 use crate::client::http::target::Http;
 use crate::client::wire::outgoing::Outgoing;
 use crate::client::wire::target::Connector;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use toolway_protocol::{Era, Message, ProtocolVersion};
 
-use crate::client::http::endpoint::HttpEndpoint;
 use crate::client::http::handshake::conversation::Conversation;
+use crate::client::http::request::endpoint::HttpEndpoint;
 use crate::client::http::stateless;
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;

@@ -4,11 +4,11 @@ use toolway_protocol::{Method, RawJson};
 
 use crate::client::answer::answers::Place;
 use crate::client::answer::forwarded::{Passed, Questions};
-use crate::client::stateless::link::Link;
+use crate::client::stateless::link::StatelessLink;
 use crate::client::stateless::rounds::{failed, read};
 use crate::error::Result;
 
-impl Link {
+impl StatelessLink {
     /// What came of a request that was made for another caller: a result, or what the caller has to be asked. Questions that the
     /// application answers itself are answered here.
     pub(crate) async fn passed(&self, method: &Method, result: RawJson) -> Result<Passed> {

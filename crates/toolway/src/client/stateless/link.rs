@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// What every request to one server carries.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct StatelessLink {
     pub(super) version: ProtocolVersion,
     pub(super) envelope: Envelope,
     /// What the application answers.
@@ -36,7 +36,7 @@ pub(crate) struct Wishes {
     can: Option<ClientCapabilities>,
 }
 
-impl Link {
+impl StatelessLink {
     pub(crate) fn new(version: ProtocolVersion, answers: &Answers, info: Implementation) -> Self {
         let envelope = Envelope::new(version, answers.capabilities(), info);
         Self { version, envelope, answers: answers.clone(), log_level: Mutex::new(None) }

@@ -10,7 +10,7 @@ use toolway_protocol::types::{InputRequest, InputRequired, InputResponse, Keyed}
 use toolway_protocol::{Method, RawJson, Request};
 
 use crate::client::answer::answers::{MAX_ASKED, Place, Unable, check};
-use crate::client::stateless::link::Link;
+use crate::client::stateless::link::StatelessLink;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How often one request is sent again. A server that never has enough is not followed for ever.
@@ -45,7 +45,7 @@ impl Course {
     }
 }
 
-impl Link {
+impl StatelessLink {
     /// Takes what the server sent for a request. If it asks something, the answers are collected and the next round is prepared; if
     /// not, the result is returned as it came. Dropping the future ends the questions, too.
     pub(crate) async fn complete(
@@ -112,7 +112,11 @@ pub(super) fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequ
 }
 
 /// Has all questions answered, at once. The first that cannot be is the end of all.
-async fn answer(link: &Link, method: &Method, questions: Vec<(String, InputRequest)>) -> Result<RawJson> {
+async fn answer(
+    link: &StatelessLink,
+    method: &Method,
+    questions: Vec<(String, InputRequest)>,
+) -> Result<RawJson> {
     for (key, question) in &questions {
         check(question, &link.envelope.capabilities)
             .map_err(|unable| failed(key, question.method(), unable))?;

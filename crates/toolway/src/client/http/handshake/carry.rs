@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ::http::StatusCode;
 use toolway_protocol::{Message, Method};
 
-use crate::client::http::endpoint::Reply;
 use crate::client::http::handshake::conversation::{Conversation, ended};
 use crate::client::http::handshake::listen::listen;
 use crate::client::http::handshake::session::Session;
 use crate::client::http::handshake::{legacy_sse, resume};
-use crate::client::http::headers::{OfCall, put_on};
+use crate::client::http::request::endpoint::Reply;
+use crate::client::http::request::headers::{OfCall, put_on};
 use crate::client::wire::outgoing::Outgoing;
 use crate::error::Result;
 

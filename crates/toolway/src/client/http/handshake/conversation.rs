@@ -12,15 +12,15 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 use toolway_protocol::ProtocolVersion;
 
-use crate::client::http::endpoint::HttpEndpoint;
-use crate::client::http::events::{Events, is_events};
 use crate::client::http::handshake::cursor::Cursor;
 use crate::client::http::handshake::gate::Gate;
 use crate::client::http::handshake::pending::PendingReplies;
 use crate::client::http::handshake::session::Session;
-use crate::client::http::headers::insert;
-use crate::client::http::refusal;
-use crate::client::http::url::Url;
+use crate::client::http::request::endpoint::HttpEndpoint;
+use crate::client::http::request::events::{Events, is_events};
+use crate::client::http::request::headers::insert;
+use crate::client::http::request::refusal;
+use crate::client::http::request::url::Url;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long the server may take over something that nobody's call waits for: an answer to its question, a farewell.

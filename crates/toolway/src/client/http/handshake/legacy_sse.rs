@@ -11,11 +11,11 @@ use bytes::Bytes;
 use tokio::time::timeout;
 use toolway_protocol::Message;
 
-use crate::client::http::endpoint::Arrived;
-use crate::client::http::events::{Events, is_events, messages};
 use crate::client::http::handshake::conversation::{Conversation, ended};
-use crate::client::http::headers::{OfCall, put_on};
-use crate::client::http::url::Url;
+use crate::client::http::request::endpoint::Arrived;
+use crate::client::http::request::events::{Events, is_events, messages};
+use crate::client::http::request::headers::{OfCall, put_on};
+use crate::client::http::request::url::Url;
 use crate::client::wire::outgoing::Outgoing;
 use crate::error::{Error, ErrorKind, Result};
 

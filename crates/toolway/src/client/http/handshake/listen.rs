@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ::http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 
-use crate::client::http::events::{Break, Events, messages};
 use crate::client::http::handshake::conversation::{Conversation, Opened};
 use crate::client::http::handshake::cursor::{Cursor, Pause};
 use crate::client::http::handshake::gate::Gate;
+use crate::client::http::request::events::{Break, Events, messages};
 
 /// How often in a row a stream is refused that was offered before, until the conversation is given up.
 const MAX_REFUSED: u32 = 5;

@@ -9,9 +9,9 @@ use ::http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 use toolway_protocol::{Id, Message};
 
-use crate::client::http::events::{Break, Events, messages};
 use crate::client::http::handshake::conversation::{Conversation, Opened};
 use crate::client::http::handshake::cursor::Cursor;
+use crate::client::http::request::events::{Break, Events, messages};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many attempts in a row may bring nothing new.

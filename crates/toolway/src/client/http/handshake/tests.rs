@@ -13,11 +13,11 @@ use http_body::{Body, Frame};
 use tokio::time::timeout;
 use toolway_protocol::{Id, Method, ProtocolVersion};
 
-use crate::client::http::client::{HttpBody, HttpClient};
-use crate::client::http::endpoint::{HttpEndpoint, Redirects};
 use crate::client::http::handshake::conversation::Conversation;
+use crate::client::http::request::client::{HttpBody, HttpClient};
+use crate::client::http::request::endpoint::{HttpEndpoint, Redirects};
 
-use crate::client::http::url::Url;
+use crate::client::http::request::url::Url;
 use crate::client::wire::outgoing::Outgoing;
 use crate::future::BoxFuture;
 

@@ -13,8 +13,8 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::timeout;
 use tower_service::Service;
 
-use crate::client::http::client::{BoxError, HttpBody, HttpClient};
-use crate::client::http::watched::{Watched, gone};
+use crate::client::http::request::client::{BoxError, HttpBody, HttpClient};
+use crate::client::http::request::watched::{Watched, gone};
 use crate::error::{Error, ErrorKind, Result};
 use crate::future::BoxFuture;
 
@@ -41,23 +41,23 @@ const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// Says if connections are kept for later requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reuse {
+pub(crate) enum Reuse {
     Allowed,
     Never,
 }
 
 /// The built-in one: connections are kept and used again, unless that is not wanted.
-pub(super) struct BuiltIn<C> {
+pub(crate) struct BuiltIn<C> {
     client: HyperClient<InTime<C>, Full<Bytes>>,
     connect_timeout: Duration,
     advice: Advice,
 }
 
 /// Says what can be done about a connection that failed, where its connector knows.
-pub(super) type Advice = fn(&(dyn StdError + 'static)) -> Option<String>;
+pub(crate) type Advice = fn(&(dyn StdError + 'static)) -> Option<String>;
 
 /// What connects over TCP.
-pub(super) fn connector() -> HttpConnector {
+pub(crate) fn connector() -> HttpConnector {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     // A stream may be silent for hours; whether its server is still there is found out below.
@@ -71,7 +71,7 @@ impl<C> BuiltIn<C>
 where
     InTime<C>: Connect + Clone,
 {
-    pub(super) fn new(connector: C, connect_timeout: Duration, reuse: Reuse, advice: Advice) -> Self {
+    pub(crate) fn new(connector: C, connect_timeout: Duration, reuse: Reuse, advice: Advice) -> Self {
         let max_idle = match reuse {
             Reuse::Allowed => MAX_IDLE,
             Reuse::Never => 0,
@@ -125,7 +125,7 @@ where
 
 /// Connects within a time, whatever that takes: to find the address, to reach it, to agree upon keys.
 #[derive(Clone)]
-pub(super) struct InTime<C> {
+pub(crate) struct InTime<C> {
     connector: C,
     limit: Duration,
 }

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 /// A connection whose end others can wait for.
-pub(super) struct Watched<I> {
+pub(crate) struct Watched<I> {
     inner: I,
     /// Gone with the connection.
     life: watch::Sender<()>,
@@ -28,13 +28,13 @@ pub(super) struct Watched<I> {
 struct Life(watch::Receiver<()>);
 
 impl<I> Watched<I> {
-    pub(super) fn new(inner: I) -> Self {
+    pub(crate) fn new(inner: I) -> Self {
         Self { inner, life: watch::Sender::new(()) }
     }
 }
 
 /// Waits until the connection of a request has ended, and no other has taken its place within `patience`.
-pub(super) async fn gone(mut of_request: CaptureConnection, patience: Duration) {
+pub(crate) async fn gone(mut of_request: CaptureConnection, patience: Duration) {
     drop(of_request.wait_for_connection_metadata().await);
     while let Some(mut life) = life(&of_request) {
         // Nothing is ever said but the end.

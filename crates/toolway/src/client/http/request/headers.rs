@@ -28,15 +28,15 @@ const ARGUMENT: &str = "mcp-param-";
 
 /// The headers of one request of the application.
 #[derive(Debug, Default)]
-pub(super) struct OfCall {
+pub(crate) struct OfCall {
     /// What the caller wants to be said wherever the call goes on.
-    pub(super) of_caller: HeaderMap,
+    pub(crate) of_caller: HeaderMap,
     /// Arguments of a tool, which are said once.
-    pub(super) of_tool: HeaderMap,
+    pub(crate) of_tool: HeaderMap,
 }
 
 impl OfCall {
-    pub(super) fn read(pairs: &[(String, String)]) -> Result<Self> {
+    pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self> {
         let mut of_call = Self::default();
         for (name, value) in pairs {
             if name.to_ascii_lowercase().starts_with(ARGUMENT) {
@@ -52,7 +52,7 @@ impl OfCall {
 }
 
 /// A header that an application may set.
-pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
+pub(crate) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
     let valid = self::name(name)?;
     if valid.as_str().starts_with("mcp-") || OURS.contains(&valid.as_str()) {
         return Err(Error::new(
@@ -87,14 +87,14 @@ fn value(name: &str, value: &str) -> Result<HeaderValue> {
 }
 
 /// Adds headers; those that are there already and have the same name are replaced.
-pub(super) fn put_on(headers: &mut HeaderMap, more: &HeaderMap) {
+pub(crate) fn put_on(headers: &mut HeaderMap, more: &HeaderMap) {
     for (name, value) in more {
         headers.insert(name.clone(), value.clone());
     }
 }
 
 /// Adds a header of the protocol.
-pub(super) fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
+pub(crate) fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
     // Names and revisions are plain, and `header::encode` makes anything else so.
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(HeaderName::from_static(name), value);

@@ -7,12 +7,12 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, Skimmed, parse, write_error};
 use toolway_protocol::{Message, RpcError};
 
-use crate::client::http::client::HttpBody;
+use crate::client::http::request::client::HttpBody;
 use crate::client::wire::transport::too_long_a_reply;
 use crate::transport::sse::{Event, Parser};
 
 /// The events of one response, in order.
-pub(super) struct Events {
+pub(crate) struct Events {
     body: HttpBody,
     parser: Parser,
     max_message: usize,
@@ -20,7 +20,7 @@ pub(super) struct Events {
 
 /// Why there is no next event, or nothing in it.
 #[derive(Debug)]
-pub(super) enum Break {
+pub(crate) enum Break {
     /// The stream is over.
     End,
     /// The connection is gone.
@@ -33,7 +33,7 @@ pub(super) enum Break {
 
 impl Events {
     /// Reads events of at most so many bytes.
-    pub(super) fn of(response: Response<HttpBody>, max_message: usize) -> Self {
+    pub(crate) fn of(response: Response<HttpBody>, max_message: usize) -> Self {
         Self { body: response.into_body(), parser: Parser::new(max_message), max_message }
     }
 
@@ -57,7 +57,7 @@ impl Events {
     }
 
     /// The next whole event. One that is cut off by the end was none.
-    pub(super) async fn next(&mut self) -> Result<Event, Break> {
+    pub(crate) async fn next(&mut self) -> Result<Event, Break> {
         loop {
             if let Some(event) = self.parser.next_event().map_err(|_| Break::TooLong)? {
                 return Ok(self.instead(event));
@@ -72,7 +72,7 @@ impl Events {
 
 /// What an event says: nothing, when it only carries an id or is of a kind that is not ours. One revision has several
 /// messages in an event.
-pub(super) fn messages(event: &Event) -> Result<Vec<Message>, Break> {
+pub(crate) fn messages(event: &Event) -> Result<Vec<Message>, Break> {
     if event.data.is_empty() || event.event.as_deref().is_some_and(|kind| kind != "message") {
         return Ok(Vec::new());
     }
@@ -83,12 +83,12 @@ pub(super) fn messages(event: &Event) -> Result<Vec<Message>, Break> {
     }
 }
 
-pub(super) fn is_events(response: &Response<HttpBody>) -> bool {
+pub(crate) fn is_events(response: &Response<HttpBody>) -> bool {
     media_type(response.headers()).as_deref() == Some("text/event-stream")
 }
 
 /// The type of a body, without its parameters.
-pub(super) fn media_type(headers: &HeaderMap) -> Option<String> {
+pub(crate) fn media_type(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }

@@ -11,19 +11,19 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
 use toolway_protocol::{Id, Message};
 
-use crate::client::http::client::{HttpBody, HttpClient};
-use crate::client::http::events::{Break, Events, is_events, media_type};
-use crate::client::http::headers::{header, put_on};
-use crate::client::http::redirect::{self, MAX_HOPS};
-use crate::client::http::refusal;
-use crate::client::http::url::Url;
+use crate::client::http::request::client::{HttpBody, HttpClient};
+use crate::client::http::request::events::{Break, Events, is_events, media_type};
+use crate::client::http::request::headers::{header, put_on};
+use crate::client::http::request::redirect::{self, MAX_HOPS};
+use crate::client::http::request::refusal;
+use crate::client::http::request::url::Url;
 use crate::client::wire::inbox::{Answering, Inbox};
 use crate::client::wire::transport::too_long_a_reply;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::frame::MAX_MESSAGE;
 
 /// The way to one server.
-pub(super) struct HttpEndpoint {
+pub(crate) struct HttpEndpoint {
     url: Url,
     /// What every request says because of the server.
     headers: HeaderMap,
@@ -40,7 +40,7 @@ pub(super) struct HttpEndpoint {
 
 /// What is done when the server says that it is elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Redirects {
+pub(crate) enum Redirects {
     /// It is followed, if that is no other server.
     Allowed,
     /// It is an error.
@@ -48,15 +48,15 @@ pub(super) enum Redirects {
 }
 
 /// A reply, and who gave it.
-pub(super) struct Arrived {
-    pub(super) response: Response<HttpBody>,
-    pub(super) at: Url,
+pub(crate) struct Arrived {
+    pub(crate) response: Response<HttpBody>,
+    pub(crate) at: Url,
     /// Where the server is for good, if it has moved.
     for_good: Option<Url>,
 }
 
 /// What came back for a request.
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// The whole answer.
     Whole(Message),
     /// A stream that holds it.
@@ -64,7 +64,7 @@ pub(super) enum Reply {
 }
 
 impl HttpEndpoint {
-    pub(super) fn new(
+    pub(crate) fn new(
         url: Url,
         headers: HeaderMap,
         client: Arc<dyn HttpClient>,
@@ -76,7 +76,7 @@ impl HttpEndpoint {
     }
 
     /// Adds headers to every request. What is said of one server goes before what is said of all.
-    pub(super) fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
+    pub(crate) fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
         let mut more = HeaderMap::new();
         for (name, value) in headers {
             let (name, value) = header(name, value)?;
@@ -87,32 +87,32 @@ impl HttpEndpoint {
     }
 
     /// The same way for somebody who outlives the client: its listeners do not wait for them.
-    pub(super) fn without_inbox(&self) -> Self {
+    pub(crate) fn without_inbox(&self) -> Self {
         let (url, headers, client) = (self.url.clone(), self.headers.clone(), self.client.clone());
         let endpoint = Self::new(url, headers, client, self.redirects);
         Self { more: self.more.clone(), moved: Mutex::new(Some(self.place())), ..endpoint }
     }
 
-    pub(super) fn use_max_message(&self, bytes: usize) {
+    pub(crate) fn use_max_message(&self, bytes: usize) {
         self.max_message.store(bytes, Ordering::Relaxed);
     }
 
     /// How long a reply, or an event of a reply, may be.
-    pub(super) fn max_message(&self) -> usize {
+    pub(crate) fn max_message(&self) -> usize {
         self.max_message.load(Ordering::Relaxed)
     }
 
-    pub(super) fn url(&self) -> &Url {
+    pub(crate) fn url(&self) -> &Url {
         &self.url
     }
 
     /// Sends one message.
-    pub(super) async fn post(&self, headers: HeaderMap, frame: Bytes) -> Result<Response<HttpBody>> {
+    pub(crate) async fn post(&self, headers: HeaderMap, frame: Bytes) -> Result<Response<HttpBody>> {
         self.send(Method::POST, of_post(headers), frame).await
     }
 
     /// Sends one message to another place of the server.
-    pub(super) async fn post_to(
+    pub(crate) async fn post_to(
         &self,
         url: Url,
         headers: HeaderMap,
@@ -122,13 +122,13 @@ impl HttpEndpoint {
     }
 
     /// Where the server is, as far as it has told.
-    pub(super) fn place(&self) -> Url {
+    pub(crate) fn place(&self) -> Url {
         let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
         moved.clone().unwrap_or_else(|| self.url.clone())
     }
 
     /// Sends a request, on to wherever the server wants it. Its own headers go before those of every request.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         method: Method,
         headers: HeaderMap,
@@ -142,7 +142,7 @@ impl HttpEndpoint {
     }
 
     /// The same for another place of the server.
-    pub(super) async fn send_to(
+    pub(crate) async fn send_to(
         &self,
         mut url: Url,
         method: Method,
@@ -181,7 +181,7 @@ impl HttpEndpoint {
     }
 
     /// Tells the shapes of a reply to the request `id` apart.
-    pub(super) async fn reply(&self, response: Response<HttpBody>, id: Option<&Id>) -> Result<Reply> {
+    pub(crate) async fn reply(&self, response: Response<HttpBody>, id: Option<&Id>) -> Result<Reply> {
         if let Some(coding) = response.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity")
         {
             let coding = String::from_utf8_lossy(coding.as_bytes());
@@ -218,7 +218,7 @@ impl HttpEndpoint {
     }
 
     /// What is answered to something that wants no reply.
-    pub(super) async fn accepted(&self, response: Response<HttpBody>) -> Result<()> {
+    pub(crate) async fn accepted(&self, response: Response<HttpBody>) -> Result<()> {
         if response.status().is_success() {
             return Ok(());
         }
@@ -228,12 +228,12 @@ impl HttpEndpoint {
         }
     }
 
-    pub(super) fn misbehaved(&self, reason: &str) -> Error {
+    pub(crate) fn misbehaved(&self, reason: &str) -> Error {
         Error::new(ErrorKind::PeerMisbehaved, format!("{}: {reason}", self.url))
     }
 
     /// Why a stream cannot be read any further.
-    pub(super) fn broken(&self, reason: Break) -> Error {
+    pub(crate) fn broken(&self, reason: Break) -> Error {
         match reason {
             Break::End => broke_off(),
             Break::Connection(error) => broke_off().caused_by(error),
@@ -242,12 +242,12 @@ impl HttpEndpoint {
         }
     }
 
-    pub(super) fn deliver_to(&self, inbox: Inbox) {
+    pub(crate) fn deliver_to(&self, inbox: Inbox) {
         let _ = self.inbox.set(inbox);
     }
 
     /// Notes that something of what the server told may have been lost.
-    pub(super) fn missed(&self) {
+    pub(crate) fn missed(&self) {
         if let Some(inbox) = self.inbox.get() {
             inbox.notifications.tools_changed();
             inbox.notifications.opened_again();
@@ -261,14 +261,14 @@ impl HttpEndpoint {
     }
 
     /// Hands over what the server tells.
-    pub(super) fn deliver(&self, message: &Message, during: Option<&Id>) {
+    pub(crate) fn deliver(&self, message: &Message, during: Option<&Id>) {
         if let Some(inbox) = self.inbox(during) {
             inbox.take(message);
         }
     }
 
     /// How a request of the server is answered; nothing for messages that are none.
-    pub(super) fn answer(&self, message: &Message, during: Option<&Id>) -> Option<Answering> {
+    pub(crate) fn answer(&self, message: &Message, during: Option<&Id>) -> Option<Answering> {
         self.inbox(during)?.answer(message)
     }
 }

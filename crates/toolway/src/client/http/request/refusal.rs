@@ -10,9 +10,9 @@ use http_body_util::BodyExt;
 use tokio::time::timeout;
 use toolway_protocol::RpcError;
 
-use crate::client::http::client::HttpBody;
-use crate::client::http::events::media_type;
-use crate::client::http::url::Url;
+use crate::client::http::request::client::HttpBody;
+use crate::client::http::request::events::media_type;
+use crate::client::http::request::url::Url;
 use crate::error::{Error, ErrorKind};
 
 /// How much of a page is read that is no message: enough to say what it is.
@@ -28,7 +28,7 @@ const MAX_SHOWN: usize = 100;
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// A reply without a message.
-pub(super) async fn of_page(url: &Url, response: Response<HttpBody>) -> Error {
+pub(crate) async fn of_page(url: &Url, response: Response<HttpBody>) -> Error {
     let (head, body) = response.into_parts();
     let page = timeout(PAGE_PATIENCE, beginning(body)).await.unwrap_or_default();
     of_text(url, &head, &page)
@@ -49,7 +49,7 @@ async fn beginning(mut body: HttpBody) -> Vec<u8> {
 }
 
 /// A reply that holds this instead of a message.
-pub(super) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
+pub(crate) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
     let status = head.status;
     let mut message = match status {
         StatusCode::UNAUTHORIZED => format!("{url} wants authorization: give a valid token with `bearer`"),
@@ -98,7 +98,7 @@ pub(super) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
 }
 
 /// An error that came as a message. Some are less about the request than about who asks, and when.
-pub(super) fn of_message(url: &Url, head: &Parts, error: RpcError) -> Error {
+pub(crate) fn of_message(url: &Url, head: &Parts, error: RpcError) -> Error {
     let error = Error::from(error);
     match head.status {
         status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
@@ -112,7 +112,7 @@ pub(super) fn of_message(url: &Url, head: &Parts, error: RpcError) -> Error {
 }
 
 /// Whether a message that came with this status is to be read as [`of_message`] does.
-pub(super) fn is_about_more(status: StatusCode) -> bool {
+pub(crate) fn is_about_more(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) || is_of_the_moment(status)
 }
 
@@ -147,7 +147,7 @@ fn judged(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
 }
 
 /// How long the server wants to be left alone, if it says so in seconds.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
 }

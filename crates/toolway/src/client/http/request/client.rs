@@ -80,7 +80,7 @@ impl<C: HttpClient + ?Sized> HttpClient for Arc<C> {
 }
 
 /// Whatever a body fails with.
-pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body of a reply, wherever it comes from.
 pub struct HttpBody(UnsyncBoxBody<Bytes, BoxError>);

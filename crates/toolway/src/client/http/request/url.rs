@@ -9,10 +9,10 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The URL of a server. It is shown without what may be secret: the query and the user.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Url(Uri);
+pub(crate) struct Url(Uri);
 
 impl Url {
-    pub(super) fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         let misuse = |reason: &str| Error::new(ErrorKind::Misuse, format!("{} {reason}", shown(text)));
         let uri: Uri = text.parse().map_err(|error: ::http::uri::InvalidUri| {
             misuse("is not a URL: it looks like http://localhost:8000/mcp").caused_by(error)
@@ -29,16 +29,16 @@ impl Url {
         Ok(Self(uri))
     }
 
-    pub(super) fn uri(&self) -> &Uri {
+    pub(crate) fn uri(&self) -> &Uri {
         &self.0
     }
 
-    pub(super) fn is_encrypted(&self) -> bool {
+    pub(crate) fn is_encrypted(&self) -> bool {
         self.0.scheme() == Some(&Scheme::HTTPS)
     }
 
     /// Whether both are the same server: the same scheme, host and port.
-    pub(super) fn is_same_origin(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_origin(&self, other: &Self) -> bool {
         let host = |url: &Self| url.0.host().map(str::to_ascii_lowercase);
         self.0.scheme() == other.0.scheme() && host(self) == host(other) && self.port() == other.port()
     }
@@ -48,7 +48,7 @@ impl Url {
     }
 
     /// What a reference means that was found here (RFC 3986, section 5): `https://other/a`, `//other/a`, `/a`, `a`, `?a`.
-    pub(super) fn join(&self, reference: &str) -> Result<Self> {
+    pub(crate) fn join(&self, reference: &str) -> Result<Self> {
         let reference = reference.split('#').next().unwrap_or_default();
         if has_scheme(reference) {
             return Self::parse(reference);
@@ -109,7 +109,7 @@ fn is_http(scheme: Option<&Scheme>) -> bool {
 }
 
 /// A text that is meant to be a URL, as far as it may be shown.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     // Where the user ends, in something that may be no URL at all, nobody can say.
     if text.contains('@') && text.parse::<Uri>().is_err() {
         return "a URL that holds a user".to_owned();

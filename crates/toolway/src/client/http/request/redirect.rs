@@ -6,21 +6,21 @@
 use ::http::header::LOCATION;
 use ::http::{HeaderMap, Method, StatusCode};
 
-use crate::client::http::url::Url;
+use crate::client::http::request::url::Url;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How often one request is sent on.
-pub(super) const MAX_HOPS: usize = 5;
+pub(crate) const MAX_HOPS: usize = 5;
 
 /// Where a request is to go instead.
-pub(super) struct Moved {
-    pub(super) to: Url,
+pub(crate) struct Moved {
+    pub(crate) to: Url,
     /// Whether later requests are to go there at once.
-    pub(super) is_for_good: bool,
+    pub(crate) is_for_good: bool,
 }
 
 /// Reads a reply that may be a redirect. An error is one that is not followed; it says where it leads.
-pub(super) fn read(
+pub(crate) fn read(
     method: &Method,
     from: &Url,
     status: StatusCode,
@@ -65,7 +65,7 @@ pub(super) fn read(
 }
 
 /// A redirect that is not followed because nobody wants any.
-pub(super) fn unwanted(from: &Url, to: &Url, status: StatusCode) -> Error {
+pub(crate) fn unwanted(from: &Url, to: &Url, status: StatusCode) -> Error {
     refused(
         status,
         format!(
@@ -75,7 +75,7 @@ pub(super) fn unwanted(from: &Url, to: &Url, status: StatusCode) -> Error {
 }
 
 /// Redirects without end.
-pub(super) fn endless(from: &Url, status: StatusCode) -> Error {
+pub(crate) fn endless(from: &Url, status: StatusCode) -> Error {
     refused(
         status,
         format!("{from} sends requests on more than {MAX_HOPS} times: connect to where it is in the end"),

@@ -9,22 +9,22 @@ use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 
-use crate::client::http::built_in::{BuiltIn, Reuse, connector};
-use crate::client::http::client::HttpClient;
-use crate::client::http::url::Url;
+use crate::client::http::request::built_in::{BuiltIn, Reuse, connector};
+use crate::client::http::request::client::HttpClient;
+use crate::client::http::request::url::Url;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The authorities of the application, besides those of the system.
 #[derive(Clone, Default)]
-pub(super) struct Trust(pub(super) Vec<CertificateDer<'static>>);
+pub(crate) struct Trust(pub(crate) Vec<CertificateDer<'static>>);
 
 #[expect(clippy::unnecessary_wraps, reason = "without TLS it fails")]
-pub(super) fn check(_: &Url) -> Result<()> {
+pub(crate) fn check(_: &Url) -> Result<()> {
     Ok(())
 }
 
 /// What sends requests, encrypted. Reads files.
-pub(super) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> Result<Arc<dyn HttpClient>> {
+pub(crate) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> Result<Arc<dyn HttpClient>> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
         tracing::warn!(%error, "certificates of the system could not be read");

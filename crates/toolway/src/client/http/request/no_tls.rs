@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::http::built_in::Reuse;
-use crate::client::http::client::HttpClient;
-use crate::client::http::url::Url;
+use crate::client::http::request::built_in::Reuse;
+use crate::client::http::request::client::HttpClient;
+use crate::client::http::request::url::Url;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Nobody is trusted.
 #[derive(Clone, Default)]
-pub(super) struct Trust {}
+pub(crate) struct Trust {}
 
-pub(super) fn check(url: &Url) -> Result<()> {
+pub(crate) fn check(url: &Url) -> Result<()> {
     Err(Error::new(
         ErrorKind::Misuse,
         format!(
@@ -23,7 +23,7 @@ pub(super) fn check(url: &Url) -> Result<()> {
 }
 
 /// Never asked for: the check comes first.
-pub(super) fn client(_: &Trust, _: Duration, _: Reuse) -> Result<Arc<dyn HttpClient>> {
+pub(crate) fn client(_: &Trust, _: Duration, _: Reuse) -> Result<Arc<dyn HttpClient>> {
     Err(Error::new(ErrorKind::Misuse, "this build speaks no HTTPS"))
 }
 
