@@ -10,7 +10,8 @@ use http::Request as HttpRequest;
 use http_body_util::{BodyExt, Full};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::runtime::Runtime;
-use toolway::client::{Carried, Outgoing, Transport};
+use toolway::BoxFuture;
+use toolway::client::{Outgoing, Transport};
 use toolway::{Client, Extensions, ProtocolVersion};
 use toolway_protocol::era::{Door, classify};
 use toolway_protocol::json::Limits;
@@ -146,7 +147,7 @@ fn canned(outgoing: &Outgoing) -> Option<Message> {
 }
 
 impl Transport for Canned {
-    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
         Box::pin(std::future::ready(Ok(canned(&outgoing))))
     }
 }

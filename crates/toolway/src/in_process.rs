@@ -10,10 +10,10 @@ use tokio::task::{AbortHandle, JoinSet};
 use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
 use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
 
-use crate::client::{
-    Answering, Carried, Connector, Inbox, IntoTarget, Outgoing, Reaching, Target, Transport, too_long_a_reply,
-};
+use crate::client::wire::transport::too_long_a_reply;
+use crate::client::{Answering, Connector, Inbox, IntoTarget, Outgoing, Target, Transport};
 use crate::extensions::Extensions;
+use crate::future::BoxFuture;
 use crate::outbound::Outbound;
 use crate::server::{Admitted, Arrival, Connecting, Conversation, Refuse, Server};
 use crate::transport::frame::MAX_MESSAGE;
@@ -41,7 +41,7 @@ impl IntoTarget for Server {
 }
 
 impl Connector for Server {
-    fn reach(&self) -> Reaching<'_> {
+    fn reach(&self) -> BoxFuture<'_, crate::Result<Box<dyn Transport>>> {
         Box::pin(async { Ok(Box::new(Direct::new(self).await) as Box<dyn Transport>) })
     }
 
@@ -166,7 +166,7 @@ impl Direct {
 }
 
 impl Transport for Direct {
-    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, crate::Result<Option<Message>>> {
         Box::pin(self.answer(outgoing))
     }
 

@@ -63,6 +63,6 @@ pub use output::ToolOutput;
 pub use render::Rendered;
 pub use schema::{Effect, Loss};
 pub use set::{Duplicate, ToolSet};
-pub use tool::{AgentTool, Calling};
+pub use tool::AgentTool;
 #[doc(inline)]
 pub use toolway_schema::dialects::Provider;

@@ -10,7 +10,8 @@ use toolway_protocol::types::{CallToolResult, ToolAnnotations};
 
 use super::failure::ToolFailure;
 use super::output::ToolOutput;
-use super::tool::{AgentTool, Calling};
+use super::tool::AgentTool;
+use crate::future::BoxFuture;
 
 /// Makes a tool of a function.
 ///
@@ -110,7 +111,7 @@ where
         &self.schema
     }
 
-    fn call(&self, arguments: RawJson) -> Calling<'_> {
+    fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
         match arguments.decode() {
             Ok(decoded) => {
                 let running = (self.function)(decoded);

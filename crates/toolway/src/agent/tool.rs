@@ -1,6 +1,5 @@
 //! What must something do to be a tool of a model?
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use toolway_protocol::RawJson;
@@ -8,9 +7,7 @@ use toolway_protocol::types::ToolAnnotations;
 
 use super::failure::ToolFailure;
 use super::output::ToolOutput;
-
-/// A call of a tool under way. Dropping it gives the call up.
-pub type Calling<'t> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolFailure>> + Send + 't>>;
+use crate::future::BoxFuture;
 
 /// Something that a model can call: a function of this program, a tool of a server, anything else.
 ///
@@ -18,8 +15,8 @@ pub type Calling<'t> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolFailur
 /// [`tool`](super::tool()) makes one of a function.
 ///
 /// ```
-/// use toolway::RawJson;
-/// use toolway::agent::{AgentTool, Calling, ToolOutput, ToolSet};
+/// use toolway::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
+/// use toolway::{BoxFuture, RawJson};
 ///
 /// struct Clock {
 ///     schema: RawJson,
@@ -38,7 +35,7 @@ pub type Calling<'t> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolFailur
 ///         &self.schema
 ///     }
 ///
-///     fn call(&self, _arguments: RawJson) -> Calling<'_> {
+///     fn call(&self, _arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
 ///         Box::pin(async { Ok(ToolOutput::from("1767225600")) })
 ///     }
 /// }
@@ -58,7 +55,7 @@ pub trait AgentTool: Send + Sync + 'static {
     fn input_schema(&self) -> &RawJson;
 
     /// Calls it. `arguments` is a JSON object.
-    fn call(&self, arguments: RawJson) -> Calling<'_>;
+    fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>>;
 
     /// A name for people.
     fn title(&self) -> Option<&str> {
@@ -92,7 +89,7 @@ macro_rules! pointers {
                 (**self).input_schema()
             }
 
-            fn call(&self, arguments: RawJson) -> Calling<'_> {
+            fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
                 (**self).call(arguments)
             }
 
@@ -131,7 +128,7 @@ impl AgentTool for Renamed {
         self.tool.input_schema()
     }
 
-    fn call(&self, arguments: RawJson) -> Calling<'_> {
+    fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
         self.tool.call(arguments)
     }
 

@@ -20,7 +20,8 @@ use super::failure::Failure;
 use super::parked::{Flight, Kept, Parked};
 use super::upstream_event::{Question, UpstreamEvent, events};
 use super::upstreams::UpstreamRef;
-use crate::client::{OnBehalf, Passed, Questions};
+use crate::client::answer::forwarded::{Passed, Questions};
+use crate::client::calls::forward::ForwardedFor;
 use crate::random::random;
 use crate::server::{AskError, AskErrorKind, Passing};
 
@@ -126,15 +127,15 @@ impl Call<'_> {
             _ => {}
         }
         let (sink, events) = events();
-        let on_behalf = OnBehalf {
-            of: Arc::new(sink),
+        let forwarded = ForwardedFor {
+            sink: Arc::new(sink),
             caller: self.passing.caller().into(),
             can: self.passing.can_be_asked(),
             log_level: self.passing.log_level(),
             meta: self.passing.meta(),
         };
         let client = self.upstream.upstream.client.clone();
-        Flight::new(events, Box::pin(async move { client.pass(&request, on_behalf).await }))
+        Flight::new(events, Box::pin(async move { client.pass(&request, forwarded).await }))
     }
 
     /// Waits for what comes of it, and passes on what is said meanwhile. A question ends this run.

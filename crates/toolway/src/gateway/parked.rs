@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
 use super::upstream_event::{Events, Question};
-use crate::client::Passed;
+use crate::client::answer::forwarded::Passed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::server::Running;
 

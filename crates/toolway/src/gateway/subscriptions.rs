@@ -13,7 +13,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 use toolway_protocol::Notification;
 
 use crate::at_once::at_once;
-use crate::client::{Change, Client, Heard, News, Watch, backoff};
+use crate::client::calls::watch::Heard;
+use crate::client::wire::backoff::backoff;
+use crate::client::{Change, Client, News, Watch};
 use crate::hub::{MAX_WATCHING, Unheard, Upstream, listen};
 use crate::server::Offering;
 

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use toolway_protocol::types::{InputRequest, LogMessage, Progress};
 use toolway_protocol::{RawJson, RpcError};
 
-use crate::client::Behalf;
+use crate::client::calls::forward::CallerSink;
 
 /// How much of what a server says is kept for a caller that does not read; what comes then is lost.
 const MAX_UNREAD: usize = 256;
@@ -55,7 +55,7 @@ impl EventSink {
     }
 }
 
-impl Behalf for EventSink {
+impl CallerSink for EventSink {
     fn progress(&self, progress: &Progress) {
         self.note(UpstreamEvent::Progress(progress.clone()));
     }

@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::client::{Connector, Reaching, Target, backoff};
+use crate::client::wire::backoff::backoff;
+use crate::client::{Connector, Target, Transport};
 use crate::error::{Error, ErrorKind, Result};
+use crate::future::BoxFuture;
 use crate::jitter::fraction;
 
 /// How often a server may be tried before it is left alone for longer.
@@ -131,7 +133,7 @@ pub(super) struct Guarded {
 }
 
 impl Connector for Guarded {
-    fn reach(&self) -> Reaching<'_> {
+    fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
         match self.breaker.begin() {
             Ok(()) => self.target.connector().reach(),
             Err(error) => Box::pin(std::future::ready(Err(error))),

@@ -10,9 +10,10 @@ use toolway_protocol::types::{
 use super::handle::Hub;
 use super::member::Member;
 use super::snapshot::no_such;
-use crate::agent::{AgentTool, Calling, ToolAnswer, ToolCall, ToolFailure, ToolSet};
+use crate::agent::{AgentTool, ToolAnswer, ToolCall, ToolFailure, ToolOutput, ToolSet};
 use crate::client::{Client, PromptArguments, ToolResult};
 use crate::error::{Error, Result};
+use crate::future::BoxFuture;
 
 impl Hub {
     /// The tools of all servers, for a model: those of now, under their joined names. It costs nothing to ask.
@@ -203,7 +204,7 @@ impl AgentTool for Absent {
         &self.schema
     }
 
-    fn call(&self, _arguments: RawJson) -> Calling<'_> {
+    fn call(&self, _arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
         let failure = ToolFailure::unavailable(&self.name);
         let failure = match self.member.client() {
             Err(error) => failure.caused_by(error),

@@ -10,7 +10,8 @@ use super::breaker::Guarded;
 use super::lists::{ALL, Lists};
 use super::member::{Member, Refresh};
 use super::shared::Shared;
-use crate::client::{Change, Client, ClientBuilder, Heard, Target, Watch};
+use crate::client::calls::watch::Heard;
+use crate::client::{Change, Client, ClientBuilder, Target, Watch};
 use crate::error::{Chain, Error, ErrorKind, Result};
 
 /// Looks after one server, until it is aborted.

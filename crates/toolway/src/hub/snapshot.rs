@@ -11,10 +11,11 @@ use super::member::Member;
 use super::name_rules::NameRules;
 use super::names::Names;
 use super::uris::Uris;
-use crate::agent::{AgentTool, Calling, ToolSet};
-use crate::client::outcome;
+use crate::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
+use crate::client::calls::remote::outcome;
 use crate::closest::closest;
 use crate::error::{Error, ErrorKind, Result};
+use crate::future::BoxFuture;
 
 /// Everything that the servers of a hub have, under the names that it has here. Cheap to clone.
 #[derive(Clone)]
@@ -140,7 +141,7 @@ impl AgentTool for HubTool {
         &self.tool().input_schema
     }
 
-    fn call(&self, arguments: RawJson) -> Calling<'_> {
+    fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let called = self.member.ask(|client| client.call(&self.original, arguments)).await;
             outcome(called.map(CallToolResult::from), self.name())

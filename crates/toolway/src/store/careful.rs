@@ -1,19 +1,21 @@
 //! What if a store panics? Then it has failed, as if it had said so.
 
-use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Entry, Room, Store, Storing, Subscription};
-use crate::error::{Error, ErrorKind};
+use super::{Entry, Room, Store, Subscription};
+use crate::error::{Error, ErrorKind, Result};
+use crate::future::BoxFuture;
 use crate::panic::{Panic, catch};
 
 /// A store that somebody else has written.
 pub(crate) struct Careful<S>(pub(crate) S);
 
 /// Does something that may panic.
-fn storing<'s, T: 's>(start: impl FnOnce() -> Storing<'s, T> + Send + 's) -> Storing<'s, T> {
+fn storing<'s, T: 's>(
+    start: impl FnOnce() -> BoxFuture<'s, Result<T>> + Send + 's,
+) -> BoxFuture<'s, Result<T>> {
     Box::pin(async move { catch(start).await.unwrap_or_else(|panic| Err(failed(panic))) })
 }
 
@@ -22,15 +24,15 @@ fn failed(panic: Panic) -> Error {
 }
 
 impl<S: Store> Store for Careful<S> {
-    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+    fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<Option<Bytes>>> {
         storing(move || self.0.get(key))
     }
 
-    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, Result<Option<Bytes>>> {
         storing(move || self.0.renew(key, ttl))
     }
 
-    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, Result<()>> {
         storing(move || self.0.put(key, value, ttl))
     }
 
@@ -40,39 +42,45 @@ impl<S: Store> Store for Careful<S> {
         expected: Option<Bytes>,
         value: Bytes,
         ttl: Duration,
-    ) -> Storing<'s, bool> {
+    ) -> BoxFuture<'s, Result<bool>> {
         storing(move || self.0.swap(key, expected, value, ttl))
     }
 
-    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+    fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<bool>> {
         storing(move || self.0.delete(key))
     }
 
-    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+    fn append<'s>(
+        &'s self,
+        log: &'s str,
+        entry: Entry,
+        room: Room,
+        ttl: Duration,
+    ) -> BoxFuture<'s, Result<u64>> {
         storing(move || self.0.append(log, entry, room, ttl))
     }
 
-    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> BoxFuture<'s, Result<Vec<(u64, Bytes)>>> {
         storing(move || self.0.read(log, after, max))
     }
 
-    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+    fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<Option<u64>>> {
         storing(move || self.0.last(log))
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>> {
         storing(move || self.0.prolong(log, ttl))
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>> {
         storing(move || self.0.forget(log))
     }
 
-    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> {
         storing(move || self.0.publish(channel, message))
     }
 
-    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
         storing(move || {
             let subscribing = self.0.subscribe(channel);
             Box::pin(async move {
@@ -87,7 +95,7 @@ impl<S: Store> Store for Careful<S> {
 struct Heard(Option<Box<dyn Subscription>>);
 
 impl Subscription for Heard {
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>> {
+    fn next(&mut self) -> BoxFuture<'_, Option<Bytes>> {
         Box::pin(async move {
             // Whoever hears nothing any more still looks now and then.
             let Some(subscription) = &mut self.0 else { return std::future::pending().await };

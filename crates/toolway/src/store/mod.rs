@@ -53,7 +53,6 @@ pub mod contract;
 mod memory;
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,9 +62,7 @@ pub(crate) use careful::Careful;
 pub use memory::Memory;
 
 use crate::error::Result;
-
-/// Something that a store is doing.
-pub type Storing<'s, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 's>>;
+use crate::future::BoxFuture;
 
 /// Where a server keeps what outlives one request.
 ///
@@ -74,13 +71,13 @@ pub type Storing<'s, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 's>>;
 /// the same name are two things.
 pub trait Store: Send + Sync + 'static {
     /// The value under a key.
-    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>>;
+    fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<Option<Bytes>>>;
 
     /// The value under a key, which lives so long from now on.
-    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>>;
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, Result<Option<Bytes>>>;
 
     /// Keeps a value under a key for so long, whatever was there.
-    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()>;
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, Result<()>>;
 
     /// Keeps a value under a key for so long if what is there is what was expected (`None`: nothing); whether it was.
     fn swap<'s>(
@@ -89,33 +86,39 @@ pub trait Store: Send + Sync + 'static {
         expected: Option<Bytes>,
         value: Bytes,
         ttl: Duration,
-    ) -> Storing<'s, bool>;
+    ) -> BoxFuture<'s, Result<bool>>;
 
     /// Forgets a value; whether it was there.
-    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool>;
+    fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<bool>>;
 
     /// Appends an entry to a log, which lives so long from now on, and gives back the entry's number: 1, 2, 3 and so on.
     /// While the entries that may be dropped take more than `room`, the oldest of them are; others never are. The entry
     /// that is being appended stays in any case.
-    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64>;
+    fn append<'s>(
+        &'s self,
+        log: &'s str,
+        entry: Entry,
+        room: Room,
+        ttl: Duration,
+    ) -> BoxFuture<'s, Result<u64>>;
 
     /// The entries of a log after a number, oldest first, at most `max` of them. Nothing for a log that is not there.
-    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>>;
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> BoxFuture<'s, Result<Vec<(u64, Bytes)>>>;
 
     /// The number of the last entry of a log; nothing for a log that is not there.
-    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>>;
+    fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<Option<u64>>>;
 
     /// Lets a log live so long from now on; whether it is there.
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool>;
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>>;
 
     /// Forgets a log; whether it was there.
-    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool>;
+    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>>;
 
     /// Tells everybody who is subscribed to a channel now.
-    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()>;
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>>;
 
     /// Hears what is published on a channel from now on: what is published after this has returned is heard.
-    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>>;
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>>;
 }
 
 impl fmt::Debug for dyn Store {
@@ -126,15 +129,15 @@ impl fmt::Debug for dyn Store {
 
 /// A store that is shared.
 impl<S: Store + ?Sized> Store for Arc<S> {
-    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+    fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<Option<Bytes>>> {
         S::get(self, key)
     }
 
-    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, Result<Option<Bytes>>> {
         S::renew(self, key, ttl)
     }
 
-    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, Result<()>> {
         S::put(self, key, value, ttl)
     }
 
@@ -144,39 +147,45 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         expected: Option<Bytes>,
         value: Bytes,
         ttl: Duration,
-    ) -> Storing<'s, bool> {
+    ) -> BoxFuture<'s, Result<bool>> {
         S::swap(self, key, expected, value, ttl)
     }
 
-    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+    fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<bool>> {
         S::delete(self, key)
     }
 
-    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+    fn append<'s>(
+        &'s self,
+        log: &'s str,
+        entry: Entry,
+        room: Room,
+        ttl: Duration,
+    ) -> BoxFuture<'s, Result<u64>> {
         S::append(self, log, entry, room, ttl)
     }
 
-    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> BoxFuture<'s, Result<Vec<(u64, Bytes)>>> {
         S::read(self, log, after, max)
     }
 
-    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+    fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<Option<u64>>> {
         S::last(self, log)
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>> {
         S::prolong(self, log, ttl)
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>> {
         S::forget(self, log)
     }
 
-    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> {
         S::publish(self, channel, message)
     }
 
-    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
         S::subscribe(self, channel)
     }
 }
@@ -212,5 +221,5 @@ pub struct Room {
 pub trait Subscription: Send + 'static {
     /// Waits for the next message, in the order in which they were published. `None` means that messages may have been
     /// missed: whoever cares looks again at what it can read, and goes on. Dropping the future loses no message.
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>>;
+    fn next(&mut self) -> BoxFuture<'_, Option<Bytes>>;
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use toolway::client::{
-    Carried, Change, Connector, EraCache, Inbox, Lasting, Outgoing, Reaching, Target, Transport,
-};
+use toolway::BoxFuture;
+use toolway::client::{Change, Connector, EraCache, Inbox, Outgoing, Target, Transport};
 use toolway::prelude::*;
 use toolway::server::RequestStats;
 use toolway::types::LogLevel;
 use toolway::{Chain, Era, ErrorKind};
+use toolway_protocol::Message;
 
 /// What goes wrong with the next call of a tool.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +89,7 @@ impl Cable {
 }
 
 impl Connector for Cable {
-    fn reach(&self) -> Reaching<'_> {
+    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         Box::pin(async {
             self.state.reached.fetch_add(1, Ordering::SeqCst);
             if self.state.is_down.load(Ordering::SeqCst) {
@@ -148,7 +148,7 @@ impl Wire {
 }
 
 impl Transport for Wire {
-    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
         Box::pin(self.take(outgoing))
     }
 
@@ -160,7 +160,7 @@ impl Transport for Wire {
         !self.plug.is_out.load(Ordering::SeqCst)
     }
 
-    fn lost(&self) -> Lasting<'_> {
+    fn lost(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             let pulled = self.plug.pulled.notified();
             if self.is_connected() {
@@ -513,7 +513,7 @@ async fn a_round_that_does_not_reach_the_server_is_sent_again_and_not_the_whole_
 struct Replaced(Arc<Mutex<Cable>>);
 
 impl Connector for Replaced {
-    fn reach(&self) -> Reaching<'_> {
+    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         let cable = self.0.lock().unwrap().clone();
         Box::pin(async move { cable.reach().await })
     }
@@ -549,7 +549,7 @@ struct Slow {
 }
 
 impl Connector for Slow {
-    fn reach(&self) -> Reaching<'_> {
+    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         Box::pin(async {
             let reached = self.cable.reach();
             self.open.acquire().await.unwrap().forget();

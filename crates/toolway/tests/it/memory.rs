@@ -7,9 +7,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
+use toolway::BoxFuture;
 use toolway::prelude::*;
 use toolway::server::{MemoryError, ServerBuilder};
-use toolway::store::{Entry, Memory, Room, Store, Storing, Subscription};
+use toolway::store::{Entry, Memory, Room, Store, Subscription};
 use toolway::testing::{ctx, each_wire};
 
 use crate::raw_http::{Raw, whole};
@@ -229,11 +230,11 @@ struct Busy {
 }
 
 impl Store for Busy {
-    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+    fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
         self.store.get(key)
     }
 
-    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
         Box::pin(async move {
             let value = self.store.renew(key, ttl).await;
             for _ in 0..3 {
@@ -243,44 +244,61 @@ impl Store for Busy {
         })
     }
 
-    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, toolway::Result<()>> {
         self.store.put(key, value, ttl)
     }
 
-    fn swap<'s>(&'s self, key: &'s str, old: Option<Bytes>, new: Bytes, ttl: Duration) -> Storing<'s, bool> {
+    fn swap<'s>(
+        &'s self,
+        key: &'s str,
+        old: Option<Bytes>,
+        new: Bytes,
+        ttl: Duration,
+    ) -> BoxFuture<'s, toolway::Result<bool>> {
         self.swaps.fetch_add(1, Ordering::Relaxed);
         self.store.swap(key, old, new, ttl)
     }
 
-    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+    fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
         self.store.delete(key)
     }
 
-    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+    fn append<'s>(
+        &'s self,
+        log: &'s str,
+        entry: Entry,
+        room: Room,
+        ttl: Duration,
+    ) -> BoxFuture<'s, toolway::Result<u64>> {
         self.store.append(log, entry, room, ttl)
     }
 
-    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+    fn read<'s>(
+        &'s self,
+        log: &'s str,
+        after: u64,
+        max: usize,
+    ) -> BoxFuture<'s, toolway::Result<Vec<(u64, Bytes)>>> {
         self.store.read(log, after, max)
     }
 
-    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+    fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<Option<u64>>> {
         self.store.last(log)
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
         self.store.prolong(log, ttl)
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
         self.store.forget(log)
     }
 
-    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, toolway::Result<()>> {
         self.store.publish(channel, message)
     }
 
-    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, toolway::Result<Box<dyn Subscription>>> {
         self.store.subscribe(channel)
     }
 }

@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
+use toolway::BoxFuture;
 use toolway::prelude::*;
 use toolway::server::ServerBuilder;
 use toolway::server::http::HttpService;
-use toolway::store::{Entry, Keep, Memory, Room, Store, Storing, Subscription};
+use toolway::store::{Entry, Keep, Memory, Room, Store, Subscription};
 use toolway::{Error, ErrorKind};
 
 use crate::raw_http::{Events, Raw, initialize, whole};
@@ -106,11 +107,11 @@ fn moody() -> Error {
 }
 
 impl Store for Moody {
-    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+    fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
         self.memory.get(key)
     }
 
-    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
         Box::pin(async move {
             let value = self.memory.renew(key, ttl).await?;
             if self.holds_value.swap(false, Ordering::AcqRel) {
@@ -121,7 +122,7 @@ impl Store for Moody {
         })
     }
 
-    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, toolway::Result<()>> {
         self.memory.put(key, value, ttl)
     }
 
@@ -131,15 +132,21 @@ impl Store for Moody {
         expected: Option<Bytes>,
         value: Bytes,
         ttl: Duration,
-    ) -> Storing<'s, bool> {
+    ) -> BoxFuture<'s, toolway::Result<bool>> {
         self.memory.swap(key, expected, value, ttl)
     }
 
-    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+    fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
         self.memory.delete(key)
     }
 
-    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+    fn append<'s>(
+        &'s self,
+        log: &'s str,
+        entry: Entry,
+        room: Room,
+        ttl: Duration,
+    ) -> BoxFuture<'s, toolway::Result<u64>> {
         Box::pin(async move {
             if self.fails_to_append.load(Ordering::Acquire) {
                 return Err(moody());
@@ -153,23 +160,28 @@ impl Store for Moody {
         })
     }
 
-    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+    fn read<'s>(
+        &'s self,
+        log: &'s str,
+        after: u64,
+        max: usize,
+    ) -> BoxFuture<'s, toolway::Result<Vec<(u64, Bytes)>>> {
         self.memory.read(log, after, max)
     }
 
-    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+    fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<Option<u64>>> {
         self.memory.last(log)
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
         self.memory.prolong(log, ttl)
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
         self.memory.forget(log)
     }
 
-    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, toolway::Result<()>> {
         Box::pin(async move {
             if self.fails_to_publish.load(Ordering::Acquire) {
                 self.is_held.notify_one();
@@ -179,7 +191,7 @@ impl Store for Moody {
         })
     }
 
-    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, toolway::Result<Box<dyn Subscription>>> {
         self.memory.subscribe(channel)
     }
 }

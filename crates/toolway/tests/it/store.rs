@@ -8,7 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::task::yield_now;
 use tokio::time::sleep;
-use toolway::store::{Entry, Keep, Memory, Room, Store, Storing, Subscription, contract};
+use toolway::BoxFuture;
+use toolway::store::{Entry, Keep, Memory, Room, Store, Subscription, contract};
 
 const HOUR: Duration = Duration::from_hours(1);
 const PLENTY: Room = Room { entries: usize::MAX, bytes: usize::MAX };
@@ -162,7 +163,7 @@ impl Broken {
 }
 
 impl Store for Broken {
-    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+    fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
         Box::pin(async move {
             if self.is(Mistake::GetRenews) {
                 return self.memory.renew(key, HOUR).await;
@@ -172,7 +173,7 @@ impl Store for Broken {
         })
     }
 
-    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
         Box::pin(async move {
             if self.is(Mistake::RenewOnlyReads) {
                 return self.memory.get(key).await;
@@ -181,7 +182,7 @@ impl Store for Broken {
         })
     }
 
-    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, toolway::Result<()>> {
         Box::pin(async move {
             if self.is(Mistake::CallsFail) {
                 return Err(toolway::Error::new(toolway::ErrorKind::Transport, "not now"));
@@ -196,7 +197,7 @@ impl Store for Broken {
         expected: Option<Bytes>,
         value: Bytes,
         ttl: Duration,
-    ) -> Storing<'s, bool> {
+    ) -> BoxFuture<'s, toolway::Result<bool>> {
         Box::pin(async move {
             match self.mistake {
                 Mistake::SwapIgnoresWhatIsExpected => {
@@ -220,7 +221,7 @@ impl Store for Broken {
         })
     }
 
-    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+    fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
         Box::pin(async move {
             let was_there = self.memory.delete(&self.key(key)).await?;
             Ok(was_there || self.is(Mistake::DeleteSaysAlwaysYes))
@@ -233,7 +234,7 @@ impl Store for Broken {
         mut entry: Entry,
         mut room: Room,
         ttl: Duration,
-    ) -> Storing<'s, u64> {
+    ) -> BoxFuture<'s, toolway::Result<u64>> {
         Box::pin(async move {
             let mut ttl = self.ttl(ttl)?;
             match self.mistake {
@@ -266,7 +267,12 @@ impl Store for Broken {
         })
     }
 
-    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+    fn read<'s>(
+        &'s self,
+        log: &'s str,
+        after: u64,
+        max: usize,
+    ) -> BoxFuture<'s, toolway::Result<Vec<(u64, Bytes)>>> {
         Box::pin(async move {
             match self.mistake {
                 Mistake::NumbersAreThoseOfWhatIsLeft => {
@@ -281,11 +287,11 @@ impl Store for Broken {
         })
     }
 
-    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+    fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<Option<u64>>> {
         self.memory.last(log)
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
         Box::pin(async move {
             match self.mistake {
                 Mistake::ProlongOnlyLooks => Ok(self.memory.last(log).await?.is_some()),
@@ -294,7 +300,7 @@ impl Store for Broken {
         })
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
         Box::pin(async move {
             match self.mistake {
                 Mistake::TwoKindsShareNames => {
@@ -307,12 +313,12 @@ impl Store for Broken {
         })
     }
 
-    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, toolway::Result<()>> {
         let channel = if self.is(Mistake::HearsEveryChannel) { "all" } else { channel };
         self.memory.publish(channel, message)
     }
 
-    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, toolway::Result<Box<dyn Subscription>>> {
         Box::pin(async move {
             let channel = if self.is(Mistake::HearsEveryChannel) { "all" } else { channel };
             let memory = self.memory.clone();

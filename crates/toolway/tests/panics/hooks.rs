@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::json;
+use toolway::BoxFuture;
 use toolway::prelude::*;
 use toolway::server::{Disconnected, Terminated};
-use toolway::store::{Entry, Memory, Room, Store, Storing, Subscription};
+use toolway::store::{Entry, Memory, Room, Store, Subscription};
 
 use crate::peer::{Era, Peer, Way};
 use crate::sites::WORDS;
@@ -148,7 +149,11 @@ struct Panicking {
 const PARTS: usize = 12;
 
 impl Panicking {
-    fn part<'s, T: Send + 's>(&'s self, part: usize, storing: Storing<'s, T>) -> Storing<'s, T> {
+    fn part<'s, T: Send + 's>(
+        &'s self,
+        part: usize,
+        storing: BoxFuture<'s, toolway::Result<T>>,
+    ) -> BoxFuture<'s, toolway::Result<T>> {
         if !self.is_on.load(Ordering::SeqCst) || self.part != part {
             return storing;
         }
@@ -161,15 +166,15 @@ impl Panicking {
 }
 
 impl Store for Panicking {
-    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+    fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
         self.part(0, self.store.get(key))
     }
 
-    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<Option<Bytes>>> {
         self.part(1, self.store.renew(key, ttl))
     }
 
-    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, toolway::Result<()>> {
         self.part(2, self.store.put(key, value, ttl))
     }
 
@@ -179,39 +184,50 @@ impl Store for Panicking {
         expected: Option<Bytes>,
         value: Bytes,
         ttl: Duration,
-    ) -> Storing<'s, bool> {
+    ) -> BoxFuture<'s, toolway::Result<bool>> {
         self.part(3, self.store.swap(key, expected, value, ttl))
     }
 
-    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+    fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
         self.part(4, self.store.delete(key))
     }
 
-    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+    fn append<'s>(
+        &'s self,
+        log: &'s str,
+        entry: Entry,
+        room: Room,
+        ttl: Duration,
+    ) -> BoxFuture<'s, toolway::Result<u64>> {
         self.part(5, self.store.append(log, entry, room, ttl))
     }
 
-    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+    fn read<'s>(
+        &'s self,
+        log: &'s str,
+        after: u64,
+        max: usize,
+    ) -> BoxFuture<'s, toolway::Result<Vec<(u64, Bytes)>>> {
         self.part(6, self.store.read(log, after, max))
     }
 
-    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+    fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<Option<u64>>> {
         self.part(7, self.store.last(log))
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, toolway::Result<bool>> {
         self.part(8, self.store.prolong(log, ttl))
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, toolway::Result<bool>> {
         self.part(9, self.store.forget(log))
     }
 
-    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, toolway::Result<()>> {
         self.part(10, self.store.publish(channel, message))
     }
 
-    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, toolway::Result<Box<dyn Subscription>>> {
         self.part(11, self.store.subscribe(channel))
     }
 }

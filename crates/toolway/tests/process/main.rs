@@ -18,8 +18,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rustix::process::Pid;
-use toolway::client::{Carried, Closing, Command, Connector, Inbox, Outgoing, Transport};
+use toolway::BoxFuture;
+use toolway::client::{Command, Connector, Inbox, Outgoing, Transport};
 use toolway::prelude::*;
+use toolway_protocol::Message;
 
 /// The fixture in one of its modes, and a way to find it, its children and their children.
 struct Fixture {
@@ -141,7 +143,7 @@ fn path() -> PathBuf {
 struct Kept(Arc<Box<dyn Transport>>);
 
 impl Transport for Kept {
-    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
         self.0.carry(outgoing)
     }
 
@@ -157,7 +159,7 @@ impl Transport for Kept {
         self.0.diagnosis()
     }
 
-    fn close(&self) -> Closing<'_> {
+    fn close(&self) -> BoxFuture<'_, toolway::Result<()>> {
         self.0.close()
     }
 }

@@ -3,6 +3,7 @@
 //! Unless a revision is pinned, the server is probed: `server/discover` first, and `initialize` if the answer
 //! shows a server that does not know it, or if none comes on a pipe.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -10,21 +11,27 @@ use tokio::time::{Instant, timeout, timeout_at};
 use toolway_protocol::era::negotiate::{Verdict, choose, judge_error, judge_status};
 use toolway_protocol::{Era, Id, Method, ProtocolVersion};
 
-use super::ClientBuilder;
-use super::eras::Met;
-use crate::client::connection::Connection;
-use crate::client::target::Connector;
-use crate::client::transport::{Inbox, Transport, exchange};
-use crate::client::{Dress, ServerFacts, handshake, stateless};
+use crate::client::answer::answers::Answers;
+use crate::client::connect::config::Config;
+use crate::client::connect::connection::{Connection, EraLink};
+use crate::client::connect::era_cache::Met;
+use crate::client::handshake::link as handshake;
+use crate::client::notifications::listeners::Notifications;
+use crate::client::stateless::link::{StatelessLink, discovered, facts};
+use crate::client::wire::inbox::Inbox;
+use crate::client::wire::server_facts::ServerFacts;
+use crate::client::wire::target::Connector;
+use crate::client::wire::transport::{Transport, exchange};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A conversation that is being opened.
 pub(super) struct Opening<'o> {
-    pub(super) builder: &'o ClientBuilder,
+    pub(super) config: &'o Config,
     pub(super) connector: &'o dyn Connector,
     pub(super) next_id: &'o AtomicI64,
-    /// Makes the place where what the server says goes, for each attempt. Answers are at most so long.
-    pub(super) inbox: &'o (dyn Fn(usize) -> Inbox + Send + Sync),
+    pub(super) notifications: &'o Arc<Notifications>,
+    /// What the application answers in a conversation of the handshake era.
+    pub(super) answers: Answers,
     pub(super) deadline: Instant,
 }
 
@@ -38,14 +45,14 @@ enum Fallback {
 /// What a probe has shown.
 #[expect(clippy::large_enum_variant, reason = "it is looked at once, and gone")]
 enum Probed {
-    Opened(Dress, ServerFacts),
+    Opened(EraLink, ServerFacts),
     /// The server wants a handshake; this is what it said instead of an answer.
     Older(Option<Error>),
 }
 
 impl Opening<'_> {
     pub(super) async fn open(&self) -> Result<Connection> {
-        let (version, fallback) = match self.builder.pinned {
+        let (version, fallback) = match self.config.pinned {
             Some(version) if version.era() == Era::Handshake => {
                 return self.begin(version).await;
             }
@@ -76,7 +83,7 @@ impl Opening<'_> {
         let (era, server) = match self.shake(&*transport, &inbox, ProtocolVersion::LATEST_HANDSHAKE).await {
             Ok(opened) => {
                 if let Some(server) = self.connector.key() {
-                    self.builder.eras.learn(&server, Met::Older);
+                    self.config.eras.learn(&server, Met::Older);
                 }
                 opened
             }
@@ -102,11 +109,11 @@ impl Opening<'_> {
 
     /// Opens a conversation as it was opened the last time. Nothing, if nothing is known, or if the server is another one by now.
     async fn as_remembered(&self) -> Option<Result<Connection>> {
-        let server = self.connector.key().filter(|_| self.builder.pinned.is_none())?;
-        let Met::Older = self.builder.eras.get(&server)?;
+        let server = self.connector.key().filter(|_| self.config.pinned.is_none())?;
+        let Met::Older = self.config.eras.get(&server)?;
         match self.begin(ProtocolVersion::LATEST_HANDSHAKE).await {
             Err(error) if verdict(&error).is_some() || error.kind() == ErrorKind::PeerIncompatible => {
-                self.builder.eras.forget(&server);
+                self.config.eras.forget(&server);
                 None
             }
             begun => Some(begun),
@@ -122,9 +129,9 @@ impl Opening<'_> {
 
     async fn reach(&self) -> Result<(Box<dyn Transport>, Inbox)> {
         let transport = self.connector.reach().await?;
-        transport.use_headers(&self.builder.headers)?;
-        let max_message = transport.use_max_message(self.builder.max_message);
-        let inbox = (self.inbox)(max_message);
+        transport.use_headers(&self.config.headers)?;
+        let max_message = transport.use_max_message(self.config.max_message);
+        let inbox = Inbox::new(self.notifications.clone(), max_message);
         transport.deliver_to(inbox.clone());
         Ok((transport, inbox))
     }
@@ -149,7 +156,7 @@ impl Opening<'_> {
     }
 
     pub(super) fn late(&self) -> Error {
-        let limit = self.builder.connect_timeout;
+        let limit = self.config.connect_timeout;
         Error::new(ErrorKind::Timeout, format!("nothing came within {limit:?}")).unsent()
     }
 
@@ -162,11 +169,12 @@ impl Opening<'_> {
         transport: &dyn Transport,
         inbox: &Inbox,
         version: ProtocolVersion,
-    ) -> Result<(Dress, ServerFacts)> {
-        let info = self.builder.info.clone();
-        let opened = self.in_time(handshake::open(transport, inbox.asked(), version, info, self.id())).await;
+    ) -> Result<(EraLink, ServerFacts)> {
+        let info = self.config.info.clone();
+        let opening = handshake::open(transport, inbox, &self.answers, version, info, self.id());
+        let opened = self.in_time(opening).await;
         let (link, server) = opened.map_err(|error| explained(error, transport))?;
-        Ok((Dress::Handshake(link), server))
+        Ok((EraLink::Handshake(link), server))
     }
 
     async fn probe(
@@ -177,10 +185,10 @@ impl Opening<'_> {
     ) -> Result<Probed> {
         // One correction is allowed: a server that refuses the revision it proposed itself is not argued with.
         for attempt in 0..2 {
-            let ClientBuilder { info, answers, .. } = self.builder;
-            let link = stateless::Link::new(version, answers.capabilities(), info.clone());
+            let Config { info, answers, .. } = self.config;
+            let link = StatelessLink::new(version, answers, info.clone());
             let asking = self.in_time(exchange(transport, link.bare(self.id(), Method::Discover)));
-            let outcome = match patience(transport, fallback, self.builder.probe_timeout) {
+            let outcome = match patience(transport, fallback, self.config.probe_timeout) {
                 None => asking.await,
                 Some(limit) => match timeout(limit, asking).await {
                     Ok(outcome) => outcome,
@@ -189,11 +197,11 @@ impl Opening<'_> {
             };
             let (verdict, refusal) = match outcome {
                 Ok(result) => {
-                    let discovered = stateless::discovered(&result)?;
-                    match choose(&discovered.supported_versions) {
+                    let server = discovered(&result)?;
+                    match choose(&server.supported_versions) {
                         Verdict::Stateless(chosen) => {
-                            let link = stateless::Link::new(chosen, answers.capabilities(), info.clone());
-                            return Ok(Probed::Opened(Dress::Stateless(link), stateless::facts(discovered)));
+                            let link = StatelessLink::new(chosen, answers, info.clone());
+                            return Ok(Probed::Opened(EraLink::Stateless(link), facts(server)));
                         }
                         verdict => (verdict, None),
                     }

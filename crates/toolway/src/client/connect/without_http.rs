@@ -1,6 +1,6 @@
 //! What is said about URLs by a build that speaks no HTTP?
 
-use crate::client::target::Target;
+use crate::client::wire::target::Target;
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) fn web(_: &str) -> Result<Target> {

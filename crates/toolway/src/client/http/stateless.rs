@@ -4,21 +4,20 @@ use ::http::header::HeaderMap;
 use toolway_protocol::http::header::encode;
 use toolway_protocol::{Id, Message};
 
-use super::events::{Events, messages};
-use super::headers::{OfCall, put_on};
-use super::insert;
-use super::line::{Line, Reply};
-use crate::client::transport::Outgoing;
+use crate::client::http::request::endpoint::{HttpEndpoint, Reply};
+use crate::client::http::request::events::{Events, messages};
+use crate::client::http::request::headers::{OfCall, insert, put_on};
+use crate::client::wire::outgoing::Outgoing;
 use crate::error::Result;
 
-pub(super) async fn carry(line: &Line, outgoing: Outgoing) -> Result<Option<Message>> {
-    let response = line.post(dress(&outgoing)?, outgoing.frame).await?;
+pub(super) async fn carry(endpoint: &HttpEndpoint, outgoing: Outgoing) -> Result<Option<Message>> {
+    let response = endpoint.post(dress(&outgoing)?, outgoing.frame).await?;
     let Some(id) = outgoing.id else {
-        return line.accepted(response).await.map(|()| None);
+        return endpoint.accepted(response).await.map(|()| None);
     };
-    match line.reply(response, Some(&id)).await? {
+    match endpoint.reply(response, Some(&id)).await? {
         Reply::Whole(message) => Ok(Some(message)),
-        Reply::Stream(events) => read(line, events, &id).await.map(Some),
+        Reply::Stream(events) => read(endpoint, events, &id).await.map(Some),
     }
 }
 
@@ -36,13 +35,13 @@ fn dress(outgoing: &Outgoing) -> Result<HeaderMap> {
 }
 
 /// Reads events until the reply comes. Ids of events mean nothing here: this era has no resuming.
-async fn read(line: &Line, mut events: Events, id: &Id) -> Result<Message> {
+async fn read(endpoint: &HttpEndpoint, mut events: Events, id: &Id) -> Result<Message> {
     loop {
-        let event = events.next().await.map_err(|reason| line.broken(reason))?;
-        for message in messages(&event).map_err(|reason| line.broken(reason))? {
+        let event = events.next().await.map_err(|reason| endpoint.broken(reason))?;
+        for message in messages(&event).map_err(|reason| endpoint.broken(reason))? {
             match message {
                 reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
-                other => line.deliver(&other, Some(id)),
+                other => endpoint.deliver(&other, Some(id)),
             }
         }
     }

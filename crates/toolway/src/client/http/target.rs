@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use ::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
-use super::Endpoint;
-use super::headers::header;
-use super::line::{Line, Redirects};
-use super::send::{BuiltIn, HttpClient, Reuse, connector};
-use super::tls::{self, Trust};
-use super::url::{Url, shown};
-use crate::client::target::{Connector, IntoTarget, Reaching, Target};
+use crate::client::http::request::built_in::{BuiltIn, Reuse, connector};
+use crate::client::http::request::client::HttpClient;
+use crate::client::http::request::endpoint::{HttpEndpoint, Redirects};
+use crate::client::http::request::headers::header;
+use crate::client::http::request::tls::{self, Trust};
+use crate::client::http::request::url::{Url, shown};
+use crate::client::http::transport::HttpTransport;
+use crate::client::wire::target::{Connector, IntoTarget, Target};
+use crate::client::wire::transport::Transport;
 use crate::error::{Error, ErrorKind, Result};
+use crate::future::BoxFuture;
 use crate::transport::frame::message_limit;
 
 /// How long it may take to connect, unless somebody says otherwise.
@@ -187,11 +190,11 @@ impl Http {
         Ok(url)
     }
 
-    async fn endpoint(&self) -> Result<Endpoint> {
+    async fn transport(&self) -> Result<HttpTransport> {
         let url = self.check()?;
         let client = self.sender(&url).await?;
-        let line = Line::new(url, self.headers.clone(), client, self.redirects);
-        Ok(Endpoint::new(line, self.max_message))
+        let endpoint = HttpEndpoint::new(url, self.headers.clone(), client, self.redirects);
+        Ok(HttpTransport::new(endpoint, self.max_message))
     }
 
     /// What sends requests: the application's, or the built-in one.
@@ -206,7 +209,7 @@ impl Http {
     async fn make_client(&self, url: &Url) -> Result<Arc<dyn HttpClient>> {
         let limit = self.connect_timeout;
         if !url.is_encrypted() {
-            return Ok(Arc::new(BuiltIn::new(connector(), limit, self.reuse)));
+            return Ok(Arc::new(BuiltIn::new(connector(), limit, self.reuse, |_| None)));
         }
         let (trust, reuse) = (self.trust.clone(), self.reuse);
         // Files are read.
@@ -230,8 +233,8 @@ fn bearer(token: &str) -> Result<HeaderValue> {
 }
 
 impl Connector for Http {
-    fn reach(&self) -> Reaching<'_> {
-        Box::pin(async { Ok(Box::new(self.endpoint().await?) as _) })
+    fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
+        Box::pin(async { Ok(Box::new(self.transport().await?) as _) })
     }
 
     fn name(&self) -> String {

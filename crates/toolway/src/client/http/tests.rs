@@ -9,10 +9,12 @@ use bytes::Bytes;
 use http_body_util::Full;
 use toolway_protocol::{Id, Method, ProtocolVersion};
 
-use super::{Http, HttpBody, HttpClient, Sending};
-use crate::client::target::Connector;
-use crate::client::transport::Outgoing;
+use crate::client::http::request::client::{HttpBody, HttpClient};
+use crate::client::http::target::Http;
+use crate::client::wire::outgoing::Outgoing;
+use crate::client::wire::target::Connector;
 use crate::error::{ErrorKind, Result};
+use crate::future::BoxFuture;
 
 /// Answers what it is told to, and keeps what it was asked.
 #[derive(Clone, Default)]
@@ -31,7 +33,7 @@ impl Script {
 }
 
 impl HttpClient for Script {
-    fn send(&self, request: Request<Bytes>) -> Sending<'_> {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<HttpBody>>> {
         let asked = (request.method().to_string(), request.headers().clone());
         self.asked.lock().expect("a lock").push(asked);
         let answer = self.answers.lock().expect("a lock").pop_front().expect("an answer");

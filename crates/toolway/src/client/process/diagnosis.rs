@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use super::stderr::Stderr;
-use crate::client::duplex::{Heard, Over};
+use crate::client::pipe::received::Received;
+use crate::client::pipe::state::Over;
+use crate::client::process::stderr::Stderr;
 use crate::error::ErrorKind;
 
 /// How a process ended, in words that go on after its name.
@@ -47,7 +48,7 @@ pub(super) struct Facts {
 
 impl Facts {
     /// Why nothing is carried any more.
-    pub(super) fn over(&self, trouble: Option<Trouble>, heard: &Heard) -> Over {
+    pub(super) fn over(&self, trouble: Option<Trouble>, received: &Received) -> Over {
         let name = &self.name;
         let (kind, message) = match (trouble, self.end.get()) {
             (Some(Trouble::TooLong(max)), _) => (
@@ -66,25 +67,25 @@ impl Facts {
                 format!("the server `{name}` closed its output and is still running; it is being ended"),
             ),
         };
-        Over::new(kind, message).because(self.details(heard))
+        Over::new(kind, message).because(self.details(received))
     }
 
     /// What there is to say while the server is there and does not answer.
-    pub(super) fn diagnosis(&self, heard: &Heard) -> String {
+    pub(super) fn diagnosis(&self, received: &Received) -> String {
         let name = &self.name;
-        let state = match (self.end.get(), heard.any_message()) {
+        let state = match (self.end.get(), received.any_message()) {
             (Some(end), _) => format!("the server `{name}` {end}"),
             (None, true) => format!("the server `{name}` is running"),
             (None, false) => format!("the server `{name}` is running, but has not sent a message yet"),
         };
-        match self.details(heard) {
+        match self.details(received) {
             details if details.is_empty() => state,
             details => format!("{state}; {details}"),
         }
     }
 
-    fn details(&self, heard: &Heard) -> String {
-        let (output, stderr) = (heard.to_string(), self.stderr.to_string());
+    fn details(&self, received: &Received) -> String {
+        let (output, stderr) = (received.to_string(), self.stderr.to_string());
         match (output.is_empty(), stderr.is_empty()) {
             (_, true) => output,
             (true, false) => format!("its stderr: {stderr}"),

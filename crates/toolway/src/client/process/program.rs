@@ -5,23 +5,30 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Command;
-use super::platform::is_program;
+use crate::client::process::platform::is_program;
 use crate::error::{Error, ErrorKind};
+
+/// Where a program is looked for.
+pub(super) struct Search<'s> {
+    pub(super) program: &'s OsStr,
+    /// The working directory of the server.
+    pub(super) cwd: Option<&'s Path>,
+    pub(super) path: Option<&'s OsStr>,
+}
 
 /// The file to start. A relative path with a folder in it is taken from the working directory of the server, on every
 /// system; a bare name is looked for on `PATH`, and on Windows with the endings of programs: `npx` is `npx.cmd` there.
-pub(super) fn file(command: &Command, path: Option<&OsStr>) -> OsString {
-    let program = Path::new(&command.program);
+pub(super) fn file(search: &Search<'_>) -> OsString {
+    let program = Path::new(search.program);
     let found = if is_bare(program) {
         let endings =
             if cfg!(windows) { env::var("PATHEXT").unwrap_or(ENDINGS.to_owned()) } else { String::new() };
-        find(program, folders(command, path), &endings, is_program)
+        find(program, folders(search), &endings, is_program)
     } else {
         // Systems disagree about whose folder a relative path begins in.
-        command.cwd.as_ref().and_then(|folder| std::path::absolute(folder.join(program)).ok())
+        search.cwd.and_then(|folder| std::path::absolute(folder.join(program)).ok())
     };
-    found.map_or_else(|| command.program.clone(), PathBuf::into_os_string)
+    found.map_or_else(|| search.program.to_owned(), PathBuf::into_os_string)
 }
 
 /// The endings of programs, where nobody has said which.
@@ -32,9 +39,9 @@ fn is_bare(program: &Path) -> bool {
     program.file_name() == Some(program.as_os_str())
 }
 
-fn folders(command: &Command, path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
-    let cwd = command.cwd.clone().unwrap_or_default();
-    let folders: Vec<_> = env::split_paths(path.unwrap_or_default()).collect();
+fn folders(search: &Search<'_>) -> impl Iterator<Item = PathBuf> + use<> {
+    let cwd = search.cwd.map(Path::to_owned).unwrap_or_default();
+    let folders: Vec<_> = env::split_paths(search.path.unwrap_or_default()).collect();
     // An empty one means the working directory, where nobody wants programs to be found by chance.
     let folders = folders.into_iter().filter(|folder| !folder.as_os_str().is_empty());
     folders.filter_map(move |folder| std::path::absolute(cwd.join(folder)).ok())
@@ -63,15 +70,15 @@ fn find(
 }
 
 /// Says why a program could not be started, and what to do.
-pub(super) fn failure(command: &Command, path: Option<&OsStr>, error: io::Error) -> Error {
-    let name = command.program.display();
-    let why = match &command.cwd {
+pub(super) fn failure(search: &Search<'_>, error: io::Error) -> Error {
+    let name = search.program.display();
+    let why = match search.cwd {
         Some(folder) if !folder.is_dir() => {
             format!("its working directory `{}` is not there, or is no folder", folder.display())
         }
         _ if error.kind() == io::ErrorKind::NotFound => {
-            let file = file(command, path);
-            match path {
+            let file = file(search);
+            match search.path {
                 _ if !is_bare(Path::new(&file)) => missing(Path::new(&file)),
                 None => "there is no `PATH` to look for it; give the whole path".to_owned(),
                 Some(_) => "it was not found on `PATH`; is it installed?".to_owned(),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::client::duplex::shown;
+use crate::client::pipe::printable::printable;
 use crate::panic::attempt;
 
 /// What is called with each line.
@@ -58,7 +58,7 @@ impl Stderr {
             if line.trim_ascii().is_empty() {
                 return;
             }
-            let shown = shown(&line, MAX_SHOWN);
+            let shown = printable(&line, MAX_SHOWN);
             tracing::debug!(target: "toolway::stderr", server, "{shown}");
             tail.push(shown);
             line
@@ -95,7 +95,7 @@ impl Tail {
 impl fmt::Display for Stderr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tail = self.lock();
-        let partial = shown(&tail.partial, MAX_SHOWN);
+        let partial = printable(&tail.partial, MAX_SHOWN);
         let lines = tail.lines.iter().chain((!partial.is_empty()).then_some(&partial));
         for (index, line) in lines.enumerate() {
             if index > 0 {

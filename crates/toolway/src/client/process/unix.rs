@@ -13,8 +13,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Streams;
-use super::diagnosis::End;
+use crate::client::process::child_pipes::ChildPipes;
+use crate::client::process::diagnosis::End;
 
 /// Whether a file can be started, as far as its permissions tell.
 pub(super) fn is_program(file: &Path) -> bool {
@@ -40,15 +40,15 @@ struct Leading {
 }
 
 impl Group {
-    pub(super) fn spawn(mut command: Command) -> io::Result<(Self, Streams)> {
+    pub(super) fn spawn(mut command: Command) -> io::Result<(Self, ChildPipes)> {
         // Listening begins before there is anything to hear, so that nothing is missed.
         let children = signal(SignalKind::child())?;
         let mut child = command.process_group(0).spawn()?;
-        let streams = Streams::new(child.stdin.take(), child.stdout.take(), child.stderr.take())?;
+        let pipes = ChildPipes::new(child.stdin.take(), child.stdout.take(), child.stderr.take())?;
         let pid = child.id().and_then(|pid| Pid::from_raw(pid.try_into().ok()?));
         let pid = pid.ok_or_else(|| io::Error::other("the process has no number"))?;
         let leader = Leader(Arc::new(Mutex::new(Leading { pid: Some(pid), is_told: false })));
-        Ok((Self { child: Some(child), pid, leader, children }, streams))
+        Ok((Self { child: Some(child), pid, leader, children }, pipes))
     }
 
     pub(super) fn leader(&self) -> Leader {

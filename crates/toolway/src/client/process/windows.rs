@@ -6,8 +6,8 @@ use std::path::Path;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use tokio::process::Command;
 
-use super::Streams;
-use super::diagnosis::End;
+use crate::client::process::child_pipes::ChildPipes;
+use crate::client::process::diagnosis::End;
 
 /// Whether a file can be started: what its name ends with tells, and was looked at.
 pub(super) fn is_program(file: &Path) -> bool {
@@ -26,11 +26,11 @@ impl Leader {
 }
 
 impl Group {
-    pub(super) fn spawn(command: Command) -> io::Result<(Self, Streams)> {
+    pub(super) fn spawn(command: Command) -> io::Result<(Self, ChildPipes)> {
         let mut child = CommandWrap::from(command).wrap(KillOnDrop).wrap(JobObject).spawn()?;
         let (stdin, stdout, stderr) = (child.stdin().take(), child.stdout().take(), child.stderr().take());
-        let streams = Streams::new(stdin, stdout, stderr)?;
-        Ok((Self(child), streams))
+        let pipes = ChildPipes::new(stdin, stdout, stderr)?;
+        Ok((Self(child), pipes))
     }
 
     #[expect(clippy::unused_self, reason = "elsewhere it is needed")]

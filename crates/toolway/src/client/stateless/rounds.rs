@@ -1,6 +1,5 @@
 //! How is a request answered that the server has questions about? It is sent again, with the answers, as often as it takes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -8,13 +7,10 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use toolway_protocol::request::Rounds;
 use toolway_protocol::types::{InputRequest, InputRequired, InputResponse, Keyed};
-use toolway_protocol::{Id, Method, RawJson, Request};
+use toolway_protocol::{Method, RawJson, Request};
 
-use super::Link;
-use crate::client::answer::{Answers, Place, Unable, check};
-use crate::client::asked::MAX_ASKED;
-use crate::client::behalf::{Passed, Questions};
-use crate::client::connection::{Connection, Course, Terms};
+use crate::client::answer::answers::{MAX_ASKED, Place, Unable, check};
+use crate::client::stateless::link::StatelessLink;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How often one request is sent again. A server that never has enough is not followed for ever.
@@ -26,82 +22,65 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// The longest such wait.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-impl Link {
-    /// Sends a request until its result is complete, and gives that back as it came. Dropping the future ends the questions, too.
-    pub(in crate::client) async fn ask(
-        &self,
-        connection: &Arc<Connection>,
-        next_id: &(dyn Fn() -> Id + Send + Sync),
-        request: &Request,
-        terms: &Terms,
-        course: &mut Course,
-    ) -> Result<RawJson> {
-        let link = self;
-        let wishes = link.wishes(terms, connection.inbox.asked().answers());
-        let method = request.method();
-        loop {
-            let request = course.again.as_ref().unwrap_or(request);
-            let outgoing = link.request(next_id(), request, &wishes, terms.meta.as_ref());
-            let result = connection.send(outgoing, terms).await?;
-            if let Request::Other(..) = request {
-                return Ok(result);
-            }
-            // Whoever it was made for is to be asked, and makes it again.
-            if terms.behalf.is_some() {
-                return Ok(result);
-            }
-            let Some(required) = read(&result, &method)? else { return Ok(result) };
-            if course.round == MAX_ROUNDS {
-                return Err(misbehaved(&method, &format!("still requires input after {MAX_ROUNDS} rounds")));
-            }
-            course.round += 1;
-            let questions = required.input_requests.unwrap_or_default().0;
-            let mut rounds = Rounds::default();
-            rounds.request_state = required.request_state;
-            if questions.is_empty() {
-                // The server is busy, and keeps its work in what we send back.
-                sleep(MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << course.waits.min(16)))).await;
-                course.waits += 1;
-            } else {
-                let answers = connection.inbox.asked().answers();
-                rounds.input_responses = Some(answer(answers, link, &method, questions).await?);
-            }
-            course.again = Some(with_rounds(request.clone(), rounds));
-        }
+/// How far a request has come that the server has questions about. What was asked and answered stays so when the connection is
+/// lost: from the beginning, the server would do again what it has done.
+#[derive(Default)]
+pub(crate) struct Course {
+    /// The request as it is to be sent next.
+    again: Option<Request>,
+    round: u32,
+    /// How often the server had nothing to ask and no result either.
+    waits: u32,
+}
+
+impl Course {
+    /// Whether the server has worked on the request.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.again.is_some()
     }
 
-    /// What came of a request that was made for somebody else: a result, or what they have to be asked. Questions that the
-    /// application answers itself are answered here.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(in crate::client) async fn passed(
+    /// The request as it is to be sent in this round.
+    pub(crate) fn request<'c>(&'c self, first: &'c Request) -> &'c Request {
+        self.again.as_ref().unwrap_or(first)
+    }
+}
+
+impl StatelessLink {
+    /// Takes what the server sent for a request. If it asks something, the answers are collected and the next round is prepared; if
+    /// not, the result is returned as it came. Dropping the future ends the questions, too.
+    pub(crate) async fn complete(
         &self,
-        connection: &Connection,
-        method: &Method,
+        request: &Request,
         result: RawJson,
-    ) -> Result<Passed> {
-        let Some(required) = read(&result, method)? else { return Ok(Passed::Complete(result)) };
-        let mut questions = Questions { open: Vec::new(), given: Vec::new(), state: required.request_state };
-        let answers = connection.inbox.asked().answers();
-        let (ours, theirs): (Vec<_>, Vec<_>) = required
-            .input_requests
-            .unwrap_or_default()
-            .0
-            .into_iter()
-            .partition(|(_, question)| answers.has(question));
-        questions.open = theirs;
-        for (key, question) in ours {
-            let (kind, place) =
-                (question.method(), Place { key: Some(key.clone()), during: Some(method.clone()) });
-            let answer = answers.clone().answer(question, place).await;
-            let answer = answer.map_err(|unable| failed(&key, kind, unable))?;
-            questions.given.push((key, RawJson::encoded(&answer, self.version)));
+        course: &mut Course,
+    ) -> Result<Option<RawJson>> {
+        let request = course.again.as_ref().unwrap_or(request);
+        if let Request::Other(..) = request {
+            return Ok(Some(result));
         }
-        Ok(Passed::Asks(questions))
+        let method = request.method();
+        let Some(required) = read(&result, &method)? else { return Ok(Some(result)) };
+        if course.round == MAX_ROUNDS {
+            return Err(misbehaved(&method, &format!("still requires input after {MAX_ROUNDS} rounds")));
+        }
+        course.round += 1;
+        let questions = required.input_requests.unwrap_or_default().0;
+        let mut rounds = Rounds::default();
+        rounds.request_state = required.request_state;
+        if questions.is_empty() {
+            // The server is busy, and keeps its work in what we send back.
+            sleep(MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << course.waits.min(16)))).await;
+            course.waits += 1;
+        } else {
+            rounds.input_responses = Some(answer(self, &method, questions).await?);
+        }
+        course.again = Some(with_rounds(request.clone(), rounds));
+        Ok(None)
     }
 }
 
 /// What is still required; nothing if the result is complete. A server that does not say means complete.
-fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequired>> {
+pub(super) fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequired>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Kind {
@@ -134,8 +113,7 @@ fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequired>> {
 
 /// Has all questions answered, at once. The first that cannot be is the end of all.
 async fn answer(
-    answers: &Answers,
-    link: &Link,
+    link: &StatelessLink,
     method: &Method,
     questions: Vec<(String, InputRequest)>,
 ) -> Result<RawJson> {
@@ -145,7 +123,7 @@ async fn answer(
     }
     let mut asking = JoinSet::new();
     for (place, (key, question)) in questions.into_iter().enumerate() {
-        let answers = answers.clone();
+        let answers = link.answers.clone();
         let during = Some(method.clone());
         asking.spawn(async move {
             let kind = question.method();
@@ -170,7 +148,7 @@ async fn answer(
 }
 
 /// Why a call ends with a question that has no answer.
-fn failed(key: &str, kind: Method, unable: Unable) -> Error {
+pub(super) fn failed(key: &str, kind: Method, unable: Unable) -> Error {
     let kind = kind.name();
     match unable {
         Unable::Undeclared => Error::new(

@@ -48,7 +48,8 @@ use crate::panic::catch;
 /// When a case fails. The message has a line for each.
 ///
 /// ```should_panic
-/// use toolway::store::{Entry, Memory, Room, Store, Storing, Subscription, contract};
+/// use toolway::store::{Entry, Memory, Room, Store, Subscription, contract};
+/// use toolway::{BoxFuture, Result};
 /// use bytes::Bytes;
 /// use std::time::Duration;
 ///
@@ -56,27 +57,27 @@ use crate::panic::catch;
 /// struct Hoarder(Memory);
 ///
 /// impl Store for Hoarder {
-///     fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+///     fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<bool>> {
 ///         Box::pin(async move { Ok(self.0.get(key).await?.is_some()) })
 ///     }
 ///     // …
-/// #   fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> { self.0.get(key) }
-/// #   fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> { self.0.renew(key, ttl) }
-/// #   fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> { self.0.put(key, value, ttl) }
-/// #   fn swap<'s>(&'s self, key: &'s str, expected: Option<Bytes>, value: Bytes, ttl: Duration) -> Storing<'s, bool> {
+/// #   fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<Option<Bytes>>> { self.0.get(key) }
+/// #   fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, Result<Option<Bytes>>> { self.0.renew(key, ttl) }
+/// #   fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, Result<()>> { self.0.put(key, value, ttl) }
+/// #   fn swap<'s>(&'s self, key: &'s str, expected: Option<Bytes>, value: Bytes, ttl: Duration) -> BoxFuture<'s, Result<bool>> {
 /// #       self.0.swap(key, expected, value, ttl)
 /// #   }
-/// #   fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+/// #   fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> BoxFuture<'s, Result<u64>> {
 /// #       self.0.append(log, entry, room, ttl)
 /// #   }
-/// #   fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+/// #   fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> BoxFuture<'s, Result<Vec<(u64, Bytes)>>> {
 /// #       self.0.read(log, after, max)
 /// #   }
-/// #   fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> { self.0.last(log) }
-/// #   fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> { self.0.prolong(log, ttl) }
-/// #   fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> { self.0.forget(log) }
-/// #   fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> { self.0.publish(channel, message) }
-/// #   fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> { self.0.subscribe(channel) }
+/// #   fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<Option<u64>>> { self.0.last(log) }
+/// #   fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>> { self.0.prolong(log, ttl) }
+/// #   fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>> { self.0.forget(log) }
+/// #   fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> { self.0.publish(channel, message) }
+/// #   fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> { self.0.subscribe(channel) }
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
@@ -163,10 +164,11 @@ macro_rules! cases {
             &[$((concat!($file, "::", stringify!($case)), |trial| Box::pin($case(trial))),)+];
     };
 }
+use crate::future::BoxFuture;
 use cases;
 
 /// Asks a future so many times and then drops it, wherever it is by then.
-async fn drop_after<T>(polls: usize, mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) {
+async fn drop_after<T>(polls: usize, mut future: BoxFuture<'_, T>) {
     for _ in 0..polls {
         let is_done = std::future::poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await;
         if is_done {

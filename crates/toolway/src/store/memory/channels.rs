@@ -3,7 +3,6 @@
 //! Everybody who listens has a short queue of their own, which takes no memory while nothing is in it.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
@@ -13,6 +12,7 @@ use tokio::sync::Notify;
 use super::super::Subscription;
 use super::expiring::give_back;
 use super::lock;
+use crate::future::BoxFuture;
 
 /// Those who listen, by the name of the channel and in the order in which they came.
 #[derive(Default)]
@@ -107,7 +107,7 @@ impl Heard {
 }
 
 impl Subscription for Heard {
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>> {
+    fn next(&mut self) -> BoxFuture<'_, Option<Bytes>> {
         Box::pin(async {
             loop {
                 // Taken in the step that gives it back: there is no moment in which a dropped future holds a message.

@@ -16,7 +16,9 @@ use bytes::Bytes;
 use self::channels::{Channels, Heard};
 use self::expiring::Expiring;
 use self::log::Log;
-use super::{Entry, Room, Store, Storing, Subscription};
+use super::{Entry, Room, Store, Subscription};
+use crate::error::Result;
+use crate::future::BoxFuture;
 
 /// A store in memory: nothing survives the process, and servers of one process may share it.
 ///
@@ -58,20 +60,20 @@ fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Work that is done at once when somebody asks for it, and not before.
-fn storing<'s, T>(work: impl FnOnce() -> T + Send + 's) -> Storing<'s, T> {
+fn storing<'s, T>(work: impl FnOnce() -> T + Send + 's) -> BoxFuture<'s, Result<T>> {
     Box::pin(async { Ok(work()) })
 }
 
 impl Store for Memory {
-    fn get<'s>(&'s self, key: &'s str) -> Storing<'s, Option<Bytes>> {
+    fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<Option<Bytes>>> {
         storing(|| lock(&self.values).get(key).cloned())
     }
 
-    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> Storing<'s, Option<Bytes>> {
+    fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, Result<Option<Bytes>>> {
         storing(move || lock(&self.values).renew(key, ttl).cloned())
     }
 
-    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> Storing<'s, ()> {
+    fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, Result<()>> {
         storing(move || lock(&self.values).put(key, value, ttl))
     }
 
@@ -81,7 +83,7 @@ impl Store for Memory {
         expected: Option<Bytes>,
         value: Bytes,
         ttl: Duration,
-    ) -> Storing<'s, bool> {
+    ) -> BoxFuture<'s, Result<bool>> {
         storing(move || {
             let mut values = lock(&self.values);
             let is_expected = values.get(key) == expected.as_ref();
@@ -92,11 +94,17 @@ impl Store for Memory {
         })
     }
 
-    fn delete<'s>(&'s self, key: &'s str) -> Storing<'s, bool> {
+    fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<bool>> {
         storing(|| lock(&self.values).remove(key).is_some())
     }
 
-    fn append<'s>(&'s self, log: &'s str, entry: Entry, room: Room, ttl: Duration) -> Storing<'s, u64> {
+    fn append<'s>(
+        &'s self,
+        log: &'s str,
+        entry: Entry,
+        room: Room,
+        ttl: Duration,
+    ) -> BoxFuture<'s, Result<u64>> {
         storing(move || {
             let mut logs = lock(&self.logs);
             if let Some(log) = logs.renew(log, ttl) {
@@ -109,19 +117,19 @@ impl Store for Memory {
         })
     }
 
-    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> Storing<'s, Vec<(u64, Bytes)>> {
+    fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> BoxFuture<'s, Result<Vec<(u64, Bytes)>>> {
         storing(move || lock(&self.logs).get(log).map(|log| log.read(after, max)).unwrap_or_default())
     }
 
-    fn last<'s>(&'s self, log: &'s str) -> Storing<'s, Option<u64>> {
+    fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<Option<u64>>> {
         storing(|| lock(&self.logs).get(log).map(Log::last))
     }
 
-    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> Storing<'s, bool> {
+    fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>> {
         storing(move || lock(&self.logs).renew(log, ttl).is_some())
     }
 
-    fn forget<'s>(&'s self, log: &'s str) -> Storing<'s, bool> {
+    fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>> {
         storing(|| {
             // A long log is dropped when the lock is free again.
             let forgotten = lock(&self.logs).remove(log);
@@ -129,11 +137,11 @@ impl Store for Memory {
         })
     }
 
-    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> Storing<'s, ()> {
+    fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> {
         storing(move || lock(&self.channels).publish(channel, &message))
     }
 
-    fn subscribe<'s>(&'s self, channel: &'s str) -> Storing<'s, Box<dyn Subscription>> {
+    fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
         storing(|| Box::new(Heard::on(&self.channels, channel)) as Box<dyn Subscription>)
     }
 }

@@ -17,7 +17,8 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
-use toolway::client::{Answer, Change, Http, HttpBody, HttpClient, Sending};
+use toolway::BoxFuture;
+use toolway::client::{Answer, Change, Http, HttpBody, HttpClient};
 use toolway::prelude::*;
 use toolway::types::{Content, CreateMessageResult, Role, Root};
 
@@ -201,7 +202,7 @@ impl Dropping {
 }
 
 impl HttpClient for Dropping {
-    fn send(&self, request: Request<Bytes>) -> Sending<'_> {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, toolway::Result<Response<HttpBody>>> {
         Box::pin(async move {
             sleep(self.latency()).await;
             let response = match *request.method() {

@@ -6,7 +6,8 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use toolway::client::{Answer, ClientBuilder, Http, HttpBody, HttpClient, Sending};
+use toolway::BoxFuture;
+use toolway::client::{Answer, ClientBuilder, Http, HttpBody, HttpClient};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
 use toolway::{Chain, ErrorKind, Notification};
@@ -199,7 +200,7 @@ async fn a_server_that_only_refuses_is_no_old_server() {
 struct OfThatTime(HttpService);
 
 impl HttpClient for OfThatTime {
-    fn send(&self, request: Request<Bytes>) -> Sending<'_> {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, toolway::Result<Response<HttpBody>>> {
         let mut service = self.0.clone();
         let is_message = request.method() == Method::POST;
         let knows_where = request.uri().query().is_some_and(|query| query.contains("sessionId="));

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Mutex;
+use toolway::BoxFuture;
 use toolway::agent::{FailureKind, ToolCall};
-use toolway::client::{Connector, Reaching, Target};
+use toolway::client::Transport;
+use toolway::client::{Connector, Target};
 use toolway::hub::ServerState;
 use toolway::prelude::*;
 use toolway::{Chain, ErrorKind};
@@ -127,7 +129,7 @@ struct Door {
 }
 
 impl Connector for Door {
-    fn reach(&self) -> Reaching<'_> {
+    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         Box::pin(async {
             self.tried.fetch_add(1, Ordering::SeqCst);
             match &*self.open.lock().await {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolway::client::{Carried, Connector, IntoTarget, Outgoing, Reaching, Target, Transport};
+use toolway::BoxFuture;
+use toolway::client::{Connector, IntoTarget, Outgoing, Target, Transport};
+use toolway_protocol::Message;
 use toolway_protocol::json::Limits;
 use toolway_protocol::jsonrpc::{Incoming, parse};
 
@@ -34,7 +36,7 @@ impl Foreign {
 }
 
 impl Connector for Foreign {
-    fn reach(&self) -> Reaching<'_> {
+    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         Box::pin(async { Ok(Box::new(self.clone()) as Box<dyn Transport>) })
     }
 
@@ -44,7 +46,7 @@ impl Connector for Foreign {
 }
 
 impl Transport for Foreign {
-    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
         Box::pin(async move {
             let Some(id) = &outgoing.id else { return Ok(None) };
             let Some(answer) = (self.0)(outgoing.method.name()) else { return std::future::pending().await };

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
-use toolway::client::{Command, Connector, IntoTarget, Reaching, Target};
+use toolway::BoxFuture;
+use toolway::client::Transport;
+use toolway::client::{Command, Connector, IntoTarget, Target};
 use toolway::hub::{HubWatch, ServerStatus};
 use toolway::prelude::*;
 
@@ -88,7 +90,7 @@ pub(crate) struct Gated {
 }
 
 impl Connector for Gated {
-    fn reach(&self) -> Reaching<'_> {
+    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         Box::pin(async {
             self.gate.acquire().await.unwrap().forget();
             self.server.reach().await

@@ -8,8 +8,10 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use toolway::BoxFuture;
 use toolway::agent::{FailureKind, ToolCall};
-use toolway::client::{Connector, Reaching, Target};
+use toolway::client::Transport;
+use toolway::client::{Connector, Target};
 use toolway::hub::config::Variables;
 use toolway::hub::{Config, ServerKind, ServerState};
 use toolway::prelude::*;
@@ -156,7 +158,7 @@ async fn a_name_is_taken_once_and_a_failure_leaves_nothing() {
 struct Endless(Arc<Semaphore>);
 
 impl Connector for Endless {
-    fn reach(&self) -> Reaching<'_> {
+    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         struct Guard<'g>(&'g Semaphore);
         impl Drop for Guard<'_> {
             fn drop(&mut self) {

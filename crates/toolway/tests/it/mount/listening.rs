@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use toolway::client::{Carried, Change, Connector, Inbox, Outgoing, Reaching, Target, Transport, Watch};
+use toolway::BoxFuture;
+use toolway::client::{Change, Connector, Inbox, Outgoing, Target, Transport, Watch};
 use toolway::prelude::*;
 use toolway::testing::connect;
 use toolway::types::Resource;
 use toolway::{ProtocolVersion, RpcError};
+use toolway_protocol::Message;
 
 /// A server in this process that is listened to in its own manner.
 struct Listened {
@@ -26,7 +28,7 @@ enum Manner {
 }
 
 impl Connector for Listened {
-    fn reach(&self) -> Reaching<'_> {
+    fn reach(&self) -> BoxFuture<'_, toolway::Result<Box<dyn Transport>>> {
         Box::pin(async {
             let inner = self.server.reach().await?;
             Ok(Box::new(Line { inner, manner: self.manner.clone() }) as Box<dyn Transport>)
@@ -44,7 +46,7 @@ struct Line {
 }
 
 impl Transport for Line {
-    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
         if outgoing.method.name() != "subscriptions/listen" {
             return self.inner.carry(outgoing);
         }

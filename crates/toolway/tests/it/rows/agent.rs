@@ -4,8 +4,9 @@ use std::error::Error as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolway::BoxFuture;
 use toolway::agent::{
-    self, AgentTool, Calling, FailureKind, Provider, ToolCall, ToolFailure, ToolOutput, ToolSet, schema,
+    self, AgentTool, FailureKind, Provider, ToolCall, ToolFailure, ToolOutput, ToolSet, schema,
 };
 use toolway::prelude::*;
 use toolway::testing::connect;
@@ -31,7 +32,7 @@ impl AgentTool for Remote {
         &self.tool.input_schema
     }
 
-    fn call(&self, arguments: RawJson) -> Calling<'_> {
+    fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let result = self.client.call(self.name(), arguments).await;
             ToolOutput::try_from(result.map_err(ToolFailure::from)?.into_inner())

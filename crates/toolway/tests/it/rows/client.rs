@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use toolway::BoxFuture;
 use toolway::agent::{self, ToolFailure, ToolSet};
-use toolway::client::{Carried, Outgoing, Transport};
+use toolway::client::{Outgoing, Transport};
 use toolway::prelude::*;
 use toolway::testing::{each_session, each_wire};
 use toolway::types::{Tool, ToolAnnotations};
@@ -71,7 +72,7 @@ impl Scripted {
 }
 
 impl Transport for Scripted {
-    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
         self.sent.lock().unwrap().push(serde_json::from_slice(&outgoing.frame).unwrap());
         let Some(id) = outgoing.id else { return Box::pin(std::future::ready(Ok(None))) };
         let mut answer = self.answers.lock().unwrap().remove(0);
@@ -380,7 +381,7 @@ async fn row_252_whatever_can_carry_a_message_is_a_transport() {
     /// One method is all that is asked for.
     struct Echo;
     impl Transport for Echo {
-        fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+        fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
             let text = format!(
                 r#"{{"jsonrpc":"2.0","id":{},"result":{{"supportedVersions":["2026-07-28"],"capabilities":{{}},"content":[{{"type":"text","text":"{}"}}]}}}}"#,
                 outgoing.id.unwrap(),

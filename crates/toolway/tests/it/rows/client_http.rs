@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use http::Response;
 use http::{Method, Request};
 use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use toolway::client::{Http, HttpBody, HttpClient, Sending};
+use toolway::BoxFuture;
+use toolway::client::{Http, HttpBody, HttpClient};
 use toolway::prelude::*;
 use toolway::server::http::HttpService;
 use tower::Service;
@@ -40,7 +42,7 @@ impl Recording {
 }
 
 impl HttpClient for Recording {
-    fn send(&self, request: Request<Bytes>) -> Sending<'_> {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, toolway::Result<Response<HttpBody>>> {
         self.sent.lock().unwrap().push(request.clone());
         let mut service = self.service.clone();
         Box::pin(async move {

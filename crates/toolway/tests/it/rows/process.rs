@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolway::client::{Carried, Closing, Command, Connector, Inbox, Outgoing, Transport};
+use toolway::BoxFuture;
+use toolway::client::{Command, Connector, Inbox, Outgoing, Transport};
 use toolway::prelude::*;
 use toolway::{ErrorKind, RawJson};
+use toolway_protocol::Message;
 
 fn path() -> PathBuf {
     // Examples are built beside the tests: target/PROFILE/deps/it-… and target/PROFILE/examples/….
@@ -73,7 +75,7 @@ struct Counting {
 }
 
 impl Transport for Counting {
-    fn carry(&self, outgoing: Outgoing) -> Carried<'_> {
+    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, toolway::Result<Option<Message>>> {
         self.seen.lock().unwrap().push(outgoing.method.name().to_owned());
         self.inner.carry(outgoing)
     }
@@ -82,7 +84,7 @@ impl Transport for Counting {
         self.inner.deliver_to(inbox);
     }
 
-    fn close(&self) -> Closing<'_> {
+    fn close(&self) -> BoxFuture<'_, toolway::Result<()>> {
         self.seen.lock().unwrap().push("close".to_owned());
         self.inner.close()
     }

@@ -11,12 +11,12 @@ use bytes::Bytes;
 use tokio::time::timeout;
 use toolway_protocol::Message;
 
-use super::{Conversation, ended};
-use crate::client::http::events::{Events, is_events, messages};
-use crate::client::http::headers::{OfCall, put_on};
-use crate::client::http::line::Arrived;
-use crate::client::http::url::Url;
-use crate::client::transport::Outgoing;
+use crate::client::http::handshake::conversation::{Conversation, ended};
+use crate::client::http::request::endpoint::Arrived;
+use crate::client::http::request::events::{Events, is_events, messages};
+use crate::client::http::request::headers::{OfCall, put_on};
+use crate::client::http::request::url::Url;
+use crate::client::wire::outgoing::Outgoing;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long a stream is waited for to say where to post. A stream that is not of this transport may say nothing for hours.
@@ -24,11 +24,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many events may come before that.
 const MAX_BEFORE: usize = 16;
-
-/// A conversation of this kind.
-pub(super) struct Pipe {
-    endpoint: Url,
-}
 
 /// Whether a refused `initialize` may have gone to a server that knows only this transport: it does not take messages there.
 pub(super) fn is_likely(error: &Error) -> bool {
@@ -38,34 +33,35 @@ pub(super) fn is_likely(error: &Error) -> bool {
     }
 }
 
-/// Opens the stream. Nothing, if there is none that says where to post.
-pub(super) async fn open(conversation: &Arc<Conversation>, of_caller: &HeaderMap) -> Result<Option<Pipe>> {
-    let line = &conversation.line;
+/// Opens the stream, and returns the address to post to. Nothing, if there is none that says where to post.
+pub(super) async fn open(conversation: &Arc<Conversation>, of_caller: &HeaderMap) -> Result<Option<Url>> {
+    let endpoint = &conversation.endpoint;
     let mut headers = of_caller.clone();
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
     let Ok(Arrived { response, at, .. }) =
-        line.send_to(line.place(), HttpMethod::GET, headers, Bytes::new()).await
+        endpoint.send_to(endpoint.place(), HttpMethod::GET, headers, Bytes::new()).await
     else {
         return Ok(None);
     };
     if response.status() != StatusCode::OK || !is_events(&response) {
         return Ok(None);
     }
-    let mut events = Events::of(response, line.max_message());
-    let Ok(Some(endpoint)) = timeout(PATIENCE, first(&mut events)).await else { return Ok(None) };
-    let endpoint = at.join(&endpoint).map_err(|error| {
-        line.misbehaved("the server wants messages to be posted to something that is not a URL")
+    let mut events = Events::of(response, endpoint.max_message());
+    let Ok(Some(told)) = timeout(PATIENCE, first(&mut events)).await else { return Ok(None) };
+    let post_to = at.join(&told).map_err(|error| {
+        endpoint
+            .misbehaved("the server wants messages to be posted to something that is not a URL")
             .caused_by(error)
     })?;
-    if !at.is_same_origin(&endpoint) {
-        return Err(line.misbehaved(&format!(
-            "the server wants messages to be posted to {endpoint}, which is another server: they are not sent there"
+    if !at.is_same_origin(&post_to) {
+        return Err(endpoint.misbehaved(&format!(
+            "the server wants messages to be posted to {post_to}, which is another server: they are not sent there"
         )));
     }
-    tracing::debug!(server = %line.url(), "the server speaks the transport of 2024-11-05");
+    tracing::debug!(server = %endpoint.url(), "the server speaks the transport of 2024-11-05");
     let hearing = hear(conversation.clone(), events);
     conversation.listening.get_or_init(|| tokio::spawn(hearing).abort_handle());
-    Ok(Some(Pipe { endpoint }))
+    Ok(Some(post_to))
 }
 
 /// What the first event says, if it is about where to post.
@@ -100,33 +96,28 @@ async fn hear(conversation: Arc<Conversation>, mut events: Events) {
     conversation.end();
 }
 
-impl Pipe {
-    pub(super) fn endpoint(&self) -> Url {
-        self.endpoint.clone()
+/// Sends a message to that address, and waits for the reply on the stream if it is a request.
+pub(super) async fn carry(
+    conversation: &Conversation,
+    url: &Url,
+    outgoing: Outgoing,
+) -> Result<Option<Message>> {
+    let OfCall { of_caller: mut headers, of_tool } = OfCall::read(&outgoing.headers)?;
+    put_on(&mut headers, &of_tool);
+    let expected = outgoing.id.as_ref().map(|id| conversation.pending.expect(id));
+    let response = conversation.endpoint.post_to(url.clone(), headers, outgoing.frame).await?;
+    if response.status() == StatusCode::NOT_FOUND {
+        conversation.end();
+        return Err(ended().with_http_status(StatusCode::NOT_FOUND.as_u16()));
     }
-
-    pub(super) async fn carry(
-        &self,
-        conversation: &Conversation,
-        outgoing: Outgoing,
-    ) -> Result<Option<Message>> {
-        let OfCall { of_caller: mut headers, of_tool } = OfCall::read(&outgoing.headers)?;
-        put_on(&mut headers, &of_tool);
-        let expected = outgoing.id.as_ref().map(|id| conversation.elsewhere.expect(id));
-        let response = conversation.line.post_to(self.endpoint(), headers, outgoing.frame).await?;
-        if response.status() == StatusCode::NOT_FOUND {
-            conversation.end();
-            return Err(ended().with_http_status(StatusCode::NOT_FOUND.as_u16()));
-        }
-        conversation.line.accepted(response).await?;
-        let Some(mut expected) = expected else { return Ok(None) };
-        tokio::select! {
-            biased;
-            reply = expected.reply() => Ok(Some(reply)),
-            () = conversation.over() => {
-                let message = "the server's stream ended before the reply came";
-                Err(Error::new(ErrorKind::Transport, message).broken_off())
-            }
+    conversation.endpoint.accepted(response).await?;
+    let Some(mut expected) = expected else { return Ok(None) };
+    tokio::select! {
+        biased;
+        reply = expected.reply() => Ok(Some(reply)),
+        () = conversation.over() => {
+            let message = "the server's stream ended before the reply came";
+            Err(Error::new(ErrorKind::Transport, message).broken_off())
         }
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ::http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 
-use super::cursor::{Cursor, Pause};
-use super::gate::Gate;
-use super::{Conversation, Opened};
-use crate::client::http::events::{Break, Events, messages};
+use crate::client::http::handshake::conversation::{Conversation, Opened};
+use crate::client::http::handshake::cursor::{Cursor, Pause};
+use crate::client::http::handshake::gate::Gate;
+use crate::client::http::request::events::{Break, Events, messages};
 
 /// How often in a row a stream is refused that was offered before, until the conversation is given up.
 const MAX_REFUSED: u32 = 5;
@@ -27,7 +27,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                 gate.open();
                 // What was said between the two streams is lost, unless the server keeps it for whoever names the last event.
                 if std::mem::replace(&mut was_offered, true) && !goes_on {
-                    conversation.line.missed();
+                    conversation.endpoint.missed();
                 }
                 refused = 0;
                 match hear(&conversation, events, &mut cursor).await {

@@ -9,9 +9,9 @@ use ::http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 use toolway_protocol::{Id, Message};
 
-use super::cursor::Cursor;
-use super::{Conversation, Opened};
-use crate::client::http::events::{Break, Events, messages};
+use crate::client::http::handshake::conversation::{Conversation, Opened};
+use crate::client::http::handshake::cursor::Cursor;
+use crate::client::http::request::events::{Break, Events, messages};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many attempts in a row may bring nothing new.
@@ -29,10 +29,10 @@ pub(super) async fn read(
         match read_one(conversation, &mut events, id, &mut cursor, of_caller).await {
             Ok(reply) => return Ok(reply),
             Err(reason @ (Break::End | Break::Connection(_))) => {
-                let cause = conversation.line.broken(reason);
+                let cause = conversation.endpoint.broken(reason);
                 events = reopen(conversation, &mut cursor, of_caller, cause).await?;
             }
-            Err(reason) => return Err(conversation.line.broken(reason)),
+            Err(reason) => return Err(conversation.endpoint.broken(reason)),
         }
     }
 }

@@ -13,11 +13,13 @@ use http_body::{Body, Frame};
 use tokio::time::timeout;
 use toolway_protocol::{Id, Method, ProtocolVersion};
 
-use super::Conversation;
-use crate::client::http::line::{Line, Redirects};
-use crate::client::http::send::{HttpBody, HttpClient, Sending};
-use crate::client::http::url::Url;
-use crate::client::transport::Outgoing;
+use crate::client::http::handshake::conversation::Conversation;
+use crate::client::http::request::client::{HttpBody, HttpClient};
+use crate::client::http::request::endpoint::{HttpEndpoint, Redirects};
+
+use crate::client::http::request::url::Url;
+use crate::client::wire::outgoing::Outgoing;
+use crate::future::BoxFuture;
 
 /// Says something, and then nothing any more, or goes away.
 struct Said {
@@ -46,7 +48,7 @@ impl Body for Said {
 struct Script(Mutex<VecDeque<(u16, Said)>>);
 
 impl HttpClient for Script {
-    fn send(&self, _: Request<Bytes>) -> Sending<'_> {
+    fn send(&self, _: Request<Bytes>) -> BoxFuture<'_, crate::error::Result<Response<HttpBody>>> {
         let answer = self.0.lock().expect("a lock").pop_front();
         Box::pin(async move {
             let Some((status, body)) = answer else { return std::future::pending().await };
@@ -63,7 +65,12 @@ fn conversation(answers: Vec<(u16, &'static str, bool)>) -> Arc<Conversation> {
         answers.into_iter().map(|(status, text, goes_away)| (status, Said { text: Some(text), goes_away }));
     let script = Arc::new(Script(Mutex::new(answers.collect())));
     let url = Url::parse("http://localhost/mcp").expect("a URL");
-    Arc::new(Conversation::new(Arc::new(Line::new(url, HeaderMap::new(), script, Redirects::Allowed))))
+    Arc::new(Conversation::new(Arc::new(HttpEndpoint::new(
+        url,
+        HeaderMap::new(),
+        script,
+        Redirects::Allowed,
+    ))))
 }
 
 fn outgoing(method: Method) -> Outgoing {
@@ -83,7 +90,7 @@ async fn a_call_that_is_given_up_leaves_nothing_behind() {
         let conversation = conversation(answers);
         let call = timeout(Duration::from_secs(10), conversation.carry(outgoing(Method::CallTool)));
         assert!(call.await.is_err(), "{case}");
-        assert!(conversation.elsewhere.is_empty(), "{case}");
+        assert!(conversation.pending.is_empty(), "{case}");
         assert_eq!(Arc::strong_count(&conversation), 1, "{case}: nobody works on it");
         assert!(!conversation.is_over(), "{case}");
     }
@@ -96,8 +103,8 @@ async fn neither_does_one_of_the_old_transport() {
     // Taken, and never answered.
     let call = timeout(Duration::from_secs(10), conversation.carry(outgoing(Method::Initialize)));
     assert!(call.await.is_err());
-    assert!(conversation.pipe.get().is_some());
-    assert!(conversation.elsewhere.is_empty());
+    assert!(conversation.post_to.get().is_some());
+    assert!(conversation.pending.is_empty());
     conversation.close().await.expect("nobody is told");
     tokio::task::yield_now().await;
     assert_eq!(Arc::strong_count(&conversation), 1, "nobody listens");

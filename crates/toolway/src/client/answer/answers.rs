@@ -1,0 +1,459 @@
+//! What does the application answer when a server asks its user, its model, or for its roots?
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+use toolway_protocol::Method;
+use toolway_protocol::capability::{ClientCapabilities, Settings};
+use toolway_protocol::types::{
+    Content, CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult, FormSchema,
+    InputRequest, InputResponse, ListRootsResult, Role, Root,
+};
+
+use crate::future::BoxFuture;
+use crate::panic::catch;
+
+/// What a server asks the user: to fill in a form, or to do something at a web page.
+///
+/// ```
+/// use serde_json::json;
+/// use toolway::client::{Answer, Elicitation};
+/// use toolway::types::{Elicit, ElicitForm, Field, FieldKind, Fields, FormSchema};
+///
+/// /// Asks a person who is called Ada whatever the question.
+/// async fn ask(question: Elicitation) -> Answer {
+///     let Some(form) = question.form() else { return Answer::decline() };
+///     match form.properties.0.iter().any(|(name, _)| name == "name") {
+///         true => Answer::accept(json!({"name": "Ada"})),
+///         false => Answer::cancel(),
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let fields = Fields(vec![("name".to_owned(), Field::new(FieldKind::String))]);
+/// let form = ElicitForm::new("Who are you?", FormSchema::new(fields));
+/// let answer = ask(Elicitation::new(Elicit::Form(form))).await;
+/// assert_eq!(answer, Answer::accept(json!({"name": "Ada"})));
+/// # });
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Elicitation {
+    asked: Elicit,
+    place: Place,
+}
+
+impl Elicitation {
+    /// A question, for tests of what answers it.
+    pub fn new(asked: Elicit) -> Self {
+        Self { asked, place: Place::default() }
+    }
+
+    /// What it is about, in words for the user.
+    pub fn message(&self) -> &str {
+        match &self.asked {
+            Elicit::Form(form) => &form.message,
+            Elicit::Url(url) => &url.message,
+            _ => "",
+        }
+    }
+
+    /// The form, if it is one.
+    pub fn form(&self) -> Option<&FormSchema> {
+        match &self.asked {
+            Elicit::Form(form) => Some(&form.requested_schema),
+            _ => None,
+        }
+    }
+
+    /// The web page, if it is one. Show it whole, open it only when the user has agreed, and do not look at it.
+    pub fn url(&self) -> Option<&str> {
+        match &self.asked {
+            Elicit::Url(url) => Some(&url.url),
+            _ => None,
+        }
+    }
+
+    /// Everything that was sent.
+    pub fn asked(&self) -> &Elicit {
+        &self.asked
+    }
+
+    /// What the server calls the question, where questions have names (stateless era).
+    pub fn key(&self) -> Option<&str> {
+        self.place.key.as_deref()
+    }
+
+    /// The method of our own request that cannot be answered without it (`tools/call`), where the server says which one
+    /// it is (stateless era).
+    pub fn during(&self) -> Option<&str> {
+        self.place.during.as_ref().map(Method::name)
+    }
+}
+
+/// Where a question stands.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) key: Option<String>,
+    pub(crate) during: Option<Method>,
+}
+
+/// What the user answers.
+///
+/// ```
+/// use serde_json::json;
+/// use toolway::client::Answer;
+///
+/// #[derive(serde::Serialize)]
+/// struct Name {
+///     name: &'static str,
+/// }
+///
+/// assert_eq!(Answer::accept(Name { name: "Ada" }), Answer::accept(json!({"name": "Ada"})));
+/// assert_ne!(Answer::decline(), Answer::cancel());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer(Given);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Given {
+    Fields(Settings),
+    /// What the application gave instead of fields.
+    NoFields(String),
+    Decline,
+    Cancel,
+}
+
+impl Answer {
+    /// The form, filled in: an object with the fields. Fields that are left out and have a default get it.
+    pub fn accept(fields: impl Serialize) -> Self {
+        Self(match serde_json::to_value(fields) {
+            Ok(Value::Object(fields)) => Given::Fields(fields),
+            Ok(_) => Given::NoFields("the fields of an answer must be an object".to_owned()),
+            Err(error) => Given::NoFields(error.to_string()),
+        })
+    }
+
+    /// The form as it came, with its defaults.
+    pub fn defaults() -> Self {
+        Self(Given::Fields(Settings::new()))
+    }
+
+    /// The user agrees to open the web page. What happens there is not known to the client.
+    pub fn consent() -> Self {
+        Self(Given::Fields(Settings::new()))
+    }
+
+    /// The user says no.
+    pub fn decline() -> Self {
+        Self(Given::Decline)
+    }
+
+    /// The user closes the question without a word.
+    pub fn cancel() -> Self {
+        Self(Given::Cancel)
+    }
+
+    fn into_result(self, asked: &Elicit) -> Result<ElicitResult, Unable> {
+        Ok(match (self.0, asked) {
+            (Given::Decline, _) => ElicitResult::new(ElicitAction::Decline),
+            (Given::Cancel, _) => ElicitResult::new(ElicitAction::Cancel),
+            (Given::NoFields(reason), _) => return Err(Unable::Failed(reason.into())),
+            (Given::Fields(mut fields), Elicit::Form(form)) => {
+                for (name, field) in &form.requested_schema.properties.0 {
+                    if let Some(default) = &field.default {
+                        fields.entry(name).or_insert_with(|| default.clone());
+                    }
+                }
+                let fields: BTreeMap<_, _> = fields.into_iter().collect();
+                ElicitResult::new(ElicitAction::Accept).with_content(fields)
+            }
+            // What is said at a web page does not pass through the client.
+            (Given::Fields(_), _) => ElicitResult::new(ElicitAction::Accept),
+        })
+    }
+}
+
+/// Why a question to the model, or for the roots, has no answer.
+///
+/// Any error becomes one with `?`. The server learns only that there is no answer; the cause goes to the log.
+///
+/// ```
+/// use toolway::client::Unanswered;
+/// use toolway::types::Root;
+///
+/// async fn roots() -> Result<Vec<Root>, Unanswered> {
+///     let folder = std::env::current_dir()?;
+///     match folder.to_str() {
+///         Some(folder) => Ok(vec![Root::new(format!("file://{folder}"))]),
+///         None => Err(Unanswered::refused()),
+///     }
+/// }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// assert_eq!(roots().await.unwrap().len(), 1);
+/// # });
+/// ```
+#[derive(Debug)]
+pub struct Unanswered(Option<Cause>);
+
+impl Unanswered {
+    /// The user does not want it answered.
+    pub fn refused() -> Self {
+        Self(None)
+    }
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for Unanswered {
+    fn from(cause: E) -> Self {
+        Self(Some(cause.into()))
+    }
+}
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a question has no answer, whoever's fault it is.
+#[derive(Debug)]
+pub(crate) enum Unable {
+    /// Nobody here answers questions of this kind, and the server was told so.
+    Undeclared,
+    /// The question itself is wrong, or of a sort that the server was not told of.
+    Wrong(&'static str),
+    /// The user does not want it answered.
+    Refused,
+    /// What should have answered it failed.
+    Failed(Cause),
+}
+
+impl From<Unanswered> for Unable {
+    fn from(unanswered: Unanswered) -> Self {
+        unanswered.0.map_or(Self::Refused, Self::Failed)
+    }
+}
+
+/// Something of the application that answers `Q` by `A`.
+pub(super) type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, A> + Send + Sync>;
+
+/// How many questions may wait for their answers at once, and how many a result may ask.
+pub(crate) const MAX_ASKED: usize = 32;
+
+/// Everything that the application answers.
+#[derive(Clone, Default)]
+pub(crate) struct Answers {
+    pub(super) form: Option<Answerer<Elicitation, Answer>>,
+    pub(super) url: Option<Answerer<Elicitation, Answer>>,
+    pub(super) model: Option<Answerer<CreateMessage, Result<CreateMessageResult, Unanswered>>>,
+    /// Whether the model may be given tools.
+    tools: bool,
+    pub(super) roots: Option<Answerer<(), Result<Vec<Root>, Unanswered>>>,
+    /// Whether what the application does not answer is for whoever a request was made for.
+    passes: bool,
+}
+
+impl Answers {
+    pub(crate) fn set_form<F: Future<Output = Answer> + Send + 'static>(
+        &mut self,
+        answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
+    ) {
+        self.form = Some(Arc::new(move |question| Box::pin(answer(question))));
+    }
+
+    pub(crate) fn set_url<F: Future<Output = Answer> + Send + 'static>(
+        &mut self,
+        answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
+    ) {
+        self.url = Some(Arc::new(move |question| Box::pin(answer(question))));
+    }
+
+    pub(crate) fn set_model<F: Future<Output = Result<CreateMessageResult, Unanswered>> + Send + 'static>(
+        &mut self,
+        answer: impl Fn(CreateMessage) -> F + Send + Sync + 'static,
+    ) {
+        self.model = Some(Arc::new(move |question| Box::pin(answer(question))));
+    }
+
+    pub(crate) fn allow_tools(&mut self) {
+        self.tools = true;
+    }
+
+    pub(crate) fn set_roots<F: Future<Output = Result<Vec<Root>, Unanswered>> + Send + 'static>(
+        &mut self,
+        answer: impl Fn() -> F + Send + Sync + 'static,
+    ) {
+        self.roots = Some(Arc::new(move |()| Box::pin(answer())));
+    }
+
+    /// Has those asked for whom requests are made, where the application does not answer itself.
+    pub(crate) fn passing(&self) -> Self {
+        Self { passes: true, ..self.clone() }
+    }
+
+    pub(crate) fn passes(&self) -> bool {
+        self.passes
+    }
+
+    /// Whether the application answers this itself.
+    pub(crate) fn has(&self, question: &InputRequest) -> bool {
+        match question {
+            InputRequest::Elicit(Elicit::Form(_)) => self.form.is_some(),
+            InputRequest::Elicit(_) => self.url.is_some(),
+            InputRequest::CreateMessage(_) => self.model.is_some(),
+            InputRequest::ListRoots(_) => self.roots.is_some(),
+            _ => false,
+        }
+    }
+
+    /// What the server is told.
+    pub(crate) fn capabilities(&self) -> ClientCapabilities {
+        self.declared(self.passes)
+    }
+
+    /// What a server is told that may ask somebody else as well, who can be asked this.
+    pub(crate) fn capabilities_with(&self, others: &ClientCapabilities) -> ClientCapabilities {
+        let mut all = self.declared(false);
+        let ClientCapabilities { sampling, elicitation, roots, .. } = others;
+        match (&mut all.elicitation, elicitation) {
+            (Some(ours), Some(theirs)) => {
+                for (mode, can) in
+                    [("form", takes_forms(ours) || takes_forms(theirs)), ("url", theirs.contains_key("url"))]
+                {
+                    if can {
+                        ours.entry(mode).or_insert_with(|| Value::Object(Settings::new()));
+                    }
+                }
+            }
+            (none, theirs) => *none = none.take().or_else(|| theirs.clone()),
+        }
+        all.sampling = all.sampling.or_else(|| sampling.clone());
+        all.roots = all.roots.or_else(|| roots.clone());
+        all
+    }
+
+    fn declared(&self, everything: bool) -> ClientCapabilities {
+        let yes = || Value::Object(Settings::new());
+        let mut capabilities = ClientCapabilities::new();
+        capabilities.elicitation = match (everything || self.form.is_some(), everything || self.url.is_some())
+        {
+            (false, false) => None,
+            // Every revision reads the empty object as forms alone.
+            (true, false) => Some(Settings::new()),
+            (false, true) => Some([("url".to_owned(), yes())].into_iter().collect()),
+            (true, true) => {
+                Some([("form".to_owned(), yes()), ("url".to_owned(), yes())].into_iter().collect())
+            }
+        };
+        // The application's own model decides alone whether it is given tools.
+        let has_tools = if self.model.is_some() { self.tools } else { everything };
+        capabilities.sampling = (everything || self.model.is_some()).then(Settings::new);
+        if let (Some(sampling), true) = (&mut capabilities.sampling, has_tools) {
+            sampling.insert("tools".to_owned(), yes());
+        }
+        capabilities.roots = (everything || self.roots.is_some()).then(Settings::new);
+        capabilities
+    }
+
+    /// Has a question answered that [`check`] found right.
+    pub(crate) async fn answer(self, question: InputRequest, place: Place) -> Result<InputResponse, Unable> {
+        match question {
+            InputRequest::Elicit(asked) => {
+                let answerer = match asked {
+                    Elicit::Form(_) => self.form,
+                    _ => self.url,
+                };
+                let answerer = answerer.ok_or(Unable::Undeclared)?;
+                let question = Elicitation { asked: asked.clone(), place };
+                let answer = catch(|| answerer(question)).await.map_err(failed)?;
+                answer.into_result(&asked).map(InputResponse::Elicit)
+            }
+            InputRequest::CreateMessage(asked) => {
+                let answerer = self.model.ok_or(Unable::Undeclared)?;
+                let answer = catch(|| answerer(*asked)).await.map_err(failed)??;
+                Ok(InputResponse::CreateMessage(Box::new(answer)))
+            }
+            InputRequest::ListRoots(_) => {
+                let answerer = self.roots.ok_or(Unable::Undeclared)?;
+                let roots = catch(|| answerer(())).await.map_err(failed)??;
+                match roots.iter().find(|root| !root.uri.starts_with("file://")) {
+                    Some(root) => {
+                        Err(Unable::Failed(format!("{:?}: a root must be a `file` URI", root.uri).into()))
+                    }
+                    None => Ok(InputResponse::ListRoots(ListRootsResult::new(roots))),
+                }
+            }
+            _ => Err(Unable::Undeclared),
+        }
+    }
+}
+
+fn failed(cause: impl Into<Cause>) -> Unable {
+    Unable::Failed(cause.into())
+}
+
+/// Whether a server that was told of these capabilities may ask this.
+pub(crate) fn check(question: &InputRequest, declared: &ClientCapabilities) -> Result<(), Unable> {
+    match question {
+        InputRequest::Elicit(asked) => {
+            let modes = declared.elicitation.as_ref().ok_or(Unable::Undeclared)?;
+            match asked {
+                Elicit::Form(_) if takes_forms(modes) => Ok(()),
+                Elicit::Url(_) if modes.contains_key("url") => Ok(()),
+                Elicit::Form(_) => Err(Unable::Wrong("the client takes no forms")),
+                _ => Err(Unable::Wrong("the client opens no web pages")),
+            }
+        }
+        InputRequest::CreateMessage(asked) => {
+            let settings = declared.sampling.as_ref().ok_or(Unable::Undeclared)?;
+            if (asked.tools.is_some() || asked.tool_choice.is_some()) && !settings.contains_key("tools") {
+                return Err(Unable::Wrong("the client's model is given no tools"));
+            }
+            check_messages(asked).map_err(Unable::Wrong)
+        }
+        InputRequest::ListRoots(_) => declared.roots.as_ref().map(|_| ()).ok_or(Unable::Undeclared),
+        _ => Err(Unable::Undeclared),
+    }
+}
+
+/// Whether these modes of elicitation include forms: named, or because nothing else is.
+pub(crate) fn takes_forms(modes: &Settings) -> bool {
+    modes.contains_key("form") || !modes.contains_key("url")
+}
+
+/// Results of tools answer what the message before asked of them, all of it, and nothing else stands beside them.
+fn check_messages(asked: &CreateMessage) -> Result<(), &'static str> {
+    let mut open: Vec<&str> = Vec::new();
+    for message in &asked.messages {
+        let blocks = message.content.as_slice();
+        let mut results: Vec<_> = blocks.iter().filter_map(tool_result).collect();
+        if !results.is_empty() && (message.role != Role::User || results.len() != blocks.len()) {
+            return Err("results of tools stand in a message of the user, with nothing beside them");
+        }
+        results.sort_unstable();
+        if open != results {
+            return Err("each use of a tool must be answered by the next message, once");
+        }
+        open = blocks.iter().filter_map(tool_use).collect();
+        open.sort_unstable();
+    }
+    if open.is_empty() { Ok(()) } else { Err("the last uses of tools have no results") }
+}
+
+fn tool_result(block: &Content) -> Option<&str> {
+    match block {
+        Content::ToolResult(result) => Some(&result.tool_use_id),
+        _ => None,
+    }
+}
+
+fn tool_use(block: &Content) -> Option<&str> {
+    match block {
+        Content::ToolUse(used) => Some(&used.id),
+        _ => None,
+    }
+}
+
+impl fmt::Debug for Answers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Answers").field(&self.capabilities()).finish()
+    }
+}

@@ -1,0 +1,370 @@
+//! What can be said about one request, and what comes of it?
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_core::Stream;
+use serde::de::DeserializeOwned;
+use toolway_protocol::capability::Settings;
+use toolway_protocol::types::Progress;
+use toolway_protocol::{Method, RawJson, Request};
+
+use crate::client::connect::connection::{Progressing, Terms};
+use crate::client::connect::shared::Shared;
+use crate::client::notifications::listeners::Hook;
+use crate::error::{Error, ErrorKind, Result};
+use crate::future::BoxFuture;
+
+/// How much progress is kept for somebody who does not read it; the oldest goes first.
+const MAX_UNREAD: usize = 256;
+
+/// A request to a server: describe it further, then await it. Nothing is sent before.
+///
+/// Dropping it while it runs tells the server that nobody waits for it any more.
+///
+/// ```
+/// # use toolway::prelude::*;
+/// # use std::time::Duration;
+/// # #[tool] fn add(a: f64, b: f64) -> f64 { a + b }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let server = Server::new("calculator", "1.0.0").tools(tools![add]).build()?;
+/// # let client = Client::connect(&server).await?;
+/// let sum = client
+///     .call("add", serde_json::json!({"a": 2, "b": 3}))
+///     .timeout(Duration::from_secs(5))
+///     .on_progress(|progress| eprintln!("{} done", progress.progress))
+///     .await?;
+/// assert_eq!(sum.decode::<f64>()?, 5.0);
+/// # Ok::<(), toolway::Error>(()) }).unwrap();
+/// ```
+#[must_use = "nothing is asked until it is awaited"]
+pub struct Exchange<T>(State<T>);
+
+#[expect(clippy::large_enum_variant, reason = "it becomes the other one as soon as it is awaited")]
+enum State<T> {
+    Described(Described<T>),
+    Running(BoxFuture<'static, Result<T>>),
+    Over,
+}
+
+struct Described<T> {
+    shared: Arc<Shared>,
+    what: What,
+    terms: Wanted,
+    read: fn(&What, RawJson) -> Result<T>,
+}
+
+/// What is asked.
+pub(crate) enum What {
+    Ping,
+    Request(Request),
+}
+
+/// How long nothing may be heard of a request.
+#[derive(Default)]
+enum Limit {
+    /// As long as of others.
+    #[default]
+    Unsaid,
+    /// So long, or for ever.
+    Said(Option<Duration>),
+}
+
+/// What the caller said about a request.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    timeout: Limit,
+    headers: Vec<(String, String)>,
+    meta: Option<Settings>,
+    progress: Option<Hook<Progress>>,
+    safe: Option<bool>,
+}
+
+impl<T> Exchange<T> {
+    fn new(shared: Arc<Shared>, what: What, read: fn(&What, RawJson) -> Result<T>) -> Self {
+        Self(State::Described(Described { shared, what, terms: Wanted::default(), read }))
+    }
+
+    fn with(mut self, set: impl FnOnce(&mut Wanted)) -> Self {
+        if let State::Described(described) = &mut self.0 {
+            set(&mut described.terms);
+        }
+        self
+    }
+
+    /// How long nothing may be heard of the request. Each progress that the server reports begins the time anew, and it stands
+    /// still while somebody answers a question of the server. `None` waits for ever.
+    ///
+    /// For a limit that nothing extends, put `tokio::time::timeout` around it.
+    pub fn timeout(self, limit: impl Into<Option<Duration>>) -> Self {
+        let limit = limit.into();
+        self.with(|wanted| wanted.timeout = Limit::Said(limit))
+    }
+
+    /// Adds a header to this request, where requests have headers (HTTP).
+    pub fn header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let header = (name.into(), value.into());
+        self.with(|wanted| wanted.headers.push(header))
+    }
+
+    /// Sends this request with a token of its own.
+    pub fn bearer(self, token: impl AsRef<str>) -> Self {
+        self.header("authorization", format!("Bearer {}", token.as_ref()))
+    }
+
+    /// Adds a member to the request's `_meta`. Names of the protocol are left alone.
+    pub fn meta(self, name: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
+        let (name, value) = (name.into(), value.into());
+        self.with(|wanted| {
+            wanted.meta.get_or_insert_default().insert(name, value);
+        })
+    }
+
+    /// Is told of the request's progress.
+    pub fn on_progress(self, hook: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        self.with(|wanted| wanted.progress = Some(Arc::new(hook)))
+    }
+
+    /// Says that it does no harm when the server does this twice: if the reply is lost, the request is sent again. Without it,
+    /// that is believed of requests that only read, and of tools that say of themselves that they are read-only or idempotent.
+    pub fn safe_to_repeat(self, safe: bool) -> Self {
+        self.with(|wanted| wanted.safe = Some(safe))
+    }
+}
+
+impl<T: Send + 'static> Exchange<T> {
+    /// Starts to listen to the request's progress. It is sent when something is awaited.
+    ///
+    /// ```
+    /// # use toolway::prelude::*;
+    /// # #[tool] async fn count(ctx: Ctx) -> String { for n in 1..=3 { ctx.progress(n, 3, "counting").await; } "done".to_owned() }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # let server = Server::new("counter", "1.0.0").tools(tools![count]).build()?;
+    /// # let client = Client::connect(&server).await?;
+    /// let mut running = client.call("count", serde_json::json!({})).start();
+    /// let mut seen = 0;
+    /// while let Some(progress) = running.progress().await {
+    ///     println!("{} of {:?}", progress.progress, progress.total);
+    ///     seen += 1;
+    /// }
+    /// assert_eq!(running.await?.text()?, "done");
+    /// assert_eq!(seen, 3);
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    pub fn start(self) -> Running<T> {
+        let seen = Arc::new(Seen::default());
+        let tell = seen.clone();
+        let hook: Hook<Progress> = Arc::new(move |progress: &Progress| tell.put(progress.clone()));
+        let exchange = self.with(|wanted| {
+            wanted.progress = Some(match wanted.progress.take() {
+                None => hook,
+                Some(first) => Arc::new(move |progress: &Progress| {
+                    first(progress);
+                    hook(progress);
+                }),
+            });
+        });
+        Running { exchange, seen, outcome: None }
+    }
+}
+
+impl Exchange<()> {
+    pub(crate) fn ping(shared: Arc<Shared>) -> Self {
+        Self::new(shared, What::Ping, |_, _| Ok(()))
+    }
+
+    /// A request whose result says nothing.
+    pub(crate) fn of_nothing(shared: Arc<Shared>, request: Request) -> Self {
+        Self::new(shared, What::Request(request), |_, _| Ok(()))
+    }
+}
+
+impl Exchange<RawJson> {
+    /// A request whose result is kept as it came.
+    pub(crate) fn of_text(shared: Arc<Shared>, request: Request) -> Self {
+        Self::new(shared, What::Request(request), |_, text| Ok(text))
+    }
+}
+
+impl<T> Exchange<T> {
+    /// A request whose result is an `R`, of which the caller gets a `T`.
+    pub(crate) fn of<R: DeserializeOwned + Into<T>>(shared: Arc<Shared>, request: Request) -> Self {
+        Self::new(shared, What::Request(request), |what, text| decode::<R>(what, &text).map(Into::into))
+    }
+}
+
+/// Reads a result.
+pub(crate) fn decode<R: DeserializeOwned>(what: &What, result: &RawJson) -> Result<R> {
+    let malformed = || {
+        Error::new(
+            ErrorKind::PeerMisbehaved,
+            format!("the server's reply to {} is malformed", what.method().name()),
+        )
+    };
+    // Derived decoders also take an array for an object; the protocol does not.
+    if !result.is_object() {
+        return Err(malformed());
+    }
+    result.decode().map_err(|error| malformed().caused_by(error))
+}
+
+impl What {
+    fn method(&self) -> Method {
+        match self {
+            Self::Ping => Method::Ping,
+            Self::Request(request) => request.method(),
+        }
+    }
+}
+
+impl<T: Send + 'static> Future for Exchange<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let State::Described(_) = &self.0
+            && let State::Described(described) = std::mem::replace(&mut self.0, State::Over)
+        {
+            self.0 = State::Running(Box::pin(described.run()));
+        }
+        let State::Running(running) = &mut self.0 else {
+            panic!("an exchange was awaited again after it was over");
+        };
+        let outcome = std::task::ready!(running.as_mut().poll(cx));
+        self.0 = State::Over;
+        Poll::Ready(outcome)
+    }
+}
+
+impl<T> Described<T> {
+    async fn run(self) -> Result<T> {
+        let Self { shared, what, terms: wanted, read } = self;
+        let safe = wanted.safe;
+        let terms = wanted.into_terms(&shared, &what);
+        let result = match &what {
+            What::Ping => shared.ping(&terms).await.map(|()| RawJson::from(serde_json::Value::Null))?,
+            What::Request(request) => shared.ask(request, terms, safe).await?,
+        };
+        read(&what, result)
+    }
+}
+
+impl Wanted {
+    fn into_terms(self, shared: &Shared, what: &What) -> Terms {
+        // A tool may take its time as long as it says how far it is; so it is asked to say.
+        let wants_progress = self.progress.is_some()
+            || shared.notifications.want_progress()
+            || matches!(what, What::Request(Request::CallTool(_)));
+        let progress = if wants_progress && !matches!(what, What::Ping) {
+            Progressing::Wanted(self.progress)
+        } else {
+            Progressing::Unwanted
+        };
+        let timeout = match self.timeout {
+            Limit::Unsaid => shared.reconnector.timeout(),
+            Limit::Said(limit) => limit,
+        };
+        let notifications = shared.notifications.clone();
+        Terms { timeout, headers: self.headers, meta: self.meta, progress, notifications, caller: None }
+    }
+}
+
+impl<T> fmt::Debug for Exchange<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match &self.0 {
+            State::Described(described) => described.what.method().name().to_owned(),
+            State::Running(_) => "running".to_owned(),
+            State::Over => "over".to_owned(),
+        };
+        f.debug_tuple("Exchange").field(&state).finish()
+    }
+}
+
+/// A request that is listened to. Made by [`Exchange::start`]. Awaiting it gives the result.
+///
+/// It is also a stream of the progress, which ends when the result is there.
+#[must_use = "nothing is asked until it is awaited"]
+pub struct Running<T> {
+    exchange: Exchange<T>,
+    seen: Arc<Seen>,
+    outcome: Option<Result<T>>,
+}
+
+impl<T: Send + Unpin + 'static> Running<T> {
+    /// Waits for the next progress; nothing comes any more once the result is there.
+    pub async fn progress(&mut self) -> Option<Progress> {
+        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+}
+
+impl<T: Send + Unpin + 'static> Stream for Running<T> {
+    type Item = Progress;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
+        // Progress is heard by whoever reads the connection, and that may be this very exchange.
+        if self.outcome.is_none()
+            && let Poll::Ready(outcome) = Pin::new(&mut self.exchange).poll(cx)
+        {
+            self.outcome = Some(outcome);
+        }
+        if let Some(progress) = self.seen.take() {
+            return Poll::Ready(Some(progress));
+        }
+        if self.outcome.is_some() {
+            return Poll::Ready(None);
+        }
+        self.seen.poll_wait(cx)
+    }
+}
+
+impl<T: Send + Unpin + 'static> Future for Running<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.outcome.take() {
+            Some(outcome) => Poll::Ready(outcome),
+            None => Pin::new(&mut self.exchange).poll(cx),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Running<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Running").field(&self.exchange).finish()
+    }
+}
+
+/// The progress that was not read yet, and who waits for it.
+#[derive(Default)]
+struct Seen(Mutex<(VecDeque<Progress>, Option<std::task::Waker>)>);
+
+impl Seen {
+    fn put(&self, progress: Progress) {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.0.len() == MAX_UNREAD {
+            seen.0.pop_front();
+        }
+        seen.0.push_back(progress);
+        if let Some(waker) = seen.1.take() {
+            waker.wake();
+        }
+    }
+
+    fn take(&self) -> Option<Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.pop_front()
+    }
+
+    fn poll_wait(&self, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match seen.0.pop_front() {
+            Some(progress) => Poll::Ready(Some(progress)),
+            None => {
+                seen.1 = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}

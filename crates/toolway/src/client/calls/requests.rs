@@ -1,0 +1,237 @@
+//! What may be asked of a server? One method a question.
+
+use std::collections::{BTreeMap, HashMap};
+
+use toolway_protocol::request::{CallTool, GetPrompt, ReadResource, ResourceUri, SetLogLevel};
+use toolway_protocol::types::{
+    CallToolResult, Complete, CompleteArgument, CompleteContext, CompleteResult, Completion, GetPromptResult,
+    LogLevel, Prompt, PromptReference, ReadResourceResult, Reference, Resource, ResourceReference,
+    ResourceTemplate, Tool,
+};
+use toolway_protocol::{Method, RawJson, Request};
+
+use crate::client::calls::exchange::Exchange;
+use crate::client::calls::pages::Pages;
+use crate::client::calls::result::ToolResult;
+use crate::client::connect::client::Client;
+use crate::client::connect::connection::timed_out;
+use crate::client::connect::tool_cache::Tools;
+use crate::error::Result;
+
+impl Client {
+    /// Asks whether the server is there. The stateless era has no such question; there, discovery is asked.
+    pub fn ping(&self) -> Exchange<()> {
+        Exchange::ping(self.shared.clone())
+    }
+
+    /// All tools of the server.
+    ///
+    /// They are listed once, and again when the server has said that they changed or when the time is over for which it said
+    /// that they would not. [`list_tools`](Client::list_tools) always asks.
+    ///
+    /// A tool whose arguments are to travel in headers, and cannot, is left out where messages have headers.
+    pub async fn tools(&self) -> Result<Tools> {
+        self.shared.tools().await
+    }
+
+    /// Reads the list of tools.
+    pub fn list_tools(&self) -> Pages<Tool> {
+        Pages::of_tools(self.shared.clone())
+    }
+
+    /// All resources of the server.
+    pub async fn resources(&self) -> Result<Vec<Resource>> {
+        self.list_resources().all().await
+    }
+
+    /// Reads the list of resources.
+    pub fn list_resources(&self) -> Pages<Resource> {
+        Pages::of_resources(self.shared.clone())
+    }
+
+    /// All families of resources of the server.
+    pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>> {
+        self.list_resource_templates().all().await
+    }
+
+    /// Reads the list of families of resources.
+    pub fn list_resource_templates(&self) -> Pages<ResourceTemplate> {
+        Pages::of_templates(self.shared.clone())
+    }
+
+    /// All prompts of the server.
+    pub async fn prompts(&self) -> Result<Vec<Prompt>> {
+        self.list_prompts().all().await
+    }
+
+    /// Reads the list of prompts.
+    pub fn list_prompts(&self) -> Pages<Prompt> {
+        Pages::of_prompts(self.shared.clone())
+    }
+
+    /// Calls a tool. `arguments` is a JSON object: `json!({"a": 2, "b": 3})`.
+    ///
+    /// A tool that failed is no error here: see [`ToolResult`].
+    pub fn call(&self, tool: impl Into<String>, arguments: impl Into<RawJson>) -> Exchange<ToolResult> {
+        let call = CallTool::new(tool, Some(arguments.into()));
+        Exchange::of::<CallToolResult>(self.shared.clone(), Request::CallTool(call))
+    }
+
+    /// Reads a resource.
+    pub fn read_resource(&self, uri: impl Into<String>) -> Exchange<ReadResourceResult> {
+        Exchange::of::<ReadResourceResult>(self.shared.clone(), Request::ReadResource(ReadResource::new(uri)))
+    }
+
+    /// Fills in a prompt. Without arguments: `()`.
+    pub fn get_prompt(
+        &self,
+        name: impl Into<String>,
+        arguments: impl PromptArguments,
+    ) -> Exchange<GetPromptResult> {
+        let mut get = GetPrompt::new(name);
+        get.arguments = Some(arguments.into_texts()).filter(|arguments| !arguments.is_empty());
+        Exchange::of::<GetPromptResult>(self.shared.clone(), Request::GetPrompt(get))
+    }
+
+    /// Asks how an argument of a prompt might go on; `known` are arguments that are filled in already.
+    pub fn complete_prompt(
+        &self,
+        prompt: impl Into<String>,
+        argument: impl Into<String>,
+        typed: impl Into<String>,
+        known: impl PromptArguments,
+    ) -> Exchange<Completion> {
+        let reference = Reference::Prompt(PromptReference::new(prompt));
+        self.complete(reference, CompleteArgument::new(argument, typed), known.into_texts())
+    }
+
+    /// Asks how a variable of a resource template might go on; `known` are variables that are filled in already.
+    pub fn complete_resource(
+        &self,
+        template: impl Into<String>,
+        variable: impl Into<String>,
+        typed: impl Into<String>,
+        known: impl PromptArguments,
+    ) -> Exchange<Completion> {
+        let reference = Reference::Resource(ResourceReference::new(template));
+        self.complete(reference, CompleteArgument::new(variable, typed), known.into_texts())
+    }
+
+    fn complete(
+        &self,
+        reference: Reference,
+        argument: CompleteArgument,
+        known: BTreeMap<String, String>,
+    ) -> Exchange<Completion> {
+        let mut asked = Complete::new(reference, argument);
+        if !known.is_empty() {
+            asked.context = Some(CompleteContext::new().with_arguments(known));
+        }
+        Exchange::of::<Completed>(self.shared.clone(), Request::Complete(Box::new(asked)))
+    }
+
+    /// Says how much of the log is wanted: a conversation of the handshake era remembers it, later requests of the
+    /// stateless era carry it.
+    pub async fn set_log_level(&self, level: LogLevel) -> Result<()> {
+        let connection = self.shared.connection().await?;
+        self.shared.wishes().log_level = Some(level);
+        if connection.set_log_level(level) {
+            return Ok(());
+        }
+        let request = Request::SetLogLevel(SetLogLevel::new(level));
+        Exchange::of_nothing(self.shared.clone(), request).await
+    }
+
+    /// Asks to be told when a resource changes (handshake era). [`watch`](Client::watch) does it in every era.
+    pub fn subscribe(&self, uri: impl Into<String>) -> Exchange<()> {
+        Exchange::of_nothing(self.shared.clone(), Request::Subscribe(ResourceUri::new(uri)))
+    }
+
+    /// Takes that back.
+    pub fn unsubscribe(&self, uri: impl Into<String>) -> Exchange<()> {
+        Exchange::of_nothing(self.shared.clone(), Request::Unsubscribe(ResourceUri::new(uri)))
+    }
+
+    /// Calls a method outside the protocol. `params` is a JSON object, and the result is whatever the server sent.
+    pub fn request(&self, method: &str, params: impl Into<RawJson>) -> Exchange<RawJson> {
+        let request = Request::Other(Method::from_name(method), Some(params.into()));
+        Exchange::of_text(self.shared.clone(), request)
+    }
+
+    /// Sends a notification outside the protocol. `params` is a JSON object.
+    pub async fn notify(&self, method: &str, params: impl Into<RawJson>) -> Result<()> {
+        self.tell(Method::from_name(method), Some(&params.into())).await
+    }
+
+    async fn tell(&self, method: Method, params: Option<&RawJson>) -> Result<()> {
+        let limit = self.shared.reconnector.timeout();
+        let telling = async {
+            let connection = self.shared.connection().await?;
+            let outgoing = connection.notification(method.clone(), params);
+            connection.size.check(&outgoing)?;
+            connection.transport.carry(outgoing).await.map(drop)
+        };
+        match limit {
+            None => telling.await,
+            Some(limit) => {
+                tokio::time::timeout(limit, telling).await.unwrap_or_else(|_| Err(timed_out(&method, limit)))
+            }
+        }
+    }
+}
+
+/// What stands in the reply to a question how an argument goes on.
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Completed(CompleteResult);
+
+impl From<Completed> for Completion {
+    fn from(Completed(result): Completed) -> Self {
+        result.completion
+    }
+}
+
+/// Arguments of a prompt, or variables of a template: names and texts. `()` for none.
+///
+/// ```
+/// use toolway::client::PromptArguments;
+///
+/// fn count(arguments: impl PromptArguments) -> usize {
+///     arguments.into_texts().len()
+/// }
+/// assert_eq!(count(()), 0);
+/// assert_eq!(count([("style", "formal"), ("title", "Rust")]), 2);
+/// assert_eq!(count(vec![("style".to_owned(), "formal")]), 1);
+/// ```
+pub trait PromptArguments {
+    /// The names and texts.
+    fn into_texts(self) -> BTreeMap<String, String>;
+}
+
+impl PromptArguments for () {
+    fn into_texts(self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+}
+
+impl<K: Into<String> + Clone, V: Into<String> + Clone> PromptArguments for &[(K, V)] {
+    fn into_texts(self) -> BTreeMap<String, String> {
+        self.to_vec().into_texts()
+    }
+}
+
+macro_rules! texts {
+    ($([$($parameters:tt)*] $pairs:ty;)*) => {
+        $(impl<K: Into<String>, V: Into<String>, $($parameters)*> PromptArguments for $pairs {
+            fn into_texts(self) -> BTreeMap<String, String> {
+                self.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+            }
+        })*
+    };
+}
+texts! {
+    [const N: usize] [(K, V); N];
+    [] Vec<(K, V)>;
+    [] BTreeMap<K, V>;
+    [S: std::hash::BuildHasher] HashMap<K, V, S>;
+}

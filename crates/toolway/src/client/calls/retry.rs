@@ -1,0 +1,185 @@
+//! When is a request sent again? When the server has not begun it, or when it does no harm to do it twice.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+use toolway_protocol::jsonrpc::Code;
+use toolway_protocol::{Id, RawJson, Request};
+
+use crate::client::connect::connection::{Connection, Terms};
+use crate::client::connect::shared::Shared;
+use crate::client::stateless::rounds::Course;
+use crate::client::wire::backoff::backoff;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How long a request may be tried again when it has no time limit of its own.
+const MAX_TRYING: Duration = Duration::from_mins(1);
+
+impl Shared {
+    pub(crate) async fn ping(self: &Arc<Self>, terms: &Terms) -> Result<()> {
+        let mut trying = Trying::new(self.reconnector.retries(), terms.timeout);
+        loop {
+            let error = match self.connection_until(trying.until).await {
+                Ok(connection) => match connection.ping(self.next_id(), terms).await {
+                    Ok(()) => return Ok(()),
+                    Err(error) => error,
+                },
+                Err(error) => error,
+            };
+            if self.is_closed() {
+                return Err(error);
+            }
+            trying.again(error, true).await?;
+        }
+    }
+
+    /// Sends a request and gives back the result as it came, on as many connections as it takes.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        request: &Request,
+        mut terms: Terms,
+        safe: Option<bool>,
+    ) -> Result<RawJson> {
+        let next_id = || -> Id { self.next_id() };
+        let own_headers = terms.headers.len();
+        let mut course = Course::default();
+        let mut trying = Trying::new(self.reconnector.retries(), terms.timeout);
+        loop {
+            let error = match self.connection_until(trying.until).await {
+                Ok(connection) => {
+                    terms.headers.truncate(own_headers);
+                    self.mirror(&connection, request, &mut terms.headers);
+                    match connection.ask(&next_id, request, &terms, &mut course).await {
+                        Ok(result) => {
+                            self.remember(request);
+                            return Ok(result);
+                        }
+                        Err(error) if self.knows_better(&connection, request, &error, &mut trying).await => {
+                            continue;
+                        }
+                        Err(error) => error,
+                    }
+                }
+                Err(error) => error,
+            };
+            if self.is_closed() {
+                return Err(error);
+            }
+            let safe = safe.unwrap_or_else(|| self.is_safe(request));
+            trying.again(error, safe).await?;
+        }
+    }
+
+    /// A connection that can be used, if there is one by then.
+    async fn connection_until(self: &Arc<Self>, until: Instant) -> Result<Arc<Connection>> {
+        timeout_at(until, self.connection()).await.unwrap_or_else(|_| {
+            let message = format!("{} could not be reached in time", self.reconnector.name());
+            Err(Error::new(ErrorKind::Timeout, message).unsent())
+        })
+    }
+
+    /// Remembers what a new connection must be told.
+    fn remember(&self, request: &Request) {
+        match request {
+            Request::Subscribe(resource) => drop(self.wishes().resources.insert(resource.uri.clone())),
+            Request::Unsubscribe(resource) => drop(self.wishes().resources.remove(&resource.uri)),
+            _ => {}
+        }
+    }
+
+    /// Adds the arguments that travel in headers.
+    fn mirror(&self, connection: &Connection, request: &Request, headers: &mut Vec<(String, String)>) {
+        if let Request::CallTool(call) = request
+            && connection.mirrors_arguments()
+        {
+            self.tools.mirror(&call.name, call.arguments.as_ref(), headers);
+        }
+    }
+
+    /// Whether a request was refused because we did not know how the tool looks now, and do since a moment ago.
+    async fn knows_better(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        request: &Request,
+        error: &Error,
+        trying: &mut Trying,
+    ) -> bool {
+        let Request::CallTool(_) = request else { return false };
+        if error.code() != Some(Code::HEADER_MISMATCH)
+            || !connection.mirrors_arguments()
+            || std::mem::replace(&mut trying.looked, true)
+        {
+            return false;
+        }
+        self.notifications.tools_changed();
+        Box::pin(self.tools()).await.is_ok()
+    }
+
+    /// Whether it does no harm when the server does this twice.
+    fn is_safe(&self, request: &Request) -> bool {
+        match request {
+            Request::CallTool(call) => self.tools.is_safe(&call.name),
+            Request::Other(..) => false,
+            _ => true,
+        }
+    }
+}
+
+/// How often something was tried, and how much longer it may be.
+struct Trying {
+    attempt: u32,
+    retries: u32,
+    until: Instant,
+    /// The list of tools was read again because of this request.
+    looked: bool,
+    /// The server broke the protocol before.
+    misbehaved: bool,
+}
+
+impl Trying {
+    fn new(retries: u32, timeout: Option<Duration>) -> Self {
+        let now = Instant::now();
+        // Some times are longer than clocks go.
+        let until = now.checked_add(timeout.unwrap_or(MAX_TRYING)).unwrap_or(now + MAX_TRYING);
+        Self { attempt: 0, retries, until, looked: false, misbehaved: false }
+    }
+
+    /// Waits before the next attempt; the error, if there is none.
+    async fn again(&mut self, error: Error, safe: bool) -> Result<()> {
+        let harmless = error.is_unsent() || error.is_session_ended() || (safe && error.is_broken_off());
+        if !harmless || error.is_timeout() || self.attempt == self.retries {
+            return Err(error);
+        }
+        // A server that broke the protocol would do so again, and a program is started anew for each attempt. It is tried
+        // once more, because the reply that broke it may have been somebody else's.
+        if error.kind() == ErrorKind::PeerMisbehaved && std::mem::replace(&mut self.misbehaved, true) {
+            return Err(error);
+        }
+        // A server that has only forgotten us is there; the others may be starting.
+        let wait = match (error.is_session_ended(), self.attempt) {
+            (true, 0) => Duration::ZERO,
+            _ => backoff(self.attempt, error.retry_after()),
+        };
+        if Instant::now() + wait >= self.until {
+            return Err(error);
+        }
+        self.attempt += 1;
+        tracing::debug!(%error, attempt = self.attempt, ?wait, "a request is sent again");
+        sleep(wait).await;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_breaks_the_protocol_is_tried_once_more() {
+        let mut trying = Trying::new(6, None);
+        let broken = || Error::new(ErrorKind::PeerMisbehaved, "the line is too long").broken_off();
+        assert!(trying.again(broken(), true).await.is_ok());
+        assert!(trying.again(broken(), true).await.is_err());
+    }
+}

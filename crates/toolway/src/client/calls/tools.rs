@@ -1,0 +1,63 @@
+//! How is the list of tools read, and when is it read again?
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use toolway_protocol::http::param::ParamHeaders;
+use toolway_protocol::types::Tool;
+
+use crate::client::calls::pages::Pages;
+use crate::client::connect::connection::EraLink;
+use crate::client::connect::shared::Shared;
+use crate::client::connect::tool_cache::{Facts, Listed, Tools};
+use crate::error::Result;
+
+impl Shared {
+    /// The tools, listed if what is known of them may be wrong.
+    pub(crate) async fn tools(self: &Arc<Self>) -> Result<Tools> {
+        if let Some(tools) = self.tools.fresh(self.notifications.tools_changes()) {
+            return Ok(tools);
+        }
+        let _turn = self.tools.turn.lock().await;
+        let changes = self.notifications.tools_changes();
+        if let Some(tools) = self.tools.fresh(changes) {
+            return Ok(tools);
+        }
+        let mut pages = Pages::of_tools(self.clone());
+        let mut tools = Vec::new();
+        // A list is as fresh as its oldest page.
+        let mut keep: Option<Duration> = None;
+        let asked = Instant::now();
+        while let Some(page) = pages.next_page().await {
+            tools.extend(page?);
+            keep = Some(keep.map_or(pages.keep(), |keep| keep.min(pages.keep())));
+        }
+        let connection = self.current();
+        let mut facts = HashMap::new();
+        tools.retain(|tool| match ParamHeaders::of_schema(&tool.input_schema) {
+            Ok(headers) => {
+                facts.insert(tool.name.clone(), Facts { headers, safe: is_safe(tool) });
+                true
+            }
+            Err(_) if !connection.mirrors_arguments() => true,
+            Err(error) => {
+                tracing::warn!(tool = tool.name, %error, "a tool is left out: its arguments cannot be sent as it wants");
+                false
+            }
+        });
+        let tools = Tools(tools.into());
+        // Where nothing is said about how long a list is true, it is so until the server says otherwise.
+        let until = match &connection.era {
+            EraLink::Stateless(_) => Some(asked + keep.unwrap_or_default()),
+            EraLink::Handshake(_) => None,
+        };
+        self.tools.put(Listed { tools: tools.clone(), facts, changes, until });
+        Ok(tools)
+    }
+}
+
+fn is_safe(tool: &Tool) -> bool {
+    tool.annotations.as_ref().is_some_and(|hints| hints.is_read_only() || hints.is_idempotent())
+}

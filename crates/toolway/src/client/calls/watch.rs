@@ -1,0 +1,410 @@
+//! What has changed at the server?
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::jsonrpc::Code;
+use toolway_protocol::meta::Key;
+use toolway_protocol::request::{Listen, ResourceUri};
+use toolway_protocol::types::SubscriptionFilter;
+use toolway_protocol::{Id, Notification, Request};
+
+use crate::client::connect::client::Client;
+use crate::client::connect::connection::{Connection, EraLink, Terms};
+use crate::client::connect::shared::{Shared, closed};
+use crate::client::notifications::changes::{Change, Changes};
+use crate::client::stateless::rounds::Course;
+use crate::client::wire::backoff::backoff;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How long the server may take to hear that nobody watches any more.
+const UNSUBSCRIBING: Duration = Duration::from_secs(5);
+
+/// The changes of a server, from when it was made until it is dropped. Made by [`Client::watch`].
+#[derive(Debug)]
+pub struct Watch {
+    changes: Changes,
+    missed: Vec<Change>,
+    again: mpsc::Receiver<()>,
+    lost: Arc<Notify>,
+    wanted: Arc<Wanted>,
+    keeping: AbortHandle,
+    _watching: Watching,
+}
+
+/// The resources that are watched, as long as they are.
+struct Watching {
+    shared: Weak<Shared>,
+    wanted: Arc<Wanted>,
+}
+
+impl fmt::Debug for Watching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(&self.wanted.resources).finish()
+    }
+}
+
+/// What comes of watching.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Changed(Change),
+    /// Nothing is told for a while: the connection is gone, or the server does not want to any more.
+    Lost,
+    /// The client is gone.
+    Over,
+}
+
+#[derive(Debug)]
+struct Wanted {
+    filter: SubscriptionFilter,
+    resources: HashSet<String>,
+}
+
+impl Client {
+    /// Hears of changes: of all lists, as far as the server tells of them, and of the contents of these resources.
+    ///
+    /// Once this returns, no change is missed. When the connection was lost meanwhile, everything is said to have changed.
+    ///
+    /// ```
+    /// # use toolway::prelude::*;
+    /// # use toolway::client::Change;
+    /// # #[tool] fn add(a: f64, b: f64) -> f64 { a + b }
+    /// # #[tool] fn multiply(a: f64, b: f64) -> f64 { a * b }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # let server = Server::new("calculator", "1.0.0").tools(tools![multiply]).build()?;
+    /// # let client = Client::connect(&server).await?;
+    /// let none: [&str; 0] = [];
+    /// let mut changes = client.watch(none).await?;
+    /// # server.add_tool(tools![add].remove(0))?;
+    /// while let Some(change) = changes.next().await {
+    ///     if change == Change::Tools {
+    ///         println!("now there are {} tools", client.tools().await?.len());
+    ///         break;
+    ///     }
+    /// }
+    /// # Ok::<(), toolway::Error>(()) }).unwrap();
+    /// ```
+    pub async fn watch(&self, resources: impl IntoIterator<Item = impl Into<String>>) -> Result<Watch> {
+        let resources: HashSet<String> = resources.into_iter().map(Into::into).collect();
+        let limit = self.shared.reconnector.timeout();
+        let beginning = self.begin_watching(resources);
+        let begun = match limit {
+            None => beginning.await,
+            Some(limit) => timeout(limit, beginning).await.unwrap_or_else(|_| {
+                let message = format!("the server did not confirm within {limit:?} that it tells of changes");
+                Err(Error::new(ErrorKind::Timeout, message))
+            }),
+        };
+        let (watch, is_ready) = begun?;
+        is_ready.map(|()| watch)
+    }
+
+    async fn begin_watching(&self, resources: HashSet<String>) -> Result<(Watch, Result<()>)> {
+        let connection = self.shared.connection().await?;
+        let changes = self.shared.notifications.watch(resources.clone());
+        let wanted =
+            Arc::new(Wanted { filter: told(&connection.server.capabilities, &resources), resources });
+        let watching = Watching::begin(&self.shared, &wanted);
+        let (tell, again) = mpsc::channel(1);
+        let (ready, is_ready) = oneshot::channel();
+        let lost = Arc::new(Notify::new());
+        let keeping = Keeping {
+            shared: Arc::downgrade(&self.shared),
+            wanted: wanted.clone(),
+            again: tell,
+            lost: lost.clone(),
+        };
+        let task = tokio::spawn(keeping.keep(ready));
+        let keeping = task.abort_handle();
+        let watch = Watch { changes, missed: Vec::new(), again, lost, wanted, keeping, _watching: watching };
+        match is_ready.await {
+            Ok(outcome) => Ok((watch, outcome)),
+            Err(_) => Err(closed()),
+        }
+    }
+}
+
+impl Watch {
+    /// Waits for the next change; nothing comes any more once the client is gone, or the server does not tell of changes any
+    /// more.
+    pub async fn next(&mut self) -> Option<Change> {
+        loop {
+            match self.next_or_lost().await {
+                Heard::Changed(change) => return Some(change),
+                Heard::Lost => {}
+                Heard::Over => return None,
+            }
+        }
+    }
+
+    /// The same for somebody who wants to know that changes may be missed until further notice.
+    pub(crate) async fn next_or_lost(&mut self) -> Heard {
+        loop {
+            if let Some(change) = self.missed.pop() {
+                return Heard::Changed(change);
+            }
+            tokio::select! {
+                biased;
+                change = self.changes.next() => return change.map_or(Heard::Over, Heard::Changed),
+                () = self.lost.notified() => return Heard::Lost,
+                again = self.again.recv() => match again {
+                    Some(()) => self.missed = self.wanted.everything(),
+                    // Nobody keeps it up any more.
+                    None => return Heard::Over,
+                },
+            }
+        }
+    }
+
+    /// Whether the server tells of changes of this list.
+    pub(crate) fn tells_of(&self, list: &Change) -> bool {
+        self.wanted.lists().any(|told| told == *list)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.keeping.abort();
+    }
+}
+
+impl Watching {
+    fn begin(shared: &Arc<Shared>, wanted: &Arc<Wanted>) -> Self {
+        let mut wishes = shared.wishes();
+        for uri in &wanted.resources {
+            *wishes.watched.entry(uri.clone()).or_default() += 1;
+        }
+        Self { shared: Arc::downgrade(shared), wanted: wanted.clone() }
+    }
+}
+
+/// What nobody wants to hear of any more, the server need not tell.
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        let mut unwanted = Vec::new();
+        {
+            let mut wishes = shared.wishes();
+            for uri in &self.wanted.resources {
+                let Some(watchers) = wishes.watched.get_mut(uri) else { continue };
+                *watchers -= 1;
+                if *watchers == 0 {
+                    wishes.watched.remove(uri);
+                    if !wishes.resources.contains(uri) {
+                        unwanted.push(uri.clone());
+                    }
+                }
+            }
+        }
+        let connection = shared.current();
+        let EraLink::Handshake(_) = &connection.era else { return };
+        let (true, false, Ok(runtime)) = (connection.is_usable(), unwanted.is_empty(), Handle::try_current())
+        else {
+            return;
+        };
+        let terms = Terms::of_our_own(shared.notifications.clone(), Some(UNSUBSCRIBING));
+        let next_id = shared.next_id.clone();
+        runtime.spawn(async move {
+            let telling = async {
+                for uri in unwanted {
+                    let next_id = || Id::Number(next_id.fetch_add(1, Ordering::Relaxed));
+                    let request = Request::Unsubscribe(ResourceUri::new(uri));
+                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await?;
+                }
+                Ok(())
+            };
+            match timeout(UNSUBSCRIBING, telling).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    let error: Error = error;
+                    tracing::debug!(%error, "the server tells of a resource that nobody watches any more");
+                }
+                Err(_) => tracing::debug!("the server does not hear that nobody watches any more"),
+            }
+        });
+    }
+}
+
+impl Wanted {
+    fn everything(&self) -> Vec<Change> {
+        let mut all: Vec<_> = self.resources.iter().cloned().map(Change::Resource).collect();
+        all.extend(self.lists());
+        all
+    }
+
+    fn lists(&self) -> impl Iterator<Item = Change> {
+        let lists = [
+            (self.filter.resources_list_changed, Change::Resources),
+            (self.filter.prompts_list_changed, Change::Prompts),
+            (self.filter.tools_list_changed, Change::Tools),
+        ];
+        lists.into_iter().filter(|(told, _)| *told == Some(true)).map(|(_, change)| change)
+    }
+}
+
+/// What the server can tell of that.
+fn told(capabilities: &ServerCapabilities, resources: &HashSet<String>) -> SubscriptionFilter {
+    let says = |settings: &Option<Settings>, what: &str| {
+        settings.as_ref().and_then(|settings| settings.get(what)).and_then(serde_json::Value::as_bool)
+            == Some(true)
+    };
+    let mut filter = SubscriptionFilter::new();
+    filter.tools_list_changed = says(&capabilities.tools, "listChanged").then_some(true);
+    filter.prompts_list_changed = says(&capabilities.prompts, "listChanged").then_some(true);
+    filter.resources_list_changed = says(&capabilities.resources, "listChanged").then_some(true);
+    filter.resource_subscriptions = (!resources.is_empty()).then(|| resources.iter().cloned().collect());
+    filter
+}
+
+/// Keeps a server telling, on as many connections as it takes.
+struct Keeping {
+    /// Whoever watches does not keep the client alive.
+    shared: Weak<Shared>,
+    wanted: Arc<Wanted>,
+    again: mpsc::Sender<()>,
+    lost: Arc<Notify>,
+}
+
+/// The first answer, for whoever wants to watch.
+type Ready = oneshot::Sender<Result<()>>;
+
+impl Keeping {
+    async fn keep(self, ready: Ready) {
+        let mut ready = Some(ready);
+        let mut attempt = 0;
+        loop {
+            let Some(shared) = self.shared.upgrade() else { return };
+            let outcome = match shared.connection().await {
+                Ok(connection) => self.tell(shared, &connection, &mut ready, &mut attempt).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = outcome {
+                // The first time, whoever wants to watch learns why it cannot be.
+                if let Some(ready) = ready.take() {
+                    let _ = ready.send(Err(error));
+                    return;
+                }
+                if is_final(&error) {
+                    tracing::warn!(%error, "the server does not tell of changes any more");
+                    self.lost.notify_one();
+                    return;
+                }
+                tracing::debug!(%error, "the server does not tell of changes at the moment");
+            }
+            if ready.is_none() {
+                self.lost.notify_one();
+            }
+            sleep(backoff(attempt, None)).await;
+            attempt += 1;
+        }
+    }
+
+    /// Has the server tell of changes until the connection ends.
+    async fn tell(
+        &self,
+        shared: Arc<Shared>,
+        connection: &Arc<Connection>,
+        ready: &mut Option<Ready>,
+        attempt: &mut u32,
+    ) -> Result<()> {
+        let mut begun = || {
+            *attempt = 0;
+            match ready.take() {
+                Some(ready) => drop(ready.send(Ok(()))),
+                None => drop(self.again.try_send(())),
+            }
+        };
+        let notifications = shared.notifications.clone();
+        let mut openings = shared.notifications.openings();
+        if !Arc::ptr_eq(&shared.current(), connection) {
+            return Ok(());
+        }
+        // A connection may be lost, or a call may find out that the server has forgotten it and open another one.
+        let over = async {
+            tokio::select! {
+                () = connection.transport.lost() => {}
+                _ = openings.changed() => {}
+            }
+        };
+        match &connection.era {
+            EraLink::Handshake(_) => {
+                let terms = Terms::of_our_own(notifications.clone(), shared.reconnector.timeout());
+                let next_id = shared.next_id.clone();
+                drop(shared);
+                // News of lists come without being asked for.
+                connection.transport.listening().await;
+                for uri in &self.wanted.resources {
+                    let next_id = || Id::Number(next_id.fetch_add(1, Ordering::Relaxed));
+                    let request = Request::Subscribe(ResourceUri::new(uri));
+                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await?;
+                }
+                begun();
+                tokio::select! {
+                    () = over => Ok(()),
+                    () = notifications.closed() => Ok(()),
+                }
+            }
+            EraLink::Stateless(_) => {
+                let id = shared.next_id();
+                drop(shared);
+                let terms = Terms::of_our_own(notifications.clone(), None);
+                let mut news = notifications.listen();
+                let next_id = || id.clone();
+                let request = Request::Listen(Listen::new(self.wanted.filter.clone()));
+                let listening = async {
+                    if self.wanted.filter == SubscriptionFilter::new() {
+                        // There is nothing that this server would tell.
+                        std::future::pending::<()>().await;
+                    }
+                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await
+                };
+                let hearing = async {
+                    if self.wanted.filter == SubscriptionFilter::new() {
+                        begun();
+                    } else {
+                        while let Some(news) = news.next().await {
+                            if let Notification::SubscriptionAcknowledged(told) = news
+                                && is_of(told.meta.as_ref(), &id)
+                            {
+                                begun();
+                                break;
+                            }
+                        }
+                    }
+                    // Nobody reads the rest.
+                    drop(news);
+                    notifications.closed().await;
+                };
+                tokio::select! {
+                    outcome = listening => outcome.map(drop),
+                    () = hearing => Ok(()),
+                    () = over => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// Whether something is told because of this request.
+fn is_of(meta: Option<&Settings>, id: &Id) -> bool {
+    let named = meta.and_then(|meta| meta.get(Key::SubscriptionId.name()));
+    named.is_some_and(|named| match id {
+        Id::Number(number) => named.as_i64() == Some(*number),
+        Id::String(id) => named.as_str() == Some(id),
+    })
+}
+
+/// Whether it is of no use to try again: the client is closed, or the server does not know how to tell, or not of this.
+fn is_final(error: &Error) -> bool {
+    let is_passing = error.is_unsent() || error.is_broken_off() || error.http_status().is_some();
+    error.is_cancelled()
+        || (!is_passing && matches!(error.code(), Some(Code::METHOD_NOT_FOUND | Code::INVALID_PARAMS)))
+}

@@ -1,0 +1,367 @@
+//! How does one request go over one connection: in time, and told if it is given up?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout, timeout_at};
+use toolway_protocol::jsonrpc::Code;
+use toolway_protocol::types::{Cancelled, LogLevel, Progress};
+use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request, RpcError};
+
+use crate::client::answer::caller::{Caller, OpenCall};
+use crate::client::handshake::link::HandshakeLink;
+use crate::client::notifications::listeners::{Hook, Notifications};
+use crate::client::stateless::link::StatelessLink;
+use crate::client::stateless::rounds::Course;
+use crate::client::wire::inbox::Inbox;
+use crate::client::wire::outgoing::Outgoing;
+use crate::client::wire::server_facts::ServerFacts;
+use crate::client::wire::transport::{Transport, exchange};
+use crate::error::{Error, ErrorKind, Result};
+
+/// How long the server may take to hear that a request is taken back.
+const TAKING_BACK: Duration = Duration::from_secs(5);
+
+/// A connection that was opened.
+pub(crate) struct Connection {
+    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) era: EraLink,
+    pub(crate) server: ServerFacts,
+    pub(crate) inbox: Inbox,
+    pub(crate) size: Sizes,
+    /// The server has forgotten it.
+    pub(crate) lost: AtomicBool,
+    /// The number of calls that were given up and that the server has not been told of yet.
+    taking_back: watch::Sender<usize>,
+}
+
+/// How requests are written, decided once when a connection is opened.
+#[expect(clippy::large_enum_variant, reason = "there is one in each connection")]
+pub(crate) enum EraLink {
+    Handshake(HandshakeLink),
+    Stateless(StatelessLink),
+}
+
+/// How long messages may be that are sent over one connection.
+pub(crate) struct Sizes {
+    max_message: usize,
+    /// The least that the server has said to take. It is forgotten with the connection: the next server behind it may take more.
+    reported: AtomicUsize,
+}
+
+impl Sizes {
+    fn new(max_message: usize) -> Self {
+        Self { max_message, reported: AtomicUsize::new(usize::MAX) }
+    }
+
+    /// Refuses a message that is known to be too long before anything of it is sent.
+    pub(crate) fn check(&self, outgoing: &Outgoing) -> Result<()> {
+        let size = outgoing.frame.len();
+        let reported = self.reported.load(Ordering::Relaxed);
+        let max = self.max_message;
+        if size <= max.min(reported) {
+            return Ok(());
+        }
+        let what = if outgoing.id.is_some() { "request" } else { "notification" };
+        let text = if size > reported {
+            format!(
+                "the {what} is {size} bytes long, and the server takes at most {reported}: send less, or raise `max_message` on the server"
+            )
+        } else {
+            format!(
+                "the {what} is {size} bytes long, and the client sends at most {max}: send less, or raise `max_message` on the client"
+            )
+        };
+        Err(Error::new(ErrorKind::TooLarge, text))
+    }
+
+    /// Learns from an error how much the server takes. A limit that the message kept was not the reason.
+    fn learn(&self, size: usize, error: &Error) {
+        let refused = error.rpc().filter(|error| error.code == Code::INVALID_REQUEST);
+        if let Some(max) = refused.and_then(RpcError::max_message).filter(|max| *max < size) {
+            self.reported.fetch_min(max, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What goes for one request and all its rounds.
+#[derive(Clone)]
+pub(crate) struct Terms {
+    /// How long nothing may be heard of it.
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) meta: Option<toolway_protocol::capability::Settings>,
+    pub(crate) progress: Progressing,
+    pub(crate) notifications: Arc<Notifications>,
+    /// The caller it is forwarded for, if it is not the application's own.
+    pub(crate) caller: Option<Arc<dyn Caller>>,
+}
+
+/// Whether the server is asked to tell of progress, and who hears of it.
+#[derive(Clone)]
+pub(crate) enum Progressing {
+    Unwanted,
+    Wanted(Option<Hook<Progress>>),
+}
+
+impl Connection {
+    pub(crate) fn new(
+        transport: Box<dyn Transport>,
+        era: EraLink,
+        server: ServerFacts,
+        inbox: Inbox,
+    ) -> Self {
+        let size = Sizes::new(inbox.max_message());
+        let (lost, taking_back) = (AtomicBool::new(false), watch::Sender::new(0));
+        Self { transport, era, server, inbox, size, lost, taking_back }
+    }
+
+    /// Waits until the server has been told of all calls that were given up, but not for long. Some servers let a call run on when its
+    /// connection or its session ends.
+    pub(crate) async fn taken_back(&self) {
+        let mut left = self.taking_back.subscribe();
+        // The sender is ours: it is not gone.
+        let _ = timeout(TAKING_BACK, left.wait_for(|left| *left == 0)).await;
+    }
+
+    pub(crate) fn version(&self) -> ProtocolVersion {
+        match &self.era {
+            EraLink::Handshake(link) => link.version(),
+            EraLink::Stateless(link) => link.version(),
+        }
+    }
+
+    /// Whether anything can be asked over it.
+    pub(crate) fn is_usable(&self) -> bool {
+        !self.lost.load(Ordering::Acquire) && self.transport.is_connected()
+    }
+
+    pub(crate) fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
+        match &self.era {
+            EraLink::Handshake(link) => link.notification(method, params),
+            EraLink::Stateless(link) => link.notification(method, params),
+        }
+    }
+
+    /// Says how much of the log later requests want; `false` where the server must be told.
+    pub(crate) fn set_log_level(&self, level: LogLevel) -> bool {
+        match &self.era {
+            EraLink::Handshake(_) => false,
+            EraLink::Stateless(link) => {
+                link.set_log_level(level);
+                true
+            }
+        }
+    }
+
+    /// Asks whether the server is there.
+    pub(crate) async fn ping(self: &Arc<Self>, id: Id, terms: &Terms) -> Result<()> {
+        let outgoing = match &self.era {
+            EraLink::Handshake(link) => link.bare(id, Method::Ping),
+            EraLink::Stateless(link) => link.bare(id, Method::Discover),
+        };
+        self.send(outgoing, terms).await.map(drop)
+    }
+
+    /// Sends a request and gives back the result as it came, after as many rounds as it takes. Where another connection had come
+    /// to, it goes on.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        next_id: &(dyn Fn() -> Id + Send + Sync),
+        request: &Request,
+        terms: &Terms,
+        course: &mut Course,
+    ) -> Result<RawJson> {
+        match &self.era {
+            EraLink::Handshake(_) if course.has_begun() => Err(Error::new(
+                ErrorKind::PeerIncompatible,
+                "the server does not speak the revision any more in which it has asked; call again",
+            )),
+            EraLink::Handshake(link) => {
+                let outgoing = link.request(next_id(), request, terms.wants_progress(), terms.meta.as_ref());
+                self.send(outgoing, terms).await
+            }
+            EraLink::Stateless(link) => {
+                let wishes = link.wishes(terms.wants_progress(), terms.caller.as_deref());
+                loop {
+                    let current = course.request(request);
+                    let outgoing = link.request(next_id(), current, &wishes, terms.meta.as_ref());
+                    let result = self.send(outgoing, terms).await?;
+                    // A caller is asked by whatever forwards its request, which makes it again.
+                    if terms.caller.is_some() {
+                        return Ok(result);
+                    }
+                    if let Some(result) = link.complete(request, result, course).await? {
+                        return Ok(result);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One request, one reply. A request that is given up is taken back.
+    pub(crate) async fn send(self: &Arc<Self>, mut outgoing: Outgoing, terms: &Terms) -> Result<RawJson> {
+        if !terms.headers.is_empty() {
+            outgoing.headers.extend_from_slice(&terms.headers);
+        }
+        let Some(id) = outgoing.id.clone() else {
+            return Err(Error::new(ErrorKind::Misuse, "a notification has no reply to wait for"));
+        };
+        let hearing = match &terms.progress {
+            Progressing::Wanted(hook) => Some(terms.notifications.hear(id.clone(), hook.clone())),
+            Progressing::Unwanted => None,
+        };
+        self.size.check(&outgoing)?;
+        let size = outgoing.frame.len();
+        let method = outgoing.method.clone();
+        let _open = self.note(&id, &method, terms.caller.as_ref());
+        let mut given_up = GivenUp(
+            (!self.transport.cancels_by_dropping(self.version()))
+                .then(|| (self.clone(), id.clone(), method.clone())),
+        );
+        let outcome = {
+            let work = exchange(&*self.transport, outgoing);
+            let Some(limit) = terms.timeout else {
+                return given_up.unless_dropped(work.await, self, size);
+            };
+            let mut work = std::pin::pin!(work);
+            let sent = Instant::now();
+            let mut since = sent;
+            loop {
+                // Some times are longer than clocks go.
+                let Some(until) = since.checked_add(limit) else { break Some(work.await) };
+                match timeout_at(until, &mut work).await {
+                    Ok(outcome) => break Some(outcome),
+                    // A person may be thinking about a question of the server.
+                    Err(_) if self.is_asked_about(&id, sent) => since = Instant::now(),
+                    Err(_) => match &hearing {
+                        Some(hearing) if hearing.last() > since => since = hearing.last(),
+                        _ => break None,
+                    },
+                }
+            }
+        };
+        match outcome {
+            Some(outcome) => given_up.unless_dropped(outcome, self, size),
+            None => Err(timed_out(&method, terms.timeout.unwrap_or_default())),
+        }
+    }
+
+    /// Notes a request that the server may ask about, until the guard is dropped.
+    fn note(&self, id: &Id, method: &Method, caller: Option<&Arc<dyn Caller>>) -> Option<OpenCall<'_>> {
+        if !may_ask(method) {
+            return None;
+        }
+        if let EraLink::Handshake(link) = &self.era {
+            link.questions().note_caller(caller);
+        }
+        Some(self.inbox.calls.note(id, caller))
+    }
+
+    /// Whether an answer is being given that a request may wait for, which was sent then.
+    fn is_asked_about(&self, id: &Id, sent: Instant) -> bool {
+        match &self.era {
+            EraLink::Handshake(link) => link.questions().is_asked_about(id, sent),
+            // Its questions are results.
+            EraLink::Stateless(_) => false,
+        }
+    }
+
+    /// Whether arguments of tools travel in headers too.
+    pub(crate) fn mirrors_arguments(&self) -> bool {
+        self.transport.has_headers() && matches!(self.era, EraLink::Stateless(_))
+    }
+}
+
+/// Whether a server may have questions about such a request. Those that list and subscribe have nothing to be asked about.
+fn may_ask(method: &Method) -> bool {
+    matches!(method, Method::CallTool | Method::GetPrompt | Method::ReadResource | Method::Other(_))
+}
+
+impl Terms {
+    /// For a request that nobody but the client itself wants.
+    pub(crate) fn of_our_own(notifications: Arc<Notifications>, timeout: Option<Duration>) -> Self {
+        Self {
+            timeout,
+            headers: Vec::new(),
+            meta: None,
+            progress: Progressing::Unwanted,
+            notifications,
+            caller: None,
+        }
+    }
+
+    pub(crate) fn wants_progress(&self) -> bool {
+        matches!(self.progress, Progressing::Wanted(_))
+    }
+}
+
+/// A request that is under way. Dropping it tells the server that nobody waits for it.
+struct GivenUp(Option<(Arc<Connection>, Id, Method)>);
+
+impl GivenUp {
+    /// The request has its answer, or never will.
+    fn unless_dropped(
+        &mut self,
+        outcome: Result<RawJson>,
+        connection: &Connection,
+        size: usize,
+    ) -> Result<RawJson> {
+        self.0 = None;
+        if let Err(error) = &outcome {
+            connection.size.learn(size, error);
+            if error.is_session_ended() {
+                connection.lost.store(true, Ordering::Release);
+            }
+        }
+        outcome
+    }
+}
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        let Some((connection, id, method)) = self.0.take() else { return };
+        // Without a runtime there is nobody who could say it.
+        let Ok(runtime) = Handle::try_current() else { return };
+        if !connection.is_usable() {
+            return;
+        }
+        tracing::debug!(method = method.name(), "a request is given up");
+        let connection = TakingBack::begin(connection);
+        runtime.spawn(async move {
+            let TakingBack(connection) = &connection;
+            let cancelled = Cancelled::new().with_request_id(id).with_reason("the caller gave it up");
+            let params = RawJson::encoded(&cancelled, connection.version());
+            let outgoing = connection.notification(Method::Cancelled, Some(&params));
+            match timeout(TAKING_BACK, connection.transport.carry(outgoing)).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => tracing::debug!(%error, "a request could not be taken back"),
+                Err(_) => tracing::debug!("the server does not hear that a request is taken back"),
+            }
+        });
+    }
+}
+
+/// A request that is being taken back. However that ends, it is not waited for any longer.
+struct TakingBack(Arc<Connection>);
+
+impl TakingBack {
+    fn begin(connection: Arc<Connection>) -> Self {
+        connection.taking_back.send_modify(|left| *left += 1);
+        Self(connection)
+    }
+}
+
+impl Drop for TakingBack {
+    fn drop(&mut self) {
+        self.0.taking_back.send_modify(|left| *left -= 1);
+    }
+}
+
+pub(crate) fn timed_out(method: &Method, limit: Duration) -> Error {
+    let message = format!("the server did not answer {} within {limit:?}", method.name());
+    Error::new(ErrorKind::Timeout, message).broken_off()
+}

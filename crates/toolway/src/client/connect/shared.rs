@@ -1,0 +1,168 @@
+//! What do all clones of a client share? The connection of now. Whoever needs another one first begins to open it; all others wait
+//! for that, and get what came of it. Those that cannot wait any longer go, and it is opened all the same: the next one needs it, too.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+use toolway_protocol::Id;
+
+use crate::client::connect::config::Config;
+use crate::client::connect::connection::Connection;
+use crate::client::connect::reconnect::{Outcome, Reconnector, Wishes};
+use crate::client::connect::tool_cache::ToolCache;
+use crate::client::notifications::listeners::Notifications;
+use crate::client::wire::target::Target;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How long nobody tries after somebody has tried in vain: many calls may wait for one server.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What all clones share, whichever connection they are at.
+pub(crate) struct Shared {
+    pub(crate) reconnector: Arc<Reconnector>,
+    current: RwLock<Arc<Connection>>,
+    pub(crate) closed: AtomicBool,
+    pub(crate) next_id: Arc<AtomicI64>,
+    pub(crate) notifications: Arc<Notifications>,
+    pub(crate) tools: ToolCache,
+    wishes: Mutex<Wishes>,
+}
+
+impl Shared {
+    /// Opens the first connection.
+    pub(crate) async fn open(target: Target, config: Config) -> Result<Self> {
+        let notifications = Arc::new(Notifications::new(config.hooks.clone()));
+        let reconnector = Arc::new(Reconnector::new(target, config, notifications.clone()));
+        let next_id = Arc::new(AtomicI64::new(0));
+        let connection = reconnector.open(&next_id).await?;
+        Ok(Self {
+            reconnector,
+            current: RwLock::new(Arc::new(connection)),
+            closed: AtomicBool::new(false),
+            next_id,
+            notifications,
+            tools: ToolCache::default(),
+            wishes: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn next_id(&self) -> Id {
+        Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The connection of now, whatever became of it.
+    pub(crate) fn current(&self) -> Arc<Connection> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn wishes(&self) -> MutexGuard<'_, Wishes> {
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection that can be used: the one there is, or another one.
+    pub(crate) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>> {
+        let mut outcome = {
+            let current = self.current();
+            if self.is_closed() {
+                return Err(closed());
+            }
+            // One that cannot be opened again says best why it is over.
+            if current.is_usable() || !self.reconnector.is_lasting() {
+                return Ok(current);
+            }
+            self.attempt()?
+        };
+        match outcome.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(Ok(opened))) => Ok(opened.clone()),
+            Ok(Some(Err(error))) => Err(error.repeated()),
+            _ if self.is_closed() => Err(closed()),
+            _ => Err(Error::new(
+                ErrorKind::Transport,
+                "the runtime was shut down in which the connection was being opened again",
+            )
+            .unsent()),
+        }
+    }
+
+    /// Joins the attempt that is being made, or begins one.
+    fn attempt(self: &Arc<Self>) -> Result<Outcome> {
+        let mut attempts = self.reconnector.attempts();
+        // Whoever closes it sees to it that no attempt is left behind.
+        if self.is_closed() {
+            return Err(closed());
+        }
+        if let Some((running, task)) = &attempts.running
+            && !task.is_finished()
+            && running.borrow().is_none()
+        {
+            return Ok(running.clone());
+        }
+        // It may have been opened since the caller has looked.
+        let current = self.current();
+        if current.is_usable() {
+            return Ok(watch::Sender::new(Some(Ok(current))).subscribe());
+        }
+        // Somebody else has just tried.
+        if let Some((error, when)) = &attempts.failed
+            && when.elapsed() < PAUSE
+        {
+            return Err(error.repeated());
+        }
+        tracing::debug!(server = self.reconnector.name(), "the connection is opened again");
+        let (tell, outcome) = watch::channel(None);
+        let (reconnector, next_id, shared) =
+            (self.reconnector.clone(), self.next_id.clone(), Arc::downgrade(self));
+        let task = tokio::spawn(async move {
+            let opened = reconnector.open(&next_id).await.map(Arc::new);
+            // What broke off was the opening. Of the requests that wait for it, the server has seen nothing.
+            let opened = opened.map_err(|error| if error.is_broken_off() { error.unsent() } else { error });
+            if let Ok(connection) = &opened {
+                // The client is gone, and so is whoever waited.
+                let Some(wishes) = shared.upgrade().map(|shared| shared.wishes().clone()) else { return };
+                reconnector.restore(connection, &next_id, wishes).await;
+            }
+            let Some(shared) = shared.upgrade() else { return };
+            shared.take_over(&opened);
+            tell.send_replace(Some(opened));
+        });
+        attempts.running = Some((outcome.clone(), task.abort_handle()));
+        Ok(outcome)
+    }
+
+    /// From now on, all use what came of an attempt.
+    fn take_over(&self, opened: &Result<Arc<Connection>>) {
+        match opened {
+            Ok(opened) => {
+                {
+                    let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+                    // Whoever closes it ends the connection of now, and this one ends when it is dropped.
+                    if self.is_closed() {
+                        return;
+                    }
+                    self.notifications.tools_changed();
+                    *current = opened.clone();
+                }
+                self.notifications.opened_again();
+            }
+            Err(error) => self.reconnector.attempts().failed = Some((error.repeated(), Instant::now())),
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.reconnector.stop();
+        self.notifications.close();
+    }
+}
+
+pub(crate) fn closed() -> Error {
+    Error::new(ErrorKind::Cancelled, "the client is closed").session_ended()
+}

@@ -1,0 +1,33 @@
+//! Which server is meant by a line of text? A URL, or else a command line.
+
+use crate::client::connect::over_http::web;
+use crate::client::process::command::Command;
+use crate::client::wire::target::{IntoTarget, Target};
+use crate::error::Result;
+
+/// A URL (`https://example.com/mcp`), or a command line (`npx -y server-filesystem "/my data"`), which is split into words as a
+/// shell would, and never given to one.
+impl IntoTarget for &str {
+    fn into_target(self) -> Result<Target> {
+        match self.trim_start() {
+            url if begins_with(url, "http://") || begins_with(url, "https://") => web(url.trim_end()),
+            line => Command::parse(line)?.into_target(),
+        }
+    }
+}
+
+fn begins_with(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
+}
+
+impl IntoTarget for String {
+    fn into_target(self) -> Result<Target> {
+        self.as_str().into_target()
+    }
+}
+
+impl IntoTarget for &String {
+    fn into_target(self) -> Result<Target> {
+        self.as_str().into_target()
+    }
+}

@@ -1,0 +1,140 @@
+//! Which tools has the server, as far as we know?
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use tokio::time::Instant;
+use toolway_protocol::RawJson;
+use toolway_protocol::http::param::ParamHeaders;
+use toolway_protocol::types::Tool;
+
+/// The tools of a server, as they were when they were listed. Cheap to clone.
+///
+/// ```
+/// # use toolway::prelude::*;
+/// # #[tool] fn add(a: f64, b: f64) -> f64 { a + b }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let server = Server::new("calculator", "1.0.0").tools(tools![add]).build()?;
+/// # let client = Client::connect(&server).await?;
+/// let tools = client.tools().await?;
+/// assert_eq!(tools.len(), 1);
+/// assert!(tools.get("add").is_some());
+/// # Ok::<(), toolway::Error>(()) }).unwrap();
+/// ```
+#[derive(Clone, Default)]
+pub struct Tools(pub(crate) Arc<[Tool]>);
+
+impl Tools {
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.0.iter().find(|tool| tool.name == name)
+    }
+}
+
+impl Deref for Tools {
+    type Target = [Tool];
+
+    fn deref(&self) -> &[Tool] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Tools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: AsRef<[Tool]>> PartialEq<T> for Tools {
+    fn eq(&self, other: &T) -> bool {
+        *self.0 == *other.as_ref()
+    }
+}
+
+impl IntoIterator for Tools {
+    type Item = Tool;
+    type IntoIter = std::vec::IntoIter<Tool>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter().cloned().collect::<Vec<_>>().into_iter()
+    }
+}
+
+impl<'t> IntoIterator for &'t Tools {
+    type Item = &'t Tool;
+    type IntoIter = std::slice::Iter<'t, Tool>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+/// What was listed last.
+#[derive(Default)]
+pub(crate) struct ToolCache {
+    listed: Mutex<Option<Listed>>,
+    /// One list at a time: who asks meanwhile gets the same.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+}
+
+pub(crate) struct Listed {
+    pub(crate) tools: Tools,
+    pub(crate) facts: HashMap<String, Facts>,
+    /// How often the server had said that its tools changed.
+    pub(crate) changes: u64,
+    /// When the list stops being true by itself.
+    pub(crate) until: Option<Instant>,
+}
+
+/// What a call must know of its tool.
+pub(crate) struct Facts {
+    pub(crate) headers: ParamHeaders,
+    pub(crate) safe: bool,
+}
+
+impl ToolCache {
+    fn lock(&self) -> MutexGuard<'_, Option<Listed>> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn fresh(&self, changes: u64) -> Option<Tools> {
+        let listed = self.lock();
+        let listed = listed.as_ref()?;
+        let is_fresh = listed.changes == changes && listed.until.is_none_or(|until| Instant::now() < until);
+        is_fresh.then(|| listed.tools.clone())
+    }
+
+    pub(crate) fn put(&self, listed: Listed) {
+        *self.lock() = Some(listed);
+    }
+
+    /// When the list that is known stops being true by itself, if the server said so.
+    pub(crate) fn until(&self) -> Option<Instant> {
+        self.lock().as_ref().and_then(|listed| listed.until)
+    }
+
+    /// Whether a tool says of itself that it does no harm to call it twice.
+    pub(crate) fn is_safe(&self, name: &str) -> bool {
+        let listed = self.lock();
+        listed.as_ref().and_then(|listed| listed.facts.get(name)).is_some_and(|facts| facts.safe)
+    }
+
+    /// Adds the arguments that travel in headers.
+    pub(crate) fn mirror(
+        &self,
+        name: &str,
+        arguments: Option<&RawJson>,
+        headers: &mut Vec<(String, String)>,
+    ) {
+        let listed = self.lock();
+        let Some(facts) = listed.as_ref().and_then(|listed| listed.facts.get(name)) else { return };
+        if facts.headers.is_empty() {
+            return;
+        }
+        let Some(Ok(arguments)) = arguments.map(RawJson::decode::<Value>) else { return };
+        headers.extend(facts.headers.values(&arguments).map(|(name, value)| (name, value.into_owned())));
+    }
+}

@@ -1,9 +1,0 @@
-//! How is a server reached that has a URL?
-
-use crate::client::http::Http;
-use crate::client::target::{IntoTarget, Target};
-use crate::error::Result;
-
-pub(super) fn web(url: &str) -> Result<Target> {
-    Http::new(url).into_target()
-}

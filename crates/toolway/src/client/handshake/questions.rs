@@ -1,0 +1,309 @@
+//! Which requests of the server are being answered, and which caller are they for?
+//!
+//! A server of this era may ask whenever it likes, also about a call that has ended. So a question that comes on no call's stream is a
+//! caller's only if one request alone is under way and all requests of the connection so far were of that caller.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use toolway_protocol::capability::ClientCapabilities;
+use toolway_protocol::json::{Encode, Encoder};
+use toolway_protocol::jsonrpc::{Code, Params, write_error, write_result};
+use toolway_protocol::types::{Cancelled, InputRequest, InputResponse};
+use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
+
+use crate::client::answer::answers::{Answers, MAX_ASKED, Place, Unable, check};
+use crate::client::answer::caller::{Caller, Open, OpenCalls};
+use crate::client::wire::inbox::{Answering, MAX_PASSED, RequestHandler};
+use crate::client::wire::outgoing::put_params;
+use crate::error::Chain;
+
+/// The questions of one conversation.
+pub(crate) struct Questions {
+    pub(crate) answers: Answers,
+    /// Our own requests that it may ask about.
+    calls: Arc<OpenCalls>,
+    /// Whose requests the connection has carried so far.
+    callers: Mutex<Callers>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+enum Callers {
+    #[default]
+    None,
+    /// One, or the application itself.
+    One(Option<Arc<str>>),
+    Several,
+}
+
+/// Whose something is that a server says or asks.
+enum Whose {
+    Theirs(Arc<dyn Caller>),
+    /// The application's own.
+    Ours,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl fmt::Debug for Questions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Questions").field("answers", &self.answers).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    stage: Stage,
+    /// An entry stays until its answering has ended, and so does its turn.
+    running: HashMap<Id, Pending>,
+}
+
+/// A question that has no answer yet.
+#[derive(Debug)]
+struct Pending {
+    /// Dropping it takes the question back.
+    taken_back: Option<oneshot::Sender<Infallible>>,
+    /// The request of ours that it is about, where that can be told.
+    during: Option<Id>,
+    since: Instant,
+}
+
+#[derive(Debug, Clone, Default)]
+enum Stage {
+    /// A conversation is being opened: the server may ask whether we are there.
+    #[default]
+    Opening,
+    /// It was opened, and this is what the server may know of us.
+    Open(ProtocolVersion, Arc<ClientCapabilities>),
+}
+
+impl Questions {
+    pub(crate) fn new(answers: Answers, calls: Arc<OpenCalls>) -> Self {
+        Self { answers, calls, callers: Mutex::default(), state: Arc::default() }
+    }
+
+    /// From now on the server may ask everything that was declared.
+    pub(crate) fn open(&self, version: ProtocolVersion, declared: ClientCapabilities) {
+        lock(&self.state).stage = Stage::Open(version, Arc::new(declared));
+    }
+
+    fn callers(&self) -> MutexGuard<'_, Callers> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes for whom the connection is about to carry a request that the server may ask about.
+    pub(crate) fn note_caller(&self, caller: Option<&Arc<dyn Caller>>) {
+        let caller = caller.map(|caller| caller.id().clone());
+        let mut callers = self.callers();
+        *callers = match std::mem::take(&mut *callers) {
+            Callers::None => Callers::One(caller),
+            Callers::One(known) if known == caller => Callers::One(known),
+            _ => Callers::Several,
+        };
+    }
+
+    /// Decides whose it is what the server says, on the stream of a request or on one that is no request's.
+    fn whose(&self, during: Option<&Id>) -> Whose {
+        // The calls first: a caller is noted before its call.
+        let open = self.calls.open(during);
+        let is_alone = during.is_some() || !matches!(*self.callers(), Callers::Several);
+        match open {
+            Open::None if is_alone => Whose::Ours,
+            Open::One(caller) if is_alone => caller.map_or(Whose::Ours, Whose::Theirs),
+            Open::None | Open::One(_) | Open::Several => Whose::Unknown,
+        }
+    }
+
+    /// Whether somebody thinks about an answer that a request of ours may wait for, which was sent then.
+    pub(crate) fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
+        lock(&self.state).running.values().any(|open| match &open.during {
+            Some(during) => during == request,
+            None => open.since >= sent,
+        })
+    }
+
+    fn begin_turn(
+        &self,
+        id: &Id,
+        during: Option<&Id>,
+        most: usize,
+    ) -> Result<(Turn, oneshot::Receiver<Infallible>), RpcError> {
+        let mut state = lock(&self.state);
+        if state.running.contains_key(id) {
+            return Err(RpcError::invalid_request("the id is that of a question that is not answered yet"));
+        }
+        if state.running.len() >= most {
+            return Err(RpcError::internal("too many questions wait for their answers"));
+        }
+        let (sender, taken_back) = oneshot::channel();
+        let open = Pending { taken_back: Some(sender), during: during.cloned(), since: Instant::now() };
+        state.running.insert(id.clone(), open);
+        Ok((Turn { state: self.state.clone(), id: id.clone() }, taken_back))
+    }
+}
+
+impl RequestHandler for Questions {
+    fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<Answering> {
+        let stage = lock(&self.state).stage.clone();
+        let refuse = |error| Some(Answering::Now(refusal(id, &error)));
+        let (version, question) = match (stage, method) {
+            (Stage::Opening, Method::Ping) => return Some(Answering::Now(pong(ProtocolVersion::LATEST, id))),
+            (Stage::Open(version, _), Method::Ping) => return Some(Answering::Now(pong(version, id))),
+            (Stage::Open(version, declared), method) if method.is_known_in(version) => {
+                let question = read(method, params, &declared).and_then(|question| {
+                    check(&question, &declared).map_err(|unable| unable.to_rpc(method))?;
+                    Ok(question)
+                });
+                match question {
+                    Ok(question) => (version, question),
+                    Err(error) => return refuse(error),
+                }
+            }
+            (_, method) => return refuse(RpcError::method_not_found(method.name())),
+        };
+        let is_ours = !self.answers.passes() || self.answers.has(&question);
+        let theirs = match self.whose(during) {
+            _ if is_ours => None,
+            Whose::Theirs(theirs) => Some(theirs),
+            Whose::Ours => return refuse(RpcError::new(REFUSED, NOBODY)),
+            Whose::Unknown => return refuse(RpcError::new(REFUSED, UNKNOWN)),
+        };
+        let most = if theirs.is_some() { MAX_PASSED } else { MAX_ASKED };
+        let (turn, taken_back) = match self.begin_turn(id, during, most) {
+            Ok(begun) => begun,
+            Err(error) => return refuse(error),
+        };
+        let (answers, id, method) = (self.answers.clone(), id.clone(), method.clone());
+        if let Some(theirs) = theirs {
+            let asked = theirs.ask(question);
+            return Some(Answering::Later(Box::pin(async move {
+                let _turn = turn;
+                tokio::select! {
+                    biased;
+                    _ = taken_back => None,
+                    answer = asked => Some(match answer {
+                        Ok(Ok(answer)) if answer.is_object() => told(version, &id, &answer),
+                        Ok(Ok(_)) => refusal(&id, &RpcError::internal("the answer is malformed")),
+                        Ok(Err(error)) => refusal(&id, &error),
+                        Err(_) => refusal(&id, &RpcError::new(REFUSED, "nobody is there any more who could answer")),
+                    }),
+                }
+            })));
+        }
+        Some(Answering::Later(Box::pin(async move {
+            let _turn = turn;
+            tokio::select! {
+                biased;
+                _ = taken_back => None,
+                answer = answers.answer(question, Place::default()) => Some(match answer {
+                    Ok(answer) => reply(version, &id, &answer),
+                    Err(unable) => refusal(&id, &unable.to_rpc(&method)),
+                }),
+            }
+        })))
+    }
+
+    /// A question that is not known was answered meanwhile.
+    fn cancel(&self, cancelled: &Cancelled) {
+        if let Some(id) = &cancelled.request_id
+            && let Some(running) = lock(&self.state).running.get_mut(id)
+        {
+            running.taken_back = None;
+        }
+    }
+
+    fn caller(&self, during: Option<&Id>) -> Option<Arc<dyn Caller>> {
+        match self.whose(during) {
+            Whose::Theirs(caller) => Some(caller),
+            Whose::Ours | Whose::Unknown => None,
+        }
+    }
+}
+
+/// One question that is being answered, until this is dropped.
+struct Turn {
+    state: Arc<Mutex<State>>,
+    id: Id,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        lock(&self.state).running.remove(&self.id);
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The question that a request is. One of a kind that was not declared is not even looked at.
+fn read(method: &Method, params: &Params, declared: &ClientCapabilities) -> Result<InputRequest, RpcError> {
+    match method {
+        Method::Elicit if declared.elicitation.is_some() => params.decode().map(InputRequest::Elicit),
+        Method::CreateMessage if declared.sampling.is_some() => {
+            params.decode().map(InputRequest::CreateMessage)
+        }
+        Method::ListRoots if declared.roots.is_some() => {
+            params.decode().map(|told| InputRequest::ListRoots(Some(told)))
+        }
+        method => Err(RpcError::method_not_found(method.name())),
+    }
+}
+
+impl Unable {
+    /// What the server learns; why something of ours failed is told to the log.
+    fn to_rpc(&self, method: &Method) -> RpcError {
+        match self {
+            Self::Undeclared => RpcError::method_not_found(method.name()),
+            Self::Wrong(reason) => RpcError::invalid_params(*reason),
+            Self::Refused => RpcError::new(REFUSED, "the user refused"),
+            Self::Failed(cause) => {
+                tracing::warn!(error = %Chain(&**cause), method = method.name(), "a question of the server was not answered");
+                RpcError::internal("the client failed to answer")
+            }
+        }
+    }
+}
+
+/// Why nobody is asked when a server asks for no reason.
+const NOBODY: &str = "nobody has called anything that this could belong to";
+
+/// Why nobody is asked when it could be several.
+const UNKNOWN: &str = "several callers share this connection, and nothing says which of them is to be asked";
+
+/// What the specification gives as the code of a user's refusal.
+const REFUSED: Code = Code(-1);
+
+fn pong(version: ProtocolVersion, id: &Id) -> Bytes {
+    let mut frame = Vec::new();
+    write_result(&mut frame, version, id, |_| {});
+    frame.into()
+}
+
+fn reply(version: ProtocolVersion, id: &Id, answer: &InputResponse) -> Bytes {
+    let mut text = Vec::new();
+    answer.encode(&mut Encoder::new(&mut text, version));
+    let mut frame = Vec::new();
+    // An answer is an object: its members go where those of a result stand.
+    write_result(&mut frame, version, id, |members| members.splice(&text[1..text.len() - 1]));
+    frame.into()
+}
+
+/// An answer that somebody else has given, as it came.
+fn told(version: ProtocolVersion, id: &Id, answer: &RawJson) -> Bytes {
+    let mut frame = Vec::new();
+    write_result(&mut frame, version, id, |members| put_params(members, Some(answer)));
+    frame.into()
+}
+
+fn refusal(id: &Id, error: &RpcError) -> Bytes {
+    let mut frame = Vec::new();
+    write_error(&mut frame, Some(id), error);
+    frame.into()
+}

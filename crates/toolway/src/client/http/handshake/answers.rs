@@ -1,0 +1,118 @@
+//! What becomes of the server's questions, and how do the answers get there?
+
+use std::sync::{Arc, PoisonError};
+
+use ::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use tokio::time::{sleep, timeout};
+use toolway_protocol::jsonrpc::{Skimmed, Skimmer, write_error};
+use toolway_protocol::{Id, Message, RpcError};
+
+use crate::client::http::handshake::conversation::{Conversation, MAX_ASIDE};
+use crate::client::wire::backoff::backoff;
+use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
+use crate::error::{Error, ErrorKind, Result};
+
+/// How often an answer is sent that did not reach the server.
+const MAX_TRIES: u32 = 10;
+
+impl Conversation {
+    /// Takes what the server says besides replies. An answer that is known is sent before anything else is read, so that
+    /// a server cannot pile them up; one that somebody has to think about is not waited for, nor one that does not get through.
+    pub(super) async fn heed(self: &Arc<Self>, message: Message, of_caller: &HeaderMap, during: Option<&Id>) {
+        let Some(message) = self.pending.take(message) else { return };
+        self.endpoint.deliver(&message, during);
+        match self.endpoint.answer(&message, during) {
+            Some(Answering::Now(frame)) => {
+                let headers = self.headers(of_caller);
+                match self.say(headers.clone(), frame.clone()).await {
+                    Err(error) if error.is_unsent() => self.insist(headers, async { Some(frame) }, 1),
+                    Err(error) => tracing::debug!(%error, "an answer did not arrive"),
+                    Ok(()) => {}
+                }
+            }
+            Some(Answering::Later(frame)) => self.insist(self.headers(of_caller), frame, 0),
+            None => {}
+        }
+    }
+
+    /// Sends an answer as soon as it is there, as often as it takes while the server may want it.
+    fn insist(
+        self: &Arc<Self>,
+        headers: HeaderMap,
+        frame: impl Future<Output = Option<Bytes>> + Send + 'static,
+        tried: u32,
+    ) {
+        let conversation = self.clone();
+        let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
+        while answering.try_join_next().is_some() {}
+        if answering.len() >= MAX_ANSWERING {
+            tracing::debug!("an answer is given up, because too many do not get through");
+            return;
+        }
+        // It ends with the conversation, which is stopped before anybody lets go of it.
+        answering.spawn(async move {
+            let Some(frame) = frame.await else { return };
+            let mut attempt = tried;
+            let mut wait = (tried > 0).then(|| backoff(tried, None));
+            loop {
+                if let Some(wait) = wait {
+                    sleep(wait).await;
+                }
+                attempt += 1;
+                match conversation.say(headers.clone(), frame.clone()).await {
+                    Err(error) if error.is_unsent() && attempt < MAX_TRIES && !conversation.is_over() => {
+                        wait = Some(backoff(attempt, error.retry_after()));
+                    }
+                    Err(error) => return tracing::debug!(%error, "an answer did not arrive"),
+                    Ok(()) => return,
+                }
+            }
+        });
+    }
+
+    /// Sends the answer to a question of the server; an error instead, if the server does not take one so long: it waits for
+    /// something.
+    async fn say(&self, headers: HeaderMap, frame: Bytes) -> Result<()> {
+        match self.say_once(headers.clone(), frame.clone()).await {
+            Err(error) if error.is_too_large() => match instead(&frame, &error) {
+                Some(frame) => self.say_once(headers, frame).await,
+                None => Err(error),
+            },
+            outcome => outcome,
+        }
+    }
+
+    async fn say_once(&self, headers: HeaderMap, frame: Bytes) -> Result<()> {
+        let saying = async {
+            let response = match self.post_to.get() {
+                Some(url) => self.endpoint.post_to(url.clone(), headers, frame).await?,
+                None => self.endpoint.post(headers, frame).await?,
+            };
+            let has_name = self.session.get().is_some() || self.post_to.get().is_some();
+            if response.status() == StatusCode::NOT_FOUND && has_name {
+                self.end();
+            }
+            self.endpoint.accepted(response).await
+        };
+        match timeout(MAX_ASIDE, saying).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Error::new(ErrorKind::Timeout, "an answer was not taken in time")),
+        }
+    }
+}
+
+/// An error in the place of an answer that the server does not take.
+fn instead(frame: &[u8], error: &Error) -> Option<Bytes> {
+    let mut skimmer = Skimmer::default();
+    skimmer.push(frame);
+    let Skimmed::Reply(id) = skimmer.finish() else { return None };
+    tracing::warn!(%error, bytes = frame.len(), "the server does not take the answer to its question");
+    let text = match error.rpc() {
+        Some(refusal) => refusal.message.to_string(),
+        None => format!("the answer is {} bytes long, which is more than the server takes", frame.len()),
+    };
+    let mut failed = Vec::new();
+    write_error(&mut failed, Some(&id), &RpcError::internal(text));
+    Some(failed.into())
+}

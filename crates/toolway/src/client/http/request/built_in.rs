@@ -1,0 +1,155 @@
+//! How does the built-in client send HTTP requests?
+
+use std::error::Error as StdError;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use ::http::{Request, Response, Uri};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_util::client::legacy::Client as HyperClient;
+use hyper_util::client::legacy::connect::{Connect, HttpConnector, capture_connection};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::time::timeout;
+use tower_service::Service;
+
+use crate::client::http::request::client::{BoxError, HttpBody, HttpClient};
+use crate::client::http::request::watched::{Watched, gone};
+use crate::error::{Error, ErrorKind, Result};
+use crate::future::BoxFuture;
+
+/// The longest head of a reply: its status and all its headers.
+const MAX_HEAD: usize = 64 << 10;
+
+/// How many headers a reply may have.
+const MAX_HEADERS: usize = 100;
+
+/// How many connections are kept that nobody uses.
+const MAX_IDLE: usize = 32;
+
+/// For how long. Many servers close theirs after half a minute or a minute; a request is not to meet that moment.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// How often the other side of a silent connection is asked whether it is there.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+/// How often it may fail to answer.
+const MAX_UNANSWERED: u32 = 3;
+
+/// After how long without a reply a request looks for its connection.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
+/// Says if connections are kept for later requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reuse {
+    Allowed,
+    Never,
+}
+
+/// The built-in one: connections are kept and used again, unless that is not wanted.
+pub(crate) struct BuiltIn<C> {
+    client: HyperClient<InTime<C>, Full<Bytes>>,
+    connect_timeout: Duration,
+    advice: Advice,
+}
+
+/// Says what can be done about a connection that failed, where its connector knows.
+pub(crate) type Advice = fn(&(dyn StdError + 'static)) -> Option<String>;
+
+/// What connects over TCP.
+pub(crate) fn connector() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    // A stream may be silent for hours; whether its server is still there is found out below.
+    connector.set_keepalive(Some(KEEP_ALIVE));
+    connector.set_keepalive_interval(Some(KEEP_ALIVE));
+    connector.set_keepalive_retries(Some(MAX_UNANSWERED));
+    connector
+}
+
+impl<C> BuiltIn<C>
+where
+    InTime<C>: Connect + Clone,
+{
+    pub(crate) fn new(connector: C, connect_timeout: Duration, reuse: Reuse, advice: Advice) -> Self {
+        let max_idle = match reuse {
+            Reuse::Allowed => MAX_IDLE,
+            Reuse::Never => 0,
+        };
+        let client = HyperClient::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(max_idle)
+            .http1_max_buf_size(MAX_HEAD)
+            .http1_max_headers(MAX_HEADERS)
+            .build(InTime { connector, limit: connect_timeout });
+        Self { client, connect_timeout, advice }
+    }
+}
+
+impl<C> HttpClient for BuiltIn<C>
+where
+    InTime<C>: Connect + Clone + Send + Sync + 'static,
+    C: Send + Sync + 'static,
+{
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<HttpBody>>> {
+        Box::pin(async {
+            let mut request = request.map(Full::new);
+            let connection = capture_connection(&mut request);
+            let mut sending = std::pin::pin!(self.client.request(request));
+            let sent = match timeout(A_MOMENT, &mut sending).await {
+                Ok(sent) => sent,
+                Err(_) => tokio::select! {
+                    biased;
+                    sent = &mut sending => sent,
+                    // Another connection may be under way until then.
+                    () = gone(connection, self.connect_timeout + A_MOMENT) => {
+                        let message = "the connection ended before the request was sent";
+                        return Err(Error::new(ErrorKind::Transport, message).unsent());
+                    }
+                },
+            };
+            let response = sent.map_err(|error| {
+                if !error.is_connect() {
+                    return Error::new(ErrorKind::Transport, "the connection failed")
+                        .broken_off()
+                        .caused_by(error);
+                }
+                let what = (self.advice)(&error).unwrap_or_else(|| "there is no connection".to_owned());
+                Error::new(ErrorKind::Transport, what).unsent().caused_by(error)
+            })?;
+            Ok(response.map(HttpBody::new))
+        })
+    }
+}
+
+/// Connects within a time, whatever that takes: to find the address, to reach it, to agree upon keys.
+#[derive(Clone)]
+pub(crate) struct InTime<C> {
+    connector: C,
+    limit: Duration,
+}
+
+impl<C> Service<Uri> for InTime<C>
+where
+    C: Service<Uri, Error: Into<BoxError>, Future: Send + 'static>,
+{
+    type Response = Watched<C::Response>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.connector.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let limit = self.limit;
+        let connecting = self.connector.call(uri);
+        Box::pin(async move {
+            match timeout(limit, connecting).await {
+                Ok(connected) => connected.map(Watched::new).map_err(Into::into),
+                Err(_) => Err(format!("nothing answered within {limit:?}").into()),
+            }
+        })
+    }
+}

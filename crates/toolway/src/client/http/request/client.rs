@@ -1,0 +1,130 @@
+//! What must something do to send HTTP requests?
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use ::http::{Request, Response};
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
+
+use crate::error::Result;
+use crate::future::BoxFuture;
+
+/// Sends HTTP requests: one that is given to [`Http::with_client`](crate::client::Http::with_client) takes the place of the built-in
+/// one, for its own ways to connect, its proxies, certificates or measurements.
+///
+/// It gives back the reply as soon as its head is there, because the body may be a stream that does not end; it neither
+/// follows redirects nor unpacks anything, and puts no limit on how long a body may take. Dropping the future gives the
+/// request up.
+///
+/// An error that is [`unsent`](crate::Error::unsent) says that the server has seen nothing of the request, so that it can be sent
+/// again; of any other it is taken that the server may have done what it was asked.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use bytes::Bytes;
+/// use http_body_util::Full;
+/// use hyper_util::client::legacy::Client as Hyper;
+/// use hyper_util::client::legacy::connect::HttpConnector;
+/// use hyper_util::rt::TokioExecutor;
+/// use toolway::client::{Http, HttpBody, HttpClient};
+/// use toolway::prelude::*;
+/// use toolway::{BoxFuture, Error, ErrorKind, Result};
+///
+/// /// Counts what goes out.
+/// struct Counting {
+///     inner: Hyper<HttpConnector, Full<Bytes>>,
+///     sent: AtomicUsize,
+/// }
+///
+/// impl HttpClient for Counting {
+///     fn send(&self, request: http::Request<Bytes>) -> BoxFuture<'_, Result<http::Response<HttpBody>>> {
+///         self.sent.fetch_add(1, Ordering::Relaxed);
+///         Box::pin(async move {
+///             let response = self.inner.request(request.map(Full::new)).await.map_err(|error| {
+///                 let is_unsent = error.is_connect();
+///                 let error = Error::new(ErrorKind::Transport, "the request failed").caused_by(error);
+///                 if is_unsent { error.unsent() } else { error }
+///             })?;
+///             Ok(response.map(HttpBody::new))
+///         })
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+/// # let url = format!("http://{}/mcp", listener.local_addr()?);
+/// # let server = Server::new("calculator", "1.0.0").build()?;
+/// # tokio::spawn(async move { server.http().serve(listener).await });
+/// let inner = Hyper::builder(TokioExecutor::new()).build_http();
+/// let counting = Counting { inner, sent: AtomicUsize::new(0) };
+/// let client = Client::connect_http(Http::new(url).with_client(counting)).await?;
+/// client.ping().await?;
+/// # Ok::<(), toolway::Error>(()) }).unwrap();
+/// ```
+pub trait HttpClient: Send + Sync + 'static {
+    /// Sends a request and waits for the head of the reply.
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<HttpBody>>>;
+}
+
+/// One client for several servers.
+impl<C: HttpClient + ?Sized> HttpClient for Arc<C> {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<HttpBody>>> {
+        (**self).send(request)
+    }
+}
+
+/// Whatever a body fails with.
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of a reply, wherever it comes from.
+pub struct HttpBody(UnsyncBoxBody<Bytes, BoxError>);
+
+impl HttpBody {
+    /// Takes a body as an HTTP library has it.
+    ///
+    /// ```
+    /// use http_body_util::Full;
+    /// use toolway::client::HttpBody;
+    ///
+    /// let body = HttpBody::new(Full::new(bytes::Bytes::from("{}")));
+    /// ```
+    pub fn new<B>(body: B) -> Self
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Self(body.map_err(Into::into).boxed_unsync())
+    }
+}
+
+impl Body for HttpBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        Pin::new(&mut self.0).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
+impl fmt::Debug for HttpBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpBody").finish_non_exhaustive()
+    }
+}

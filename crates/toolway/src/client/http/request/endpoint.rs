@@ -1,0 +1,294 @@
+//! How does one HTTP request reach the server, and what shape has the reply?
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use ::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use ::http::{Method, Request, Response};
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use toolway_protocol::json::Limits;
+use toolway_protocol::jsonrpc::{Incoming, parse};
+use toolway_protocol::{Id, Message};
+
+use crate::client::http::request::client::{HttpBody, HttpClient};
+use crate::client::http::request::events::{Break, Events, is_events, media_type};
+use crate::client::http::request::headers::{header, put_on};
+use crate::client::http::request::redirect::{self, MAX_HOPS};
+use crate::client::http::request::refusal;
+use crate::client::http::request::url::Url;
+use crate::client::wire::inbox::{Answering, Inbox};
+use crate::client::wire::transport::too_long_a_reply;
+use crate::error::{Error, ErrorKind, Result};
+use crate::transport::frame::MAX_MESSAGE;
+
+/// The way to one server.
+pub(crate) struct HttpEndpoint {
+    url: Url,
+    /// What every request says because of the server.
+    headers: HeaderMap,
+    /// And because of the client.
+    more: OnceLock<HeaderMap>,
+    client: Arc<dyn HttpClient>,
+    redirects: Redirects,
+    /// Where the server has said it is for good.
+    moved: Mutex<Option<Url>>,
+    /// The longest reply, or event of a reply, that is read.
+    max_message: AtomicUsize,
+    inbox: OnceLock<Inbox>,
+}
+
+/// What is done when the server says that it is elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Redirects {
+    /// It is followed, if that is no other server.
+    Allowed,
+    /// It is an error.
+    Refused,
+}
+
+/// A reply, and who gave it.
+pub(crate) struct Arrived {
+    pub(crate) response: Response<HttpBody>,
+    pub(crate) at: Url,
+    /// Where the server is for good, if it has moved.
+    for_good: Option<Url>,
+}
+
+/// What came back for a request.
+pub(crate) enum Reply {
+    /// The whole answer.
+    Whole(Message),
+    /// A stream that holds it.
+    Stream(Events),
+}
+
+impl HttpEndpoint {
+    pub(crate) fn new(
+        url: Url,
+        headers: HeaderMap,
+        client: Arc<dyn HttpClient>,
+        redirects: Redirects,
+    ) -> Self {
+        let (more, moved, inbox) = (OnceLock::new(), Mutex::default(), OnceLock::new());
+        let max_message = AtomicUsize::new(MAX_MESSAGE);
+        Self { url, headers, more, client, redirects, moved, max_message, inbox }
+    }
+
+    /// Adds headers to every request. What is said of one server goes before what is said of all.
+    pub(crate) fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
+        let mut more = HeaderMap::new();
+        for (name, value) in headers {
+            let (name, value) = header(name, value)?;
+            more.insert(name, value);
+        }
+        let _ = self.more.set(more);
+        Ok(())
+    }
+
+    /// The same way for somebody who outlives the client: its listeners do not wait for them.
+    pub(crate) fn without_inbox(&self) -> Self {
+        let (url, headers, client) = (self.url.clone(), self.headers.clone(), self.client.clone());
+        let endpoint = Self::new(url, headers, client, self.redirects);
+        Self { more: self.more.clone(), moved: Mutex::new(Some(self.place())), ..endpoint }
+    }
+
+    pub(crate) fn use_max_message(&self, bytes: usize) {
+        self.max_message.store(bytes, Ordering::Relaxed);
+    }
+
+    /// How long a reply, or an event of a reply, may be.
+    pub(crate) fn max_message(&self) -> usize {
+        self.max_message.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Sends one message.
+    pub(crate) async fn post(&self, headers: HeaderMap, frame: Bytes) -> Result<Response<HttpBody>> {
+        self.send(Method::POST, of_post(headers), frame).await
+    }
+
+    /// Sends one message to another place of the server.
+    pub(crate) async fn post_to(
+        &self,
+        url: Url,
+        headers: HeaderMap,
+        frame: Bytes,
+    ) -> Result<Response<HttpBody>> {
+        Ok(self.send_to(url, Method::POST, of_post(headers), frame).await?.response)
+    }
+
+    /// Where the server is, as far as it has told.
+    pub(crate) fn place(&self) -> Url {
+        let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        moved.clone().unwrap_or_else(|| self.url.clone())
+    }
+
+    /// Sends a request, on to wherever the server wants it. Its own headers go before those of every request.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<HttpBody>> {
+        let Arrived { response, for_good, .. } = self.send_to(self.place(), method, headers, body).await?;
+        if for_good.is_some() {
+            *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = for_good;
+        }
+        Ok(response)
+    }
+
+    /// The same for another place of the server.
+    pub(crate) async fn send_to(
+        &self,
+        mut url: Url,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Arrived> {
+        let mut all = self.more.get().cloned().unwrap_or_default();
+        put_on(&mut all, &self.headers);
+        put_on(&mut all, &headers);
+        let mut for_good = None;
+        let mut is_for_good = true;
+        for hop in 0.. {
+            let mut request = Request::new(body.clone());
+            *request.method_mut() = method.clone();
+            *request.uri_mut() = url.uri().clone();
+            *request.headers_mut() = all.clone();
+            let response = self.client.send(request).await.map_err(|error| failed(&url, error))?;
+            let status = response.status();
+            let Some(moved) = redirect::read(&method, &url, status, response.headers())? else {
+                return Ok(Arrived { response, at: url, for_good });
+            };
+            if self.redirects == Redirects::Refused {
+                return Err(redirect::unwanted(&url, &moved.to, status));
+            }
+            if hop == MAX_HOPS {
+                return Err(redirect::endless(&self.url, status));
+            }
+            // What comes after a step that is not for good is not for good either.
+            is_for_good &= moved.is_for_good;
+            if is_for_good {
+                for_good = Some(moved.to.clone());
+            }
+            url = moved.to;
+        }
+        unreachable!("the loop ends by itself")
+    }
+
+    /// Tells the shapes of a reply to the request `id` apart.
+    pub(crate) async fn reply(&self, response: Response<HttpBody>, id: Option<&Id>) -> Result<Reply> {
+        if let Some(coding) = response.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity")
+        {
+            let coding = String::from_utf8_lossy(coding.as_bytes());
+            return Err(self.misbehaved(&format!("the reply is packed ({coding}), which was not asked for")));
+        }
+        if response.status().is_success() && is_events(&response) {
+            return Ok(Reply::Stream(Events::of(response, self.max_message())));
+        }
+        if media_type(response.headers()).as_deref() != Some("application/json") {
+            return Err(refusal::of_page(&self.url, response).await);
+        }
+        let (head, body) = response.into_parts();
+        let max = self.max_message();
+        let body = Limited::new(body, max).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() { too_long_a_reply(max) } else { broke_off().caused_by(error) }
+        })?;
+        let body = body.to_bytes();
+        match parse(&body, Limits::default()) {
+            Ok(Incoming::One(Message::Response { outcome: Err(error), .. }))
+                if refusal::is_about_more(head.status) =>
+            {
+                Err(refusal::of_message(&self.url, &head, error))
+            }
+            // HTTP says which request was refused. Some servers write an id of their own into every refusal.
+            Ok(Incoming::One(Message::Response { id: named, outcome: outcome @ Err(_) }))
+                if !head.status.is_success() && named.as_ref() != id =>
+            {
+                Ok(Reply::Whole(Message::Response { id: None, outcome }))
+            }
+            Ok(Incoming::One(message @ Message::Response { .. })) => Ok(Reply::Whole(message)),
+            // Proxies and web frameworks answer errors with JSON of their own.
+            _ => Err(refusal::of_text(&self.url, &head, &body)),
+        }
+    }
+
+    /// What is answered to something that wants no reply.
+    pub(crate) async fn accepted(&self, response: Response<HttpBody>) -> Result<()> {
+        if response.status().is_success() {
+            return Ok(());
+        }
+        match self.reply(response, None).await? {
+            Reply::Whole(Message::Response { outcome: Err(error), .. }) => Err(error.into()),
+            _ => Err(self.misbehaved("a message was refused without a reason")),
+        }
+    }
+
+    pub(crate) fn misbehaved(&self, reason: &str) -> Error {
+        Error::new(ErrorKind::PeerMisbehaved, format!("{}: {reason}", self.url))
+    }
+
+    /// Why a stream cannot be read any further.
+    pub(crate) fn broken(&self, reason: Break) -> Error {
+        match reason {
+            Break::End => broke_off(),
+            Break::Connection(error) => broke_off().caused_by(error),
+            Break::TooLong => too_long_a_reply(self.max_message()),
+            Break::NoMessage => self.misbehaved("an event is not a message"),
+        }
+    }
+
+    pub(crate) fn deliver_to(&self, inbox: Inbox) {
+        let _ = self.inbox.set(inbox);
+    }
+
+    /// Notes that something of what the server told may have been lost.
+    pub(crate) fn missed(&self) {
+        if let Some(inbox) = self.inbox.get() {
+            inbox.notifications.tools_changed();
+            inbox.notifications.opened_again();
+        }
+    }
+
+    /// Where what the server says goes: on the stream of a request, or on one that is no request's.
+    fn inbox(&self, during: Option<&Id>) -> Option<Inbox> {
+        let inbox = self.inbox.get()?;
+        Some(during.map_or_else(|| inbox.clone(), |request| inbox.during(request)))
+    }
+
+    /// Hands over what the server tells.
+    pub(crate) fn deliver(&self, message: &Message, during: Option<&Id>) {
+        if let Some(inbox) = self.inbox(during) {
+            inbox.take(message);
+        }
+    }
+
+    /// How a request of the server is answered; nothing for messages that are none.
+    pub(crate) fn answer(&self, message: &Message, during: Option<&Id>) -> Option<Answering> {
+        self.inbox(during)?.answer(message)
+    }
+}
+
+fn of_post(mut headers: HeaderMap) -> HeaderMap {
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    headers
+}
+
+/// Why a request got no reply.
+fn failed(url: &Url, error: Error) -> Error {
+    let failed = |what| Error::new(error.kind(), format!("{what} {url}"));
+    if error.is_unsent() {
+        failed("failed to connect to").unsent().caused_by(error)
+    } else {
+        failed("no reply came from").broken_off().caused_by(error)
+    }
+}
+
+fn broke_off() -> Error {
+    Error::new(ErrorKind::Transport, "the reply broke off").broken_off()
+}

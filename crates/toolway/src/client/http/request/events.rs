@@ -1,0 +1,94 @@
+//! Which messages does a stream of events hold?
+
+use ::http::header::CONTENT_TYPE;
+use ::http::{HeaderMap, Response};
+use http_body_util::BodyExt;
+use toolway_protocol::json::Limits;
+use toolway_protocol::jsonrpc::{Incoming, Skimmed, parse, write_error};
+use toolway_protocol::{Message, RpcError};
+
+use crate::client::http::request::client::HttpBody;
+use crate::client::wire::transport::too_long_a_reply;
+use crate::transport::sse::{Event, Parser};
+
+/// The events of one response, in order.
+pub(crate) struct Events {
+    body: HttpBody,
+    parser: Parser,
+    max_message: usize,
+}
+
+/// Why there is no next event, or nothing in it.
+#[derive(Debug)]
+pub(crate) enum Break {
+    /// The stream is over.
+    End,
+    /// The connection is gone.
+    Connection(Box<dyn std::error::Error + Send + Sync>),
+    /// The event is longer than what is read.
+    TooLong,
+    /// The event holds something else.
+    NoMessage,
+}
+
+impl Events {
+    /// Reads events of at most so many bytes.
+    pub(crate) fn of(response: Response<HttpBody>, max_message: usize) -> Self {
+        Self { body: response.into_body(), parser: Parser::new(max_message), max_message }
+    }
+
+    /// An event that can be read. One that is too long holds an error instead, for the call that waits for it: the streams of a
+    /// conversation go on, and so do all other calls.
+    fn instead(&self, mut event: Event) -> Event {
+        match event.too_long.take() {
+            None => {}
+            Some(Skimmed::Reply(id)) => {
+                let error = RpcError::internal(too_long_a_reply(self.max_message).to_string());
+                let mut frame = Vec::new();
+                write_error(&mut frame, Some(&id), &error.with_max_message(self.max_message));
+                event.data = frame.into();
+            }
+            Some(_) => tracing::warn!(
+                max_message = self.max_message,
+                "a message of the server is longer than the client's `max_message`, and was ignored"
+            ),
+        }
+        event
+    }
+
+    /// The next whole event. One that is cut off by the end was none.
+    pub(crate) async fn next(&mut self) -> Result<Event, Break> {
+        loop {
+            if let Some(event) = self.parser.next_event().map_err(|_| Break::TooLong)? {
+                return Ok(self.instead(event));
+            }
+            let frame = self.body.frame().await.ok_or(Break::End)?.map_err(Break::Connection)?;
+            if let Some(chunk) = frame.data_ref() {
+                self.parser.push(chunk);
+            }
+        }
+    }
+}
+
+/// What an event says: nothing, when it only carries an id or is of a kind that is not ours. One revision has several
+/// messages in an event.
+pub(crate) fn messages(event: &Event) -> Result<Vec<Message>, Break> {
+    if event.data.is_empty() || event.event.as_deref().is_some_and(|kind| kind != "message") {
+        return Ok(Vec::new());
+    }
+    match parse(&event.data, Limits::default()) {
+        Ok(Incoming::One(message)) => Ok(vec![message]),
+        Ok(Incoming::Batch(messages)) => Ok(messages.into_iter().flatten().collect()),
+        Err(_) => Err(Break::NoMessage),
+    }
+}
+
+pub(crate) fn is_events(response: &Response<HttpBody>) -> bool {
+    media_type(response.headers()).as_deref() == Some("text/event-stream")
+}
+
+/// The type of a body, without its parameters.
+pub(crate) fn media_type(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}

@@ -1,0 +1,42 @@
+//! What takes the place of TLS in a build without it? An error that says how to get it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::client::http::request::built_in::Reuse;
+use crate::client::http::request::client::HttpClient;
+use crate::client::http::request::url::Url;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Nobody is trusted.
+#[derive(Clone, Default)]
+pub(crate) struct Trust {}
+
+pub(crate) fn check(url: &Url) -> Result<()> {
+    Err(Error::new(
+        ErrorKind::Misuse,
+        format!(
+            "{url}: this build speaks plain HTTP only, not HTTPS: switch on the feature `tls` of `toolway` in Cargo.toml, or give a \
+             client that can with `Http::with_client`"
+        ),
+    ))
+}
+
+/// Never asked for: the check comes first.
+pub(crate) fn client(_: &Trust, _: Duration, _: Reuse) -> Result<Arc<dyn HttpClient>> {
+    Err(Error::new(ErrorKind::Misuse, "this build speaks no HTTPS"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::{Http, IntoTarget};
+
+    #[test]
+    fn https_names_the_feature_that_it_needs() {
+        let error = Http::new("https://localhost/mcp?secret").into_target().expect_err("no TLS");
+        assert_eq!(error.kind(), ErrorKind::Misuse);
+        assert!(error.to_string().contains("feature `tls`"), "{error}");
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+}

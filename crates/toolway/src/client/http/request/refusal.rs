@@ -1,0 +1,267 @@
+//! What does a reply mean that holds no result? Who is to do what about it, and may it be asked again?
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use ::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use ::http::response::Parts;
+use ::http::{HeaderMap, Response, StatusCode};
+use http_body_util::BodyExt;
+use tokio::time::timeout;
+use toolway_protocol::RpcError;
+
+use crate::client::http::request::client::HttpBody;
+use crate::client::http::request::events::media_type;
+use crate::client::http::request::url::Url;
+use crate::error::{Error, ErrorKind};
+
+/// How much of a page is read that is no message: enough to say what it is.
+const MAX_PAGE: usize = 2 << 10;
+
+/// How long it may take to come.
+const PAGE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many characters of it are shown.
+const MAX_SHOWN: usize = 100;
+
+/// The longest that a server may want to be left alone.
+const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
+
+/// A reply without a message.
+pub(crate) async fn of_page(url: &Url, response: Response<HttpBody>) -> Error {
+    let (head, body) = response.into_parts();
+    let page = timeout(PAGE_PATIENCE, beginning(body)).await.unwrap_or_default();
+    of_text(url, &head, &page)
+}
+
+/// What comes of a body, up to a limit.
+async fn beginning(mut body: HttpBody) -> Vec<u8> {
+    let mut page = Vec::new();
+    while let Some(Ok(frame)) = body.frame().await {
+        if let Some(data) = frame.data_ref() {
+            page.extend_from_slice(&data[..data.len().min(MAX_PAGE - page.len())]);
+        }
+        if page.len() == MAX_PAGE {
+            break;
+        }
+    }
+    page
+}
+
+/// A reply that holds this instead of a message.
+pub(crate) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
+    let status = head.status;
+    let mut message = match status {
+        StatusCode::UNAUTHORIZED => format!("{url} wants authorization: give a valid token with `bearer`"),
+        StatusCode::FORBIDDEN => {
+            format!("{url} does not let us in ({status}): a token may be missing, or not be enough for this")
+        }
+        StatusCode::NOT_FOUND => {
+            format!("{url} answered {status} without a message: is the path right? Often it is /mcp")
+        }
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            format!("the message is too large for {url} ({status}): send less, or raise what it takes there")
+        }
+        StatusCode::REQUEST_TIMEOUT => format!("{url} does not wait any longer ({status})"),
+        StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
+            format!("{url} wants to be asked again later ({status})")
+        }
+        StatusCode::SERVICE_UNAVAILABLE => format!("{url} cannot answer at the moment ({status})"),
+        StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
+            format!("{url} is not reached by the proxy that stands before it ({status})")
+        }
+        _ if status.is_server_error() => format!("{url} failed ({status})"),
+        _ => match media_type(&head.headers) {
+            Some(kind) if status.is_success() && kind != "application/json" => {
+                format!("{url} answered {status} with {kind} instead of a message")
+            }
+            _ => format!("{url} answered {status} without a message"),
+        },
+    };
+    let challenge =
+        (status == StatusCode::UNAUTHORIZED).then(|| head.headers.get(WWW_AUTHENTICATE)).flatten();
+    for (what, said) in [
+        ("it asks for", challenge.map(|value| shown(value.as_bytes())).unwrap_or_default()),
+        ("it said", shown(text)),
+    ] {
+        if !said.is_empty() {
+            let _ = write!(message, "; {what}: {said}");
+        }
+    }
+    let kind = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorKind::PeerRefused,
+        StatusCode::PAYLOAD_TOO_LARGE => ErrorKind::TooLarge,
+        _ if is_of_the_moment(status) || status.is_server_error() => ErrorKind::Transport,
+        _ => ErrorKind::PeerMisbehaved,
+    };
+    judged(Error::new(kind, message).with_http_status(status.as_u16()), status, &head.headers)
+}
+
+/// An error that came as a message. Some are less about the request than about who asks, and when.
+pub(crate) fn of_message(url: &Url, head: &Parts, error: RpcError) -> Error {
+    let error = Error::from(error);
+    match head.status {
+        status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
+            error.context(format!("{url} does not let us in")).with_http_status(status.as_u16())
+        }
+        status if is_of_the_moment(status) => {
+            judged(error.with_http_status(status.as_u16()), status, &head.headers)
+        }
+        _ => error,
+    }
+}
+
+/// Whether a message that came with this status is to be read as [`of_message`] does.
+pub(crate) fn is_about_more(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) || is_of_the_moment(status)
+}
+
+fn is_of_the_moment(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::REQUEST_TIMEOUT
+            | StatusCode::TOO_EARLY
+            | StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::SERVICE_UNAVAILABLE
+    )
+}
+
+/// Says whether the request may be sent again, and when.
+fn judged(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
+    let retry_after = retry_after(headers);
+    let error = match retry_after {
+        Some(wait) => error.with_retry_after(wait),
+        None => error,
+    };
+    match status {
+        StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => error.unsent(),
+        // Who says when to come back has not begun. Others say the same when they lost what they had begun.
+        StatusCode::SERVICE_UNAVAILABLE if retry_after.is_some() => error.unsent(),
+        // Many servers say so of a request that they have begun and do not let run any longer.
+        StatusCode::REQUEST_TIMEOUT
+        | StatusCode::SERVICE_UNAVAILABLE
+        | StatusCode::BAD_GATEWAY
+        | StatusCode::GATEWAY_TIMEOUT => error.broken_off(),
+        _ => error,
+    }
+}
+
+/// How long the server wants to be left alone, if it says so in seconds.
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
+}
+
+/// The beginning of a text of the server, on one line and without anything that a terminal would obey.
+fn shown(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let mut words = String::new();
+    for word in text
+        .split(|letter: char| letter.is_whitespace() || letter.is_control())
+        .filter(|word| !word.is_empty())
+    {
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(word);
+    }
+    if let Some((end, _)) = words.char_indices().nth(MAX_SHOWN) {
+        words.truncate(end);
+        words.push('…');
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use ::http::header::HeaderValue;
+
+    use super::*;
+
+    fn error(status: u16, headers: &[(&'static str, &'static str)], text: &str) -> Error {
+        let (mut head, ()) = Response::new(()).into_parts();
+        head.status = StatusCode::from_u16(status).expect("a status");
+        for (name, value) in headers {
+            head.headers.insert(*name, HeaderValue::from_static(value));
+        }
+        of_text(&Url::parse("http://localhost/mcp").expect("a URL"), &head, text.as_bytes())
+    }
+
+    #[test]
+    fn a_status_says_whose_fault_it_is_and_whether_to_ask_again() {
+        #[derive(Debug, PartialEq)]
+        enum Loss {
+            Unsent,
+            BrokenOff,
+            None,
+        }
+        use ErrorKind::{PeerMisbehaved, PeerRefused, TooLarge, Transport};
+        let later = ("retry-after", "7");
+        for (status, headers, kind, loss, part) in [
+            (400, [].as_slice(), PeerMisbehaved, Loss::None, "answered 400 Bad Request without a message"),
+            (401, &[], PeerRefused, Loss::None, "wants authorization"),
+            (403, &[], PeerRefused, Loss::None, "does not let us in"),
+            (404, &[], PeerMisbehaved, Loss::None, "is the path right?"),
+            (408, &[], Transport, Loss::BrokenOff, "not wait any longer"),
+            (413, &[], TooLarge, Loss::None, "too large"),
+            (429, &[], Transport, Loss::Unsent, "asked again later"),
+            (429, &[later], Transport, Loss::Unsent, "asked again later"),
+            (500, &[], Transport, Loss::None, "failed (500"),
+            (502, &[], Transport, Loss::BrokenOff, "proxy"),
+            (503, &[], Transport, Loss::BrokenOff, "at the moment"),
+            (503, &[later], Transport, Loss::Unsent, "at the moment"),
+            (504, &[], Transport, Loss::BrokenOff, "proxy"),
+            (
+                200,
+                &[("content-type", "text/html; charset=utf-8")],
+                PeerMisbehaved,
+                Loss::None,
+                "with text/html instead",
+            ),
+            (202, &[], PeerMisbehaved, Loss::None, "answered 202 Accepted without a message"),
+        ] {
+            let error = error(status, headers, "");
+            let lost = match (error.is_unsent(), error.is_broken_off()) {
+                (true, _) => Loss::Unsent,
+                (_, true) => Loss::BrokenOff,
+                _ => Loss::None,
+            };
+            assert_eq!((error.kind(), lost), (kind, loss), "{error}");
+            assert!(error.to_string().contains(part), "{error}");
+            assert_eq!(error.http_status(), Some(status));
+            assert_eq!(error.retry_after(), headers.contains(&later).then_some(Duration::from_secs(7)));
+        }
+    }
+
+    #[test]
+    fn how_long_to_wait_is_bounded_and_never_guessed() {
+        for (said, meant) in [
+            ("0", Some(Duration::ZERO)),
+            (" 5 ", Some(Duration::from_secs(5))),
+            ("18446744073709551615", Some(MAX_RETRY_AFTER)),
+            ("-1", None),
+            ("soon", None),
+            ("Wed, 21 Oct 2015 07:28:00 GMT", None),
+        ] {
+            assert_eq!(error(429, &[("retry-after", said)], "").retry_after(), meant, "{said}");
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_a_page_is_shown_on_one_line() {
+        let page = "<html>\r\n\t<title>\u{1b}[31mNot here\u{7}</title>\0";
+        let shown = error(404, &[], page).to_string();
+        assert!(shown.ends_with("it said: <html> <title> [31mNot here </title>"), "{shown}");
+        let long = "ä".repeat(MAX_SHOWN);
+        assert!(error(500, &[], &long).to_string().ends_with(&long));
+        assert!(error(500, &[], &format!("{long}ä")).to_string().ends_with(&format!("{long}…")));
+        let error =
+            error(401, &[("www-authenticate", "Bearer error=\"invalid_token\"")], "{\"error\":\"x\"}");
+        assert!(
+            error
+                .to_string()
+                .contains("asks for: Bearer error=\"invalid_token\"; it said: {\"error\":\"x\"}"),
+            "{error}"
+        );
+    }
+}

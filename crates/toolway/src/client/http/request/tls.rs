@@ -1,0 +1,131 @@
+//! Whom do we believe to be the server that an `https://` URL names, and what is said when it is somebody else?
+
+use std::error::Error as StdError;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_rustls::HttpsConnector;
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::CertificateDer;
+use rustls::{CertificateError, ClientConfig, RootCertStore};
+
+use crate::client::http::request::built_in::{BuiltIn, Reuse, connector};
+use crate::client::http::request::client::HttpClient;
+use crate::client::http::request::url::Url;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The authorities of the application, besides those of the system.
+#[derive(Clone, Default)]
+pub(crate) struct Trust(pub(crate) Vec<CertificateDer<'static>>);
+
+#[expect(clippy::unnecessary_wraps, reason = "without TLS it fails")]
+pub(crate) fn check(_: &Url) -> Result<()> {
+    Ok(())
+}
+
+/// What sends requests, encrypted. Reads files.
+pub(crate) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> Result<Arc<dyn HttpClient>> {
+    let found = rustls_native_certs::load_native_certs();
+    for error in &found.errors {
+        tracing::warn!(%error, "certificates of the system could not be read");
+    }
+    let mut config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::new(ErrorKind::Misuse, "TLS cannot be used").caused_by(error))?
+        .with_root_certificates(roots(found.certs, trust))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let mut tcp = connector();
+    tcp.enforce_http(false);
+    let tls = HttpsConnector::from((tcp, config));
+    Ok(Arc::new(BuiltIn::new(tls, connect_timeout, reuse, advice)))
+}
+
+fn roots(of_system: Vec<CertificateDer<'static>>, trust: &Trust) -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    // Systems keep certificates that nobody can read any more; they are no reason to do without the others.
+    let (added, _) = roots.add_parsable_certificates(of_system);
+    if added == 0 {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    roots.add_parsable_certificates(trust.0.iter().cloned());
+    roots
+}
+
+/// What can be done about a connection that failed, if it is because of TLS.
+fn advice(error: &(dyn StdError + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<rustls::Error>() {
+            return of_tls(error);
+        }
+        // An error of the operating system hides what it was made of.
+        next = match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+fn of_tls(error: &rustls::Error) -> Option<String> {
+    let advice = match error {
+        rustls::Error::InvalidCertificate(reason) => match reason {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "the server's certificate has expired: it has to be renewed there, unless the clock here is wrong".to_owned()
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "the server's certificate is not valid yet: look at the clocks, here and there".to_owned()
+            }
+            CertificateError::NotValidForName => {
+                "the server's certificate is for another name: connect by a name that it is for".to_owned()
+            }
+            CertificateError::NotValidForNameContext { expected, presented } => format!(
+                "the server's certificate is not for {} but for {}: connect by a name that it is for",
+                expected.to_str(),
+                some_of(presented),
+            ),
+            CertificateError::UnknownIssuer => {
+                "the server's certificate comes from an authority that is not trusted here: if it is the right one, add it with \
+                 `Http::root_certificate` or to the file that SSL_CERT_FILE names"
+                    .to_owned()
+            }
+            CertificateError::BadSignature => {
+                "the server's certificate names an authority that is trusted here but is signed with another key: somebody may pose as \
+                 the server, or the authority has a new certificate, for `Http::root_certificate`"
+                    .to_owned()
+            }
+            _ => return None,
+        },
+        rustls::Error::InvalidMessage(_) => {
+            "the server does not speak TLS there: its URL may have to begin with http://".to_owned()
+        }
+        _ => return None,
+    };
+    Some(advice)
+}
+
+/// The first names of a certificate, which may have many.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        shown.push_str(", …");
+    }
+    if shown.is_empty() { "no name at all".to_owned() } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_without_authorities_has_those_of_mozilla() {
+        let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+        let trust = Trust(vec![key.cert.der().clone()]);
+        let mozilla = webpki_roots::TLS_SERVER_ROOTS.len();
+        assert_eq!(roots(Vec::new(), &Trust::default()).len(), mozilla);
+        assert_eq!(roots(vec![CertificateDer::from(vec![1, 2])], &trust).len(), mozilla + 1);
+        assert_eq!(roots(vec![key.cert.der().clone()], &trust).len(), 2);
+    }
+}

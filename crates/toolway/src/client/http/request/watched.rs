@@ -1,0 +1,205 @@
+//! Has the connection of a request ended without anybody telling the request?
+//!
+//! It happens: a request is handed to the task of its connection through a queue. If that task ends at the very moment at which
+//! the request is put there, the request is neither taken nor given back, and would wait for ever (a channel of tokio drops what it
+//! holds when its receiver goes, except what is being written just then). So we look ourselves. A request that the task has taken
+//! is told of its end by hyper; hence one that is not told was not taken, and nothing of it was sent.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use ::http::Extensions;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::client::legacy::connect::{CaptureConnection, Connected, Connection};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// A connection whose end others can wait for.
+pub(crate) struct Watched<I> {
+    inner: I,
+    /// Gone with the connection.
+    life: watch::Sender<()>,
+}
+
+/// What is known of a connection.
+#[derive(Clone)]
+struct Life(watch::Receiver<()>);
+
+impl<I> Watched<I> {
+    pub(crate) fn new(inner: I) -> Self {
+        Self { inner, life: watch::Sender::new(()) }
+    }
+}
+
+/// Waits until the connection of a request has ended, and no other has taken its place within `patience`.
+pub(crate) async fn gone(mut of_request: CaptureConnection, patience: Duration) {
+    drop(of_request.wait_for_connection_metadata().await);
+    while let Some(mut life) = life(&of_request) {
+        // Nothing is ever said but the end.
+        while life.0.changed().await.is_ok() {}
+        sleep(patience).await;
+        if self::life(&of_request).is_some_and(|now| now.0.same_channel(&life.0)) {
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
+fn life(of_request: &CaptureConnection) -> Option<Life> {
+    let mut extras = Extensions::new();
+    of_request.connection_metadata().as_ref()?.get_extras(&mut extras);
+    extras.remove()
+}
+
+impl<I: Connection> Connection for Watched<I> {
+    fn connected(&self) -> Connected {
+        self.inner.connected().extra(Life(self.life.subscribe()))
+    }
+}
+
+impl<I: Read + Unpin> Read for Watched<I> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(cx, buffer)
+    }
+}
+
+impl<I: Write + Unpin> Write for Watched<I> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write_vectored(cx, pieces)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use ::http::{Request, Uri};
+    use bytes::Bytes;
+    use http_body_util::Full;
+    use hyper_util::client::legacy::Client;
+    use hyper_util::client::legacy::connect::capture_connection;
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+    use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+    use tower_service::Service;
+
+    use super::*;
+
+    struct Pipe(TokioIo<DuplexStream>);
+
+    impl Connection for Pipe {
+        fn connected(&self) -> Connected {
+            Connected::new()
+        }
+    }
+
+    impl Read for Pipe {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            buffer: ReadBufCursor<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_read(cx, buffer)
+        }
+    }
+
+    impl Write for Pipe {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Pin::new(&mut self.0).poll_write(cx, bytes)
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_flush(cx)
+        }
+
+        fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_shutdown(cx)
+        }
+    }
+
+    /// Connects to whoever holds the other ends.
+    #[derive(Clone, Default)]
+    struct Pipes(Arc<Mutex<Vec<DuplexStream>>>);
+
+    impl Service<Uri> for Pipes {
+        type Response = Watched<Pipe>;
+        type Error = io::Error;
+        type Future = std::future::Ready<io::Result<Self::Response>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Uri) -> Self::Future {
+            let (near, far) = duplex(1 << 10);
+            self.0.lock().expect("unpoisoned").push(far);
+            std::future::ready(Ok(Watched::new(Pipe(TokioIo::new(near)))))
+        }
+    }
+
+    /// That a request is stuck cannot be arranged, but that its connection ends and it does not hear of it can: nobody polls it.
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_a_connection_is_noticed_after_a_while_and_not_before() {
+        let pipes = Pipes::default();
+        let client = Client::builder(TokioExecutor::new()).build::<_, Full<Bytes>>(pipes.clone());
+        let mut request = Request::new(Full::default());
+        *request.uri_mut() = Uri::from_static("http://localhost/");
+        let captured = capture_connection(&mut request);
+        let mut sending = std::pin::pin!(client.request(request));
+        let mut gone = std::pin::pin!(gone(captured, Duration::from_secs(9)));
+        let mut far = tokio::select! {
+            _ = &mut sending => panic!("nobody answers"),
+            () = &mut gone => panic!("it is there"),
+            far = async {
+                loop {
+                    let far = pipes.0.lock().expect("unpoisoned").pop();
+                    if let Some(far) = far {
+                        break far;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            } => far,
+        };
+        let heard = tokio::select! {
+            _ = &mut sending => panic!("nobody answers"),
+            () = &mut gone => panic!("it is there"),
+            heard = far.read_u8() => heard,
+        };
+        assert_eq!(heard.expect("a request"), b'G');
+        let long = tokio::time::timeout(Duration::from_hours(1), &mut gone).await;
+        assert!(long.is_err(), "a connection may be silent for long");
+        drop(far);
+        let began = tokio::time::Instant::now();
+        gone.await;
+        assert_eq!(began.elapsed().as_secs(), 9);
+    }
+}

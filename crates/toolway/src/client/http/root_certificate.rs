@@ -1,0 +1,52 @@
+//! Which authorities does the application trust, besides those of the system?
+
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use crate::client::http::target::Http;
+
+impl Http {
+    /// Trusts an authority, besides those that the system trusts: the certificates of `pem`, a text that begins with
+    /// `-----BEGIN CERTIFICATE-----`. For servers inside a company, or of a test.
+    ///
+    /// The system's authorities are read when they are needed first. `SSL_CERT_FILE` and `SSL_CERT_DIR` name others; where there are
+    /// none at all, as in a small container, Mozilla's are used.
+    ///
+    /// ```no_run
+    /// use toolway::client::Http;
+    ///
+    /// # fn server() -> std::io::Result<Http> {
+    /// let authority = std::fs::read("/etc/company/authority.pem")?;
+    /// let server = Http::new("https://tools.company.example/mcp").root_certificate(authority);
+    /// # Ok(server)
+    /// # }
+    /// ```
+    pub fn root_certificate(mut self, pem: impl AsRef<[u8]>) -> Self {
+        match read(pem.as_ref()) {
+            Ok(roots) => {
+                self.trust.0.extend(roots);
+                self.forget_client();
+                self
+            }
+            Err(reason) => self.mistaken(reason),
+        }
+    }
+}
+
+fn read(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match roots {
+        Ok(roots) if roots.is_empty() => {
+            Err("the root certificate is not PEM: it must begin with -----BEGIN CERTIFICATE-----".to_owned())
+        }
+        Ok(roots) => {
+            let mut store = RootCertStore::empty();
+            match roots.iter().try_for_each(|root| store.add(root.clone())) {
+                Ok(()) => Ok(roots),
+                Err(error) => Err(format!("the root certificate cannot be used: {error}")),
+            }
+        }
+        Err(error) => Err(format!("the root certificate is not PEM: {error}")),
+    }
+}

@@ -1,0 +1,134 @@
+//! Which changes has the server told that nobody has looked at yet? Each is kept once, however often and among whatever else it was
+//! told.
+
+use std::collections::{HashSet, VecDeque};
+
+use toolway_protocol::Notification;
+
+use crate::client::notifications::subscribers::{Subscribers, Subscription, Unread};
+
+/// How many resources are told one by one. A server may tell of many that lie below one that is watched; then it is that one.
+const MAX_UNREAD: usize = 1024;
+
+/// Something that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources.
+    Resources,
+    /// The content of a resource.
+    Resource(String),
+}
+
+/// The changes for one watcher.
+#[derive(Debug)]
+pub(crate) struct Changes(Subscription<Backlog>);
+
+impl Changes {
+    /// Waits for the next one; nothing comes any more once the client is gone.
+    pub(crate) async fn next(&mut self) -> Option<Change> {
+        self.0.next().await
+    }
+}
+
+/// What one watcher has not seen yet.
+struct Backlog {
+    watched: HashSet<String>,
+    changes: VecDeque<Change>,
+    known: HashSet<Change>,
+}
+
+impl Unread for Backlog {
+    type Item = Change;
+
+    fn take(&mut self) -> Option<Change> {
+        let change = self.changes.pop_front()?;
+        self.known.remove(&change);
+        Some(change)
+    }
+}
+
+impl Backlog {
+    /// Notes a change; `false` if it is known already, or is not about what is watched.
+    fn put(&mut self, news: &Notification) -> bool {
+        let change = match news {
+            Notification::ToolsChanged(_) => Change::Tools,
+            Notification::PromptsChanged(_) => Change::Prompts,
+            Notification::ResourcesChanged(_) => Change::Resources,
+            Notification::ResourceUpdated(updated) => match self.about(&updated.uri) {
+                Some(watched) if self.changes.len() >= MAX_UNREAD => Change::Resource(watched.to_owned()),
+                Some(_) => Change::Resource(updated.uri.clone()),
+                None => return false,
+            },
+            _ => return false,
+        };
+        let is_new = self.known.insert(change.clone());
+        if is_new {
+            self.changes.push_back(change);
+        }
+        is_new
+    }
+
+    /// What is watched that this is about: a server may tell of something below it, too.
+    fn about(&self, uri: &str) -> Option<&str> {
+        match self.watched.get(uri) {
+            Some(watched) => Some(watched),
+            None => self.watched.iter().map(String::as_str).find(|watched| uri.starts_with(watched)),
+        }
+    }
+}
+
+/// All watchers.
+#[derive(Default)]
+pub(crate) struct Watchers(Subscribers<Backlog>);
+
+impl Watchers {
+    /// Adds a watcher of all lists and of these resources.
+    pub(crate) fn add(&self, watched: HashSet<String>) -> Changes {
+        Changes(self.0.add(Backlog { watched, changes: VecDeque::new(), known: HashSet::new() }))
+    }
+
+    /// Tells every watcher of a notification.
+    pub(crate) fn tell(&self, news: &Notification) {
+        self.0.tell(|unread| unread.put(news));
+    }
+
+    /// Ends all subscriptions.
+    pub(crate) fn close(&self) {
+        self.0.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolway_protocol::types::{ResourceUpdated, Told};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_change_is_told_once_however_often_it_was_said() {
+        let watchers = Watchers::default();
+        let mut changes = watchers.add(HashSet::from(["file:///a/".to_owned()]));
+        for _ in 0..3 {
+            watchers.tell(&Notification::ToolsChanged(Told::new()));
+            watchers.tell(&Notification::ResourceUpdated(ResourceUpdated::new("file:///b/1")));
+        }
+        for number in 0..2 * MAX_UNREAD {
+            watchers
+                .tell(&Notification::ResourceUpdated(ResourceUpdated::new(format!("file:///a/{number}"))));
+        }
+        watchers.close();
+        assert_eq!(changes.next().await, Some(Change::Tools));
+        let mut rest = Vec::new();
+        while let Some(change) = changes.next().await {
+            rest.push(change);
+        }
+        assert_eq!(rest.len(), MAX_UNREAD);
+        assert_eq!(rest[0], Change::Resource("file:///a/0".to_owned()));
+        assert_eq!(rest.last(), Some(&Change::Resource("file:///a/".to_owned())));
+    }
+}

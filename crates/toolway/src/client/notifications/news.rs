@@ -1,0 +1,118 @@
+//! What has a server told that nobody has read yet? So much is kept, and the oldest goes first.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use toolway_protocol::Notification;
+
+use crate::client::notifications::subscribers::{Subscribers, Subscription, Unread};
+
+/// How many notifications are kept for somebody who does not read them.
+const MAX_UNREAD: usize = 1024;
+
+/// How many bytes of them.
+const MAX_UNREAD_BYTES: usize = 4 << 20;
+
+/// What a server tells unasked, in order. Made by [`Client::news`](crate::client::Client::news).
+///
+/// Somebody who does not read misses the oldest when there are more than a thousand, or four megabytes.
+pub struct News(Subscription<Backlog>);
+
+impl News {
+    /// Waits for the next one; nothing comes any more once the client is gone.
+    pub async fn next(&mut self) -> Option<Notification> {
+        self.0.next().await
+    }
+
+    /// The next one, if it is there already.
+    pub fn try_next(&mut self) -> Option<Notification> {
+        self.0.try_next()
+    }
+}
+
+impl fmt::Debug for News {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("News").field("unread", &self.0.unread(|unread| unread.queue.len())).finish()
+    }
+}
+
+/// What one reader has not read yet.
+#[derive(Default)]
+struct Backlog {
+    queue: VecDeque<(Notification, usize)>,
+    bytes: usize,
+}
+
+impl Unread for Backlog {
+    type Item = Notification;
+
+    fn take(&mut self) -> Option<Notification> {
+        let (news, bytes) = self.queue.pop_front()?;
+        self.bytes -= bytes;
+        Some(news)
+    }
+}
+
+impl Backlog {
+    fn put(&mut self, news: Notification, bytes: usize) {
+        self.queue.push_back((news, bytes));
+        self.bytes += bytes;
+        while self.queue.len() > MAX_UNREAD || (self.bytes > MAX_UNREAD_BYTES && self.queue.len() > 1) {
+            self.take();
+        }
+    }
+}
+
+/// All readers of notifications.
+#[derive(Default)]
+pub(crate) struct Readers(Subscribers<Backlog>);
+
+impl Readers {
+    pub(crate) fn add(&self) -> News {
+        News(self.0.add(Backlog::default()))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Tells every reader of a notification; `bytes` is its length on the wire.
+    pub(crate) fn tell(&self, news: &Notification, bytes: usize) {
+        self.0.tell(|unread| {
+            unread.put(news.clone(), bytes);
+            true
+        });
+    }
+
+    /// Ends all subscriptions.
+    pub(crate) fn close(&self) {
+        self.0.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolway_protocol::types::Told;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_oldest_goes_when_there_is_too_much() {
+        let readers = Readers::default();
+        assert!(readers.is_empty());
+        let mut news = readers.add();
+        let told = Notification::ToolsChanged(Told::new());
+        for _ in 0..=MAX_UNREAD {
+            readers.tell(&told, 10);
+        }
+        assert_eq!(news.0.unread(|unread| unread.queue.len()), MAX_UNREAD);
+        readers.tell(&told, MAX_UNREAD_BYTES + 1);
+        assert_eq!(news.0.unread(|unread| unread.queue.len()), 1, "one is kept, however long");
+        readers.tell(&told, 1);
+        assert_eq!(news.0.unread(|unread| unread.bytes), 1);
+        assert!(news.next().await.is_some());
+        readers.close();
+        assert!(news.next().await.is_none());
+        assert!(readers.is_empty());
+    }
+}

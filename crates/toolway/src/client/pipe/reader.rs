@@ -1,0 +1,162 @@
+//! What becomes of what the server says?
+
+use std::io;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tokio::io::AsyncRead;
+use tokio::task::JoinSet;
+use toolway_protocol::json::Limits;
+use toolway_protocol::jsonrpc::{Incoming, Rejected, Skimmed, parse, write_error};
+use toolway_protocol::{Id, Message, RpcError};
+
+use crate::client::pipe::state::PipeState;
+use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
+use crate::client::wire::transport::too_long_a_reply;
+use crate::error::{Error, ErrorKind};
+use crate::transport::frame::{self, Lines};
+
+/// Why nothing is heard any more.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The server said that nothing more comes.
+    Closed,
+    /// Reading failed.
+    Broke(io::Error),
+    /// A line that is too long, and has no end or is not a message. What it was the answer to is not known, so all calls fail.
+    TooLong,
+    /// The line was over before.
+    Over,
+}
+
+/// How many times as long as it may be a line can get before it counts as one without an end.
+const ENDLESS: u64 = 4;
+
+/// Reads until the output ends, or the line is over.
+pub(crate) async fn read(reader: &mut (impl AsyncRead + Unpin), pipe: &PipeState) -> Ended {
+    let mut lines = Lines::new(pipe.max_message());
+    let mut reading = Reading { pipe, answering: JoinSet::new() };
+    let mut open = true;
+    while open {
+        let more = tokio::select! {
+            biased;
+            () = pipe.ended() => return Ended::Over,
+            more = lines.fill(reader) => more,
+        };
+        match more {
+            Ok(more) => open = more,
+            Err(error) => return Ended::Broke(error),
+        }
+        // It may have been set since: a server may speak before the client has been told how it is to be.
+        let max_line = pipe.max_message();
+        lines.set_max_line(max_line);
+        while let Some(text) = lines.next_line() {
+            match text {
+                frame::Line::Text(text) => reading.take_line(&text),
+                frame::Line::TooLong(Skimmed::Unknown) => return Ended::TooLong,
+                frame::Line::TooLong(skimmed) => reading.refuse(skimmed, max_line),
+            }
+        }
+        if lines.skipped() > max_line as u64 * ENDLESS {
+            return Ended::TooLong;
+        }
+    }
+    Ended::Closed
+}
+
+struct Reading<'l> {
+    pipe: &'l PipeState,
+    /// The questions that somebody thinks about. They end when nobody reads any more.
+    answering: JoinSet<()>,
+}
+
+impl Reading<'_> {
+    fn take_line(&mut self, text: &Bytes) {
+        match parse(text, Limits::default()) {
+            Ok(Incoming::One(message)) => self.take(message),
+            // Whoever speaks 2025-03-26 must take them; from others they do no harm.
+            Ok(Incoming::Batch(messages)) => {
+                if messages.iter().any(Result::is_err) {
+                    self.pipe.received().note_junk(text);
+                }
+                for message in messages.into_iter().flatten() {
+                    self.take(message);
+                }
+            }
+            Err(rejected) => match replied_to(text) {
+                Some(id) => self.pipe.settle(&id, Err(malformed(&rejected))),
+                // Rubbish on a pipe is skipped.
+                None => self.pipe.received().note_junk(text),
+            },
+        }
+    }
+
+    /// Does without a message that was too long to be kept. Only the call that waits for it fails.
+    fn refuse(&self, skimmed: Skimmed, max: usize) {
+        self.pipe.received().note_message();
+        match skimmed {
+            Skimmed::Reply(id) => self.pipe.settle(&id, Err(too_long_a_reply(max))),
+            Skimmed::Request(id) => {
+                let mut frame = Vec::new();
+                write_error(&mut frame, Some(&id), &RpcError::too_large(max));
+                self.pipe.outbox().owe(&frame);
+            }
+            Skimmed::Notification | Skimmed::Unknown => tracing::warn!(
+                max_message = max,
+                "a notification of the server is longer than the client's `max_message`, and was ignored"
+            ),
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        self.pipe.received().note_message();
+        if let Message::Response { id, outcome } = &message {
+            match (id.clone(), outcome) {
+                (Some(id), _) => self.pipe.settle(&id, Ok(message)),
+                (None, Err(error)) => {
+                    self.pipe.received().note_stray(error);
+                    self.pipe.refuse_long(error);
+                }
+                (None, Ok(_)) => {}
+            }
+            return;
+        }
+        let Some(inbox) = self.pipe.inbox() else { return };
+        inbox.take(&message);
+        match inbox.answer(&message) {
+            Some(Answering::Now(frame)) => self.pipe.outbox().owe(&frame),
+            Some(Answering::Later(frame)) => self.answer_later(frame),
+            None => {}
+        }
+    }
+
+    fn answer_later(&mut self, frame: impl Future<Output = Option<Bytes>> + Send + 'static) {
+        while self.answering.try_join_next().is_some() {}
+        // The questions themselves are fewer. The others have answers that the server does not read.
+        if self.answering.len() >= MAX_ANSWERING {
+            return;
+        }
+        let outbox = self.pipe.outbox().clone();
+        self.answering.spawn(async move {
+            if let Some(frame) = frame.await {
+                outbox.answer(&frame).await;
+            }
+        });
+    }
+}
+
+/// The id that a reply has which cannot be read otherwise: whoever waits for it need not wait until its time is over.
+fn replied_to(text: &[u8]) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Reply {
+        id: Id,
+        method: Option<IgnoredAny>,
+    }
+    let reply: Reply = serde_json::from_slice(text).ok()?;
+    reply.method.is_none().then_some(reply.id)
+}
+
+fn malformed(rejected: &Rejected) -> Error {
+    Error::new(ErrorKind::PeerMisbehaved, "the server's reply is malformed").caused_by(rejected.error.clone())
+}

@@ -1,0 +1,91 @@
+//! What has come so far that explains why nothing else does?
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use toolway_protocol::RpcError;
+
+use crate::client::pipe::printable::printable;
+
+/// What came from the server. Displayed it tells of what nobody could use, and nothing if there was none.
+#[derive(Default)]
+pub(crate) struct Received {
+    message: AtomicBool,
+    useless: Mutex<Useless>,
+    on_stray_line: OnceLock<Hook>,
+}
+
+/// A function that is called with each line that is not a message.
+pub(crate) type Hook = Arc<dyn Fn(&str) + Send + Sync>;
+
+#[derive(Debug, Default)]
+struct Useless {
+    /// How many lines were no messages.
+    lines: u64,
+    first: String,
+    /// The first error that says of no request that it is the reply.
+    stray: Option<String>,
+}
+
+impl Received {
+    pub(super) fn note_message(&self) {
+        self.message.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the server has said anything that is a message.
+    pub(crate) fn any_message(&self) -> bool {
+        self.message.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_junk(&self, line: &[u8]) {
+        {
+            let mut useless = self.lock();
+            useless.lines += 1;
+            if useless.lines == 1 {
+                useless.first = printable(line, MAX_SHOWN);
+                tracing::warn!(
+                    line = useless.first,
+                    "the server printed a line that is no message; others are not told of"
+                );
+            }
+        }
+        if let Some(hook) = self.on_stray_line.get() {
+            hook(&printable(line, MAX_SHOWN));
+        }
+    }
+
+    /// Calls a function with each line that is not a message, from now on.
+    pub(crate) fn tell_of_stray_lines(&self, hook: Hook) {
+        let _ = self.on_stray_line.set(hook);
+    }
+
+    /// Servers that cannot read a request answer so: without the id that they could not read.
+    pub(super) fn note_stray(&self, error: &RpcError) {
+        self.lock().stray.get_or_insert_with(|| printable(error.to_string().as_bytes(), MAX_SHOWN));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Useless> {
+        self.useless.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Display for Received {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let useless = self.lock();
+        let Useless { lines, first, stray } = &*useless;
+        match lines {
+            0 => {}
+            1 => write!(f, "its output has a line that is no message: `{first}`")?,
+            _ => write!(f, "its output has {lines} lines that are no messages, the first: `{first}`")?,
+        }
+        if let Some(error) = stray {
+            let and = if *lines > 0 { "; " } else { "" };
+            write!(f, "{and}it sent an error that is the reply to no request: {error}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Characters that are shown of a line that is no message.
+const MAX_SHOWN: usize = 200;

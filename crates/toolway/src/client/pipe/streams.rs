@@ -1,0 +1,115 @@
+//! How do messages travel over two streams that the application has opened?
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::SetOnce;
+use tokio::time::timeout;
+
+use crate::client::pipe::outbox::WriteQueue;
+use crate::client::pipe::reader::{Ended, read};
+use crate::client::pipe::received::Received;
+use crate::client::pipe::state::{Over, PipeState};
+use crate::client::pipe::transport::{FarEnd, PipeTransport};
+use crate::client::pipe::writer::write;
+use crate::client::wire::transport::Transport;
+use crate::error::{ErrorKind, Result};
+use crate::future::BoxFuture;
+
+/// Reads and writes two streams, until the transport is dropped.
+pub(crate) fn start(
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+) -> impl Transport {
+    let (pipe, queue) = PipeState::new();
+    let (pipe, left) = (Arc::new(pipe), Arc::new(SetOnce::new()));
+    let guard = Guard { pipe: pipe.clone(), left: left.clone() };
+    tokio::spawn(async move {
+        talk(reader, writer, &guard.pipe, queue).await;
+    });
+    PipeTransport::new(pipe, None, Streams { left })
+}
+
+/// Two streams of which nothing is known but what comes.
+struct Streams {
+    /// Set when both streams are left.
+    left: Arc<SetOnce<()>>,
+}
+
+impl FarEnd for Streams {
+    fn diagnosis(&self, received: &Received) -> Option<String> {
+        Some(received.to_string()).filter(|received| !received.is_empty())
+    }
+
+    /// The end of its input tells a server on a pipe that the client is gone.
+    fn closed(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async {
+            self.left.wait().await;
+            Ok(())
+        })
+    }
+}
+
+/// Reads and writes until either ends, or the line is over.
+async fn talk(
+    mut reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+    pipe: &PipeState,
+    queue: WriteQueue,
+) {
+    let mut reading = std::pin::pin!(read(&mut reader, pipe));
+    let mut writing = std::pin::pin!(write(writer, pipe, queue));
+    let ended = tokio::select! {
+        ended = &mut reading => ended,
+        broke = &mut writing => {
+            pipe.fade();
+            // The last answers may still be on their way.
+            let ended = timeout(A_MOMENT, &mut reading).await.unwrap_or(Ended::Over);
+            if let (Ended::Over, Err(error)) = (&ended, broke) {
+                tracing::debug!(%error, "the server's input broke");
+                pipe.end(Over::new(ErrorKind::Transport, "the server does not take messages any more"));
+            }
+            return end(pipe, &ended);
+        }
+    };
+    end(pipe, &ended);
+    // A line that is being written is not cut, unless nobody takes it.
+    let _ = timeout(A_MOMENT, writing).await;
+}
+
+fn end(pipe: &PipeState, ended: &Ended) {
+    let (kind, message) = match ended {
+        Ended::Over => return,
+        Ended::Closed => (ErrorKind::Transport, "the server closed the connection".to_owned()),
+        Ended::Broke(error) => {
+            tracing::debug!(%error, "the server's output broke");
+            (ErrorKind::Transport, "the connection to the server broke".to_owned())
+        }
+        Ended::TooLong => (
+            ErrorKind::PeerMisbehaved,
+            format!(
+                "the server sent a line of more than {} bytes that is not a message, and the connection was closed",
+                pipe.max_message()
+            ),
+        ),
+    };
+    pipe.end(Over::new(kind, message).because(pipe.received().to_string()));
+}
+
+/// Nobody waits for what a task does that is gone.
+struct Guard {
+    pipe: Arc<PipeState>,
+    left: Arc<SetOnce<()>>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.pipe
+            .end(Over::new(ErrorKind::Transport, "the runtime that the connection ran in was shut down"));
+        let _ = self.left.set(());
+    }
+}
+
+/// How long the last line may take to be written, and the last answers to come, once a pipe ends.
+const A_MOMENT: Duration = Duration::from_secs(1);

@@ -1,0 +1,294 @@
+//! What watches over a running server, finds out why it ended, and sees to it that nothing of it is left?
+//!
+//! One task owns the process and the three tasks that read and write its pipes. It ends when the process is gone, and
+//! everything else ends with it.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::ChildStdout;
+use tokio::sync::{SetOnce, oneshot};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
+
+use crate::client::pipe::outbox::WriteQueue;
+use crate::client::pipe::reader::{Ended, read};
+use crate::client::pipe::received::{self, Received};
+use crate::client::pipe::state::{Over, PipeState};
+use crate::client::pipe::transport::{FarEnd, PipeTransport};
+use crate::client::pipe::writer::write;
+use crate::client::process::child_pipes::ChildPipes;
+use crate::client::process::diagnosis::{Facts, Trouble};
+use crate::client::process::platform::{Group, Leader};
+use crate::client::wire::transport::Transport;
+use crate::error::{Error, ErrorKind, Result};
+use crate::future::BoxFuture;
+use crate::transport::frame::MAX_MESSAGE;
+
+/// What was said about a server that is to be watched over.
+pub(super) struct Settings {
+    pub(super) close_timeout: Duration,
+    /// The limit that was set for this server alone.
+    pub(super) max_message: Option<usize>,
+    pub(super) on_stray_line: Option<received::Hook>,
+}
+
+/// A server that runs.
+struct Process {
+    facts: Arc<Facts>,
+    leader: Leader,
+    gone: Arc<SetOnce<Gone>>,
+    /// When this is dropped the server is not given time to end by itself.
+    _held: oneshot::Sender<Infallible>,
+}
+
+/// Whether a process is gone that was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gone {
+    Yes,
+    /// The system does not end it, not even when told to.
+    NotYet,
+}
+
+/// Begins to watch over a process that was started. Dropping the transport ends the process.
+pub(super) fn start(settings: Settings, facts: Facts, group: Group, pipes: ChildPipes) -> impl Transport {
+    let (pipe, queue) = PipeState::new();
+    if let Some(hook) = settings.on_stray_line {
+        pipe.received().tell_of_stray_lines(hook);
+    }
+    let (pipe, facts, gone) = (Arc::new(pipe), Arc::new(facts), Arc::new(SetOnce::new()));
+    let (held, released) = oneshot::channel();
+    let leader = group.leader();
+    let mut supervisor = Supervisor {
+        pipe: pipe.clone(),
+        facts: facts.clone(),
+        group,
+        gone: gone.clone(),
+        close_timeout: settings.close_timeout,
+        tasks: JoinSet::new(),
+        writing: None,
+        trouble: None,
+        is_stdout_open: true,
+        is_stderr_open: true,
+    };
+    supervisor.begin(pipes, queue);
+    tokio::spawn(supervisor.run(released));
+    let transport =
+        PipeTransport::new(pipe, settings.max_message, Process { facts, leader, gone, _held: held });
+    transport.use_max_message(MAX_MESSAGE);
+    transport
+}
+
+impl FarEnd for Process {
+    fn diagnosis(&self, received: &Received) -> Option<String> {
+        Some(self.facts.diagnosis(received))
+    }
+
+    fn closed(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async {
+            match self.gone.wait().await {
+                Gone::Yes => Ok(()),
+                Gone::NotYet => Err(Error::new(
+                    ErrorKind::Timeout,
+                    format!(
+                        "the server `{}` was killed, but the system has not ended it yet",
+                        self.facts.name
+                    ),
+                )),
+            }
+        })
+    }
+
+    /// At once, and not by the task: its runtime may not be driven at the moment.
+    fn abandon(&self) {
+        self.leader.terminate();
+    }
+}
+
+struct Supervisor {
+    pipe: Arc<PipeState>,
+    facts: Arc<Facts>,
+    group: Group,
+    gone: Arc<SetOnce<Gone>>,
+    close_timeout: Duration,
+    tasks: JoinSet<Event>,
+    writing: Option<AbortHandle>,
+    trouble: Option<Trouble>,
+    is_stdout_open: bool,
+    is_stderr_open: bool,
+}
+
+/// What the tasks tell.
+enum Event {
+    Read(Ended, ChildStdout),
+    Written(io::Result<()>),
+    StdoutDrained,
+    StderrDrained,
+}
+
+impl Supervisor {
+    fn begin(&mut self, pipes: ChildPipes, queue: WriteQueue) {
+        let ChildPipes { stdin, mut stdout, stderr } = pipes;
+        let pipe = self.pipe.clone();
+        self.tasks.spawn(async move {
+            let ended = read(&mut stdout, &pipe).await;
+            Event::Read(ended, stdout)
+        });
+        let pipe = self.pipe.clone();
+        self.writing =
+            Some(self.tasks.spawn(async move { Event::Written(write(stdin, &pipe, queue).await) }));
+        let facts = self.facts.clone();
+        self.tasks.spawn(async move {
+            facts.stderr.drain(stderr, &facts.name).await;
+            Event::StderrDrained
+        });
+    }
+
+    async fn run(mut self, mut released: oneshot::Receiver<Infallible>) {
+        let pipe = self.pipe.clone();
+        while self.trouble.is_none() && !self.has_exited() {
+            tokio::select! {
+                () = pipe.ended() => break,
+                () = self.step() => {}
+            }
+        }
+        pipe.fade();
+        tokio::select! {
+            biased;
+            () = pipe.ended() => {}
+            () = self.find_out() => {}
+        }
+        self.pipe.end(self.facts.over(self.trouble, self.pipe.received()));
+        self.take_down(&mut released).await;
+    }
+
+    /// Waits for the next thing that happens.
+    async fn step(&mut self) {
+        tokio::select! {
+            end = self.group.exited(), if self.facts.end.get().is_none() => {
+                let _ = self.facts.end.set(end);
+            }
+            // One that fails was aborted; nothing in them panics.
+            Some(event) = self.tasks.join_next() => if let Ok(event) = event {
+                self.take(event);
+            },
+            else => std::future::pending().await,
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Read(ended, stdout) => {
+                let trouble = match ended {
+                    // A server that has much to say before it ends would otherwise wait for us.
+                    Ended::Over => {
+                        self.tasks.spawn(async move {
+                            drain(stdout).await;
+                            Event::StdoutDrained
+                        });
+                        return;
+                    }
+                    Ended::TooLong => Trouble::TooLong(self.pipe.max_message()),
+                    Ended::Closed | Ended::Broke(_) => Trouble::OutputClosed,
+                };
+                self.is_stdout_open = false;
+                self.trouble = Some(trouble);
+            }
+            Event::Written(Ok(())) => {}
+            Event::Written(Err(error)) => {
+                tracing::debug!(server = self.facts.name, %error, "the server's input broke");
+                self.trouble = self.trouble.or(Some(Trouble::InputClosed));
+            }
+            Event::StdoutDrained => self.is_stdout_open = false,
+            Event::StderrDrained => self.is_stderr_open = false,
+        }
+    }
+
+    /// Goes on until something is so, but not for longer than this.
+    async fn until(&mut self, within: Duration, is_so: impl Fn(&Self) -> bool) {
+        let waiting = async {
+            while !is_so(self) {
+                self.step().await;
+            }
+        };
+        // What is not so in time is not waited for.
+        let _ = timeout(within, waiting).await;
+    }
+
+    fn has_exited(&self) -> bool {
+        self.facts.end.get().is_some()
+    }
+
+    /// Whether the process is gone, and so are all who had its pipes from it.
+    fn is_quiet(&self) -> bool {
+        self.has_exited() && !self.is_stdout_open && !self.is_stderr_open
+    }
+
+    /// Waits a moment: pipes are closed before a process has ended, and its last words come after either.
+    async fn find_out(&mut self) {
+        if matches!(self.trouble, Some(Trouble::TooLong(_))) {
+            return;
+        }
+        self.until(A_MOMENT, Self::has_exited).await;
+        if self.has_exited() && !self.is_quiet() {
+            // Whoever has its pipes now was started by it.
+            self.group.terminate();
+            self.until(A_MOMENT, Self::is_quiet).await;
+        }
+    }
+
+    /// Ends the process and all that it has started: by the end of its input, by asking, by force.
+    async fn take_down(mut self, released: &mut oneshot::Receiver<Infallible>) {
+        let patience = self.close_timeout;
+        tokio::select! {
+            biased;
+            // Nobody waits: it has been asked to end already.
+            _ = released => {}
+            () = self.until(patience, Self::has_exited) => {}
+        }
+        // It does not read, or it does not heed the end of its input.
+        if let Some(writing) = self.writing.take() {
+            writing.abort();
+        }
+        if !self.is_quiet() {
+            self.group.terminate();
+            self.until(patience, Self::is_quiet).await;
+        }
+        self.group.kill();
+        self.until(MAX_DYING, Self::has_exited).await;
+        if !self.has_exited() {
+            let _ = self.gone.set(Gone::NotYet);
+            while !self.has_exited() {
+                self.step().await;
+            }
+        }
+        self.group.reap();
+        let _ = self.gone.set(Gone::Yes);
+    }
+}
+
+/// However the task ends, nobody waits for what it would have done.
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        self.pipe.end(Over::new(
+            ErrorKind::Transport,
+            format!("the server `{}` was ended: the runtime it belonged to was shut down", self.facts.name),
+        ));
+        let _ = self.gone.set(Gone::Yes);
+    }
+}
+
+/// Reads to the end.
+async fn drain(mut reader: impl AsyncRead + Unpin) {
+    let mut buffer = [0; 8 << 10];
+    while let Ok(1..) = reader.read(&mut buffer).await {}
+}
+
+/// How long a server may take to be gone after its pipes are closed, or its pipes to be closed after it is gone, until calls
+/// are told what is known by then.
+const A_MOMENT: Duration = Duration::from_secs(1);
+/// How long the system may take to end a process that was killed.
+const MAX_DYING: Duration = Duration::from_secs(5);

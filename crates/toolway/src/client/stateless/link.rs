@@ -1,0 +1,154 @@
+//! How does a request of the stateless era describe itself, and what does the server say about itself?
+
+use std::sync::{Mutex, PoisonError};
+
+use toolway_protocol::capability::{ClientCapabilities, Settings};
+use toolway_protocol::era::Envelope;
+use toolway_protocol::era::stateless::{Discovered, write_bare, write_call};
+use toolway_protocol::json::Members;
+use toolway_protocol::jsonrpc::{write_notification, write_request};
+use toolway_protocol::meta::{Key, is_reserved};
+use toolway_protocol::types::{Implementation, LogLevel};
+use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
+
+use crate::client::answer::answers::Answers;
+use crate::client::answer::caller::Caller;
+use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
+use crate::client::wire::server_facts::ServerFacts;
+use crate::error::{Error, ErrorKind, Result};
+
+/// What every request to one server carries.
+#[derive(Debug)]
+pub(crate) struct StatelessLink {
+    pub(super) version: ProtocolVersion,
+    pub(super) envelope: Envelope,
+    /// What the application answers.
+    pub(super) answers: Answers,
+    log_level: Mutex<Option<LogLevel>>,
+}
+
+/// What is to be heard of a request while it runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Wishes {
+    progress: bool,
+    log_level: Option<LogLevel>,
+    /// What may be asked because of it, if that is not what may always be asked.
+    can: Option<ClientCapabilities>,
+}
+
+impl StatelessLink {
+    pub(crate) fn new(version: ProtocolVersion, answers: &Answers, info: Implementation) -> Self {
+        let envelope = Envelope::new(version, answers.capabilities(), info);
+        Self { version, envelope, answers: answers.clone(), log_level: Mutex::new(None) }
+    }
+
+    /// What later requests say they want to hear of the log.
+    pub(crate) fn set_log_level(&self, level: LogLevel) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    /// What a request of now wants to hear while it runs.
+    pub(crate) fn wishes(&self, progress: bool, caller: Option<&dyn Caller>) -> Wishes {
+        let log_level = *self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(caller) = caller else { return Wishes { progress, log_level, can: None } };
+        let log_level = [log_level, caller.log_level()].into_iter().flatten().min();
+        Wishes { progress, log_level, can: Some(self.answers.capabilities_with(caller.capabilities())) }
+    }
+
+    pub(crate) fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    pub(crate) fn request(
+        &self,
+        id: Id,
+        request: &Request,
+        wishes: &Wishes,
+        meta: Option<&Settings>,
+    ) -> Outgoing {
+        let name = request.name().map(String::from).or_else(|| name_of(request));
+        let mut envelope = self.envelope.clone();
+        envelope.progress_token = wishes.progress.then(|| id.clone());
+        envelope.log_level = wishes.log_level;
+        if let Some(can) = &wishes.can {
+            envelope.capabilities = can.clone();
+        }
+        let mut frame = Vec::new();
+        match request {
+            Request::Other(method, params) => {
+                write_request(&mut frame, self.version, &id, method, |members| {
+                    put_with_meta(members, params.as_ref(), &envelope, meta);
+                });
+            }
+            request => write_call(&mut frame, &id, request, &envelope, meta),
+        }
+        self.outgoing(frame, id, request.method(), name)
+    }
+
+    pub(crate) fn bare(&self, id: Id, method: Method) -> Outgoing {
+        let mut frame = Vec::new();
+        write_bare(&mut frame, &id, &method, &self.envelope);
+        self.outgoing(frame, id, method, None)
+    }
+
+    pub(crate) fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
+        let mut frame = Vec::new();
+        write_notification(&mut frame, self.version, &method, |members| {
+            put_with_meta(members, params, &self.envelope, None);
+        });
+        self.outgoing(frame, None, method, None)
+    }
+
+    fn outgoing(
+        &self,
+        frame: Vec<u8>,
+        id: impl Into<Option<Id>>,
+        method: Method,
+        name: Option<String>,
+    ) -> Outgoing {
+        Outgoing { name, ..Outgoing::new(frame, id.into(), method, Some(self.version)) }
+    }
+}
+
+/// Writes parameters that were put together by hand, and the envelope beside what the caller has in `_meta`.
+fn put_with_meta(
+    members: &mut Members<'_, '_>,
+    params: Option<&RawJson>,
+    envelope: &Envelope,
+    meta: Option<&Settings>,
+) {
+    let (params, mut own) = split_meta(params);
+    own.extend(meta.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+    put_params(members, params.as_ref());
+    members.object("_meta", |meta| {
+        envelope.put(meta);
+        for (name, value) in own.iter().filter(|(name, _)| !is_reserved(name)) {
+            meta.put_foreign(name, value);
+        }
+    });
+}
+
+/// What a request that was put together by hand is about, if its method says where that stands.
+fn name_of(request: &Request) -> Option<String> {
+    let Request::Other(method, Some(params)) = request else { return None };
+    let params: serde_json::Value = params.decode().ok()?;
+    params[method.facts()?.name_member?].as_str().map(str::to_owned)
+}
+
+/// Reads the reply to `server/discover`.
+pub(crate) fn discovered(result: &RawJson) -> Result<Discovered> {
+    result.decode().map_err(|error| {
+        Error::new(ErrorKind::PeerMisbehaved, "the server's reply to server/discover is malformed")
+            .caused_by(error)
+    })
+}
+
+/// What the server said about itself. A malformed identity is none: it is for display only.
+pub(crate) fn facts(discovered: Discovered) -> ServerFacts {
+    let info = discovered.meta.and_then(|mut meta| meta.remove(Key::ServerInfo.name()));
+    ServerFacts {
+        info: info.and_then(|info| RawJson::from(info).decode().ok()),
+        capabilities: discovered.capabilities,
+        instructions: discovered.instructions,
+    }
+}
