@@ -2,10 +2,11 @@
 
 use serde::Deserialize;
 
+use super::content::value_fits;
 use super::{Content, Icon};
 use crate::capability::Settings;
-use crate::era::since;
 use crate::json::{Encoder, RawJson};
+use crate::version::since;
 use crate::wire::{names, wire};
 
 wire! {
@@ -192,11 +193,6 @@ wire! {
         }
         frame { "resultType" }
     }
-}
-
-/// Before results could be any JSON, they had to be objects; the text copy says the rest.
-pub(super) fn value_fits(value: &RawJson, to: &Encoder<'_>) -> bool {
-    to.knows(since::STRUCTURED_ANYTHING) || value.is_object()
 }
 
 /// No content.
