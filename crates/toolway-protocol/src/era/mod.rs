@@ -99,12 +99,12 @@ pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
         if !is_request {
             return Ok(Claim::Stateless(None));
         }
-        return Err(match method {
-            Method::Initialize => RpcError::header_mismatch(
+        if *method == Method::Initialize {
+            return Err(RpcError::header_mismatch(
                 "the MCP-Protocol-Version header names a revision without handshake, but the body is `initialize`",
-            ),
-            _ => envelope::missing(params),
-        });
+            ));
+        }
+        return Err(envelope::missing(params));
     }
     if !is_request {
         return Ok(Claim::Stateless(None));

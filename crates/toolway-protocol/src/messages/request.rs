@@ -1,4 +1,6 @@
 //! What is being asked, and what is the answer? Typed, and the same in every era.
+//!
+//! The variants come from the table in `method.rs`; the types of their parameters stand below.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,57 +8,228 @@ use std::sync::Arc;
 use crate::capability::Settings;
 use crate::json::{Members, RawJson, reason};
 use crate::jsonrpc::{Params, RpcError};
-use crate::method::Method;
+use crate::method::{Facts, Method, methods};
 use crate::types::{
     CallToolResult, Complete, CompleteResult, GetPromptResult, InputRequired, Listing, LogLevel, Prompt,
     ReadResourceResult, Resource, ResourceTemplate, SubscriptionFilter, Tool,
 };
 use crate::wire::wire;
 
-/// A request of a client, one variant a method. What only keeps a conversation going (handshake, ping,
-/// discovery) is answered by the era's adapter and does not appear here.
+macro_rules! request {
+    (
+        requests {$(
+            $(#[doc = $doc:literal])* $variant:ident {
+                $name:literal: ($params:ty) $(-> $reply:ident($result:ty))?, $first:ident..=$last:ident,
+                offered by $offer:ident $(, named $member:ident)? $(, asks in $rounds:ident)?
+                $(, is [$($flag:ident),*])?
+            }
+        )*}
+        conversation {$($(#[$conversation_doc:meta])* $conversation:ident $conversation_row:tt)*}
+        questions {$($(#[$question_doc:meta])* $question:ident $question_row:tt)*}
+        notifications {$($(#[$notification_doc:meta])* $notification:ident $notification_row:tt)*}
+    ) => {
+        /// A request of a client, one variant a method. What only keeps a conversation going (handshake, ping,
+        /// discovery) is answered by the era's adapter and does not appear here.
+        ///
+        /// ```
+        /// use toolway_protocol::json::Limits;
+        /// use toolway_protocol::jsonrpc::{Incoming, Message, parse};
+        /// use toolway_protocol::Request;
+        ///
+        /// let frame = br#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"notes://7"}}"#;
+        /// let Ok(Incoming::One(Message::Request { method, params, .. })) = parse(&frame[..].into(), Limits::default()) else {
+        ///     panic!()
+        /// };
+        /// let Ok(Some(Request::ReadResource(read))) = Request::decode(&method, &params) else { panic!() };
+        /// assert_eq!(read.uri, "notes://7");
+        /// ```
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Request {
+            $($(#[doc = $doc])* $variant($params),)*
+            /// A method outside the protocol, its parameters as they came.
+            Other(Method, Option<RawJson>),
+        }
+
+        impl Request {
+            /// Reads a request by its method. `Ok(None)`: a method that the era's adapter answers, or that no client
+            /// sends.
+            pub fn decode(method: &Method, params: &Params) -> Result<Option<Self>, RpcError> {
+                Ok(Some(match method {
+                    $(Method::$variant => Self::$variant(ReadParams::read_params(params)?),)*
+                    Method::Other(_) => Self::Other(method.clone(), params.text()),
+                    $(Method::$conversation)|* | $(Method::$question)|* | $(Method::$notification)|* => {
+                        return Ok(None);
+                    }
+                }))
+            }
+
+            /// The request's method.
+            pub fn method(&self) -> Method {
+                match self {
+                    $(Self::$variant(_) => Method::$variant,)*
+                    Self::Other(method, _) => method.clone(),
+                }
+            }
+
+            /// What the table says about the method; `None` outside the protocol.
+            pub fn facts(&self) -> Option<Facts> {
+                match self {
+                    $(Self::$variant(_) => Method::$variant.facts(),)*
+                    Self::Other(..) => None,
+                }
+            }
+
+            /// The tool, prompt or resource that the request is about: what the header `Mcp-Name` mirrors.
+            pub fn name(&self) -> Option<&str> {
+                match self {
+                    $(Self::$variant(_params) => request!(@member _params $($member)?),)*
+                    Self::Other(..) => None,
+                }
+            }
+
+            /// What earlier rounds left; `None` where a handler may not ask.
+            pub fn rounds(&self) -> Option<&Rounds> {
+                match self {
+                    $(Self::$variant(_params) => request!(@member _params $($rounds)?),)*
+                    Self::Other(..) => None,
+                }
+            }
+
+            /// The same, to fill in.
+            pub fn rounds_mut(&mut self) -> Option<&mut Rounds> {
+                match self {
+                    $(Self::$variant(_params) => request!(@member_mut _params $($rounds)?),)*
+                    Self::Other(..) => None,
+                }
+            }
+
+            /// Writes the members of `params`; the codec adds what its era wants around them.
+            pub fn put(&self, members: &mut Members<'_, '_>) {
+                match self {
+                    $(Self::$variant(params) => params.put(members),)*
+                    Self::Other(_, params) => {
+                        // The members of the object as they came, without its braces.
+                        let text = params.as_ref().map_or(&b"{}"[..], RawJson::as_bytes);
+                        members.splice(text[1..text.len() - 1].trim_ascii());
+                    }
+                }
+            }
+        }
+
+        /// The answer to a request.
+        ///
+        /// ```
+        /// use toolway_protocol::Reply;
+        /// use toolway_protocol::types::{Listing, Tool};
+        ///
+        /// let nothing = Reply::Tools(Listing::<Tool>::new(Vec::new(), None).into());
+        /// ```
+        #[derive(Debug, Clone)]
+        pub enum Reply {
+            $($(
+                #[doc = concat!("What `", $name, "` gives back.")]
+                $reply($result),
+            )?)*
+            /// What a method outside the protocol gave back; any JSON.
+            Custom(RawJson),
+            /// Done, and nothing to say.
+            Done,
+        }
+
+        impl Reply {
+            /// Whether a peer can read this as the answer to a method.
+            pub fn answers(&self, method: &Method) -> bool {
+                match self {
+                    $($(Self::$reply(_) => *method == Method::$variant,)?)*
+                    Self::Custom(_) => matches!(method, Method::Other(_)),
+                    Self::Done => false $(|| request!(@done method $variant $($reply)?))*,
+                }
+            }
+
+            /// Writes the members of the result that every era shares, without `_meta`.
+            pub(crate) fn put(&self, members: &mut Members<'_, '_>) {
+                match self {
+                    $($(Self::$reply(result) => result.put_body(members),)?)*
+                    Self::Custom(result) => {
+                        let text = result.as_bytes();
+                        if result.is_object() {
+                            members.splice(text[1..text.len() - 1].trim_ascii());
+                        }
+                    }
+                    Self::Done => {}
+                }
+            }
+
+            /// The result's own `_meta`.
+            pub(crate) fn meta(&self) -> Option<&Settings> {
+                match self {
+                    $($(Self::$reply(result) => result.meta.as_ref(),)?)*
+                    Self::Custom(_) | Self::Done => None,
+                }
+            }
+
+            /// Whether the result says how long it may be kept (stateless era).
+            pub(crate) fn is_cacheable(&self) -> bool {
+                match self {
+                    $($(Self::$reply(_) => Method::$variant.is_cacheable(),)?)*
+                    Self::Custom(_) | Self::Done => false,
+                }
+            }
+        }
+    };
+    (@member $params:ident $member:ident) => { Some(&$params.$member) };
+    (@member $params:ident) => { None };
+    (@member_mut $params:ident $member:ident) => { Some(&mut $params.$member) };
+    (@member_mut $params:ident) => { None };
+    (@done $method:ident $variant:ident) => { *$method == Method::$variant };
+    (@done $method:ident $variant:ident $reply:ident) => { false };
+}
+methods!(request);
+
+impl Reply {
+    /// A result that is not an object, and so has no members to add to.
+    pub(crate) fn bare(&self) -> Option<&RawJson> {
+        if let Self::Custom(result) = self { Some(result).filter(|result| !result.is_object()) } else { None }
+    }
+}
+
+/// How a request ended well. Failures are `Err`.
 ///
 /// ```
-/// use toolway_protocol::json::Limits;
-/// use toolway_protocol::jsonrpc::{Incoming, Message, parse};
-/// use toolway_protocol::Request;
+/// use toolway_protocol::{Outcome, Reply};
+/// use toolway_protocol::types::CallToolResult;
 ///
-/// let frame = br#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"notes://7"}}"#;
-/// let Ok(Incoming::One(Message::Request { method, params, .. })) = parse(&frame[..].into(), Limits::default()) else {
-///     panic!()
-/// };
-/// let Ok(Some(Request::ReadResource(read))) = Request::decode(&method, &params) else { panic!() };
-/// assert_eq!(read.uri, "notes://7");
+/// let outcome = Outcome::Complete(Reply::ToolCalled(CallToolResult::text("5")));
 /// ```
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Request {
-    /// Which tools are there?
-    ListTools(Page),
-    /// Call this tool.
-    CallTool(CallTool),
-    /// Which resources are there?
-    ListResources(Page),
-    /// Which families of resources are there?
-    ListResourceTemplates(Page),
-    /// Read this resource.
-    ReadResource(ReadResource),
-    /// Tell me when this resource changes.
-    Subscribe(ResourceUri),
-    /// Do not any more.
-    Unsubscribe(ResourceUri),
-    /// Which prompts are there?
-    ListPrompts(Page),
-    /// Fill in this prompt.
-    GetPrompt(GetPrompt),
-    /// How might this argument go on?
-    Complete(Box<Complete>),
-    /// How much of the log I want to hear.
-    SetLogLevel(SetLogLevel),
-    /// Tell me of these changes.
-    Listen(Listen),
-    /// A method outside the protocol, its parameters as they came.
-    Other(Method, Option<RawJson>),
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// Here is the answer.
+    Complete(Reply),
+    /// The client must be asked first.
+    NeedInput(InputRequired),
+}
+
+/// Parameters of a request, read from a message.
+trait ReadParams: Sized {
+    fn read_params(params: &Params) -> Result<Self, RpcError>;
+}
+
+/// Reads what `wire!` makes, member by member.
+macro_rules! read_by_members {
+    ($($type:ty),*) => {$(
+        impl ReadParams for $type {
+            fn read_params(params: &Params) -> Result<Self, RpcError> {
+                params.decode_body()
+            }
+        }
+    )*};
+}
+read_by_members!(ResourceUri, SetLogLevel, Listen);
+
+impl ReadParams for Box<Complete> {
+    fn read_params(params: &Params) -> Result<Self, RpcError> {
+        params.decode_body().map(Box::new)
+    }
 }
 
 wire! {
@@ -74,6 +247,13 @@ wire! {
             /// Where the page before ended; the first page has none. The empty text is a cursor like any other.
             cursor (with_cursor): String = "cursor";
         }
+    }
+}
+
+impl ReadParams for Page {
+    /// Not through the decoder: lists are asked for often, and there is nothing else in them.
+    fn read_params(params: &Params) -> Result<Self, RpcError> {
+        Ok(Self { cursor: params.cursor()?.map(String::from), ..Self::new() })
     }
 }
 
@@ -101,6 +281,18 @@ impl CallTool {
     pub fn new(name: impl Into<String>, arguments: Option<RawJson>) -> Self {
         Self { name: name.into(), arguments, rounds: Rounds::default() }
     }
+
+    fn put(&self, members: &mut Members<'_, '_>) {
+        members.put("name", &self.name);
+        members.maybe("arguments", self.arguments.as_ref());
+        self.rounds.put(members);
+    }
+}
+
+impl ReadParams for CallTool {
+    fn read_params(params: &Params) -> Result<Self, RpcError> {
+        Ok(Self { name: name(params)?, arguments: params.arguments()?, rounds: Rounds::read(params)? })
+    }
 }
 
 /// A wish to read a resource.
@@ -123,6 +315,18 @@ impl ReadResource {
     /// A wish to read `uri`.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), rounds: Rounds::default() }
+    }
+
+    fn put(&self, members: &mut Members<'_, '_>) {
+        members.put("uri", &self.uri);
+        self.rounds.put(members);
+    }
+}
+
+impl ReadParams for ReadResource {
+    fn read_params(params: &Params) -> Result<Self, RpcError> {
+        let uri = params.uri()?.map(String::from).ok_or_else(|| missing("uri"))?;
+        Ok(Self { uri, rounds: Rounds::read(params)? })
     }
 }
 
@@ -148,6 +352,24 @@ impl GetPrompt {
     /// A wish to have `name` filled in.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), arguments: None, rounds: Rounds::default() }
+    }
+
+    fn put(&self, members: &mut Members<'_, '_>) {
+        members.put("name", &self.name);
+        members.maybe("arguments", self.arguments.as_ref());
+        self.rounds.put(members);
+    }
+}
+
+impl ReadParams for GetPrompt {
+    fn read_params(params: &Params) -> Result<Self, RpcError> {
+        let arguments = params.arguments()?.map(|text| text.decode()).transpose().map_err(|error| {
+            RpcError::invalid_params(format!(
+                "`params.arguments` must be an object of strings: {}",
+                reason(&error)
+            ))
+        })?;
+        Ok(Self { name: name(params)?, arguments, rounds: Rounds::read(params)? })
     }
 }
 
@@ -238,223 +460,10 @@ wire! {
     }
 }
 
-impl Request {
-    /// Reads a request by its method. `Ok(None)`: a method that the era's adapter answers, or that no client
-    /// sends.
-    pub fn decode(method: &Method, params: &Params) -> Result<Option<Self>, RpcError> {
-        // Not through the decoder: lists are asked for often, and there is nothing else in them.
-        let page = || params.cursor().map(|cursor| Page { cursor: cursor.map(String::from), ..Page::new() });
-        let name = || params.name()?.map(String::from).ok_or_else(|| missing("name"));
-        let request = match method {
-            Method::ListTools => Self::ListTools(page()?),
-            Method::CallTool => Self::CallTool(CallTool {
-                name: name()?,
-                arguments: params.arguments()?,
-                rounds: Rounds::read(params)?,
-            }),
-            Method::ListResources => Self::ListResources(page()?),
-            Method::ListResourceTemplates => Self::ListResourceTemplates(page()?),
-            Method::ReadResource => {
-                let uri = params.uri()?.map(String::from).ok_or_else(|| missing("uri"))?;
-                Self::ReadResource(ReadResource { uri, rounds: Rounds::read(params)? })
-            }
-            Method::Subscribe => Self::Subscribe(params.decode_body()?),
-            Method::Unsubscribe => Self::Unsubscribe(params.decode_body()?),
-            Method::ListPrompts => Self::ListPrompts(page()?),
-            Method::GetPrompt => {
-                let arguments =
-                    params.arguments()?.map(|text| text.decode()).transpose().map_err(|error| {
-                        RpcError::invalid_params(format!(
-                            "`params.arguments` must be an object of strings: {}",
-                            reason(&error)
-                        ))
-                    })?;
-                Self::GetPrompt(GetPrompt { name: name()?, arguments, rounds: Rounds::read(params)? })
-            }
-            Method::Complete => Self::Complete(Box::new(params.decode_body()?)),
-            Method::SetLogLevel => Self::SetLogLevel(params.decode_body()?),
-            Method::Listen => Self::Listen(params.decode_body()?),
-            Method::Other(_) => Self::Other(method.clone(), params.text()),
-            _ => return Ok(None),
-        };
-        Ok(Some(request))
-    }
-
-    /// The request's method.
-    pub fn method(&self) -> Method {
-        match self {
-            Self::ListTools(_) => Method::ListTools,
-            Self::CallTool(_) => Method::CallTool,
-            Self::ListResources(_) => Method::ListResources,
-            Self::ListResourceTemplates(_) => Method::ListResourceTemplates,
-            Self::ReadResource(_) => Method::ReadResource,
-            Self::Subscribe(_) => Method::Subscribe,
-            Self::Unsubscribe(_) => Method::Unsubscribe,
-            Self::ListPrompts(_) => Method::ListPrompts,
-            Self::GetPrompt(_) => Method::GetPrompt,
-            Self::Complete(_) => Method::Complete,
-            Self::SetLogLevel(_) => Method::SetLogLevel,
-            Self::Listen(_) => Method::Listen,
-            Self::Other(method, _) => method.clone(),
-        }
-    }
-
-    /// The tool, prompt or resource that the request is about: what the header `Mcp-Name` mirrors.
-    pub fn name(&self) -> Option<&str> {
-        match self {
-            Self::CallTool(call) => Some(&call.name),
-            Self::GetPrompt(get) => Some(&get.name),
-            Self::ReadResource(read) => Some(&read.uri),
-            _ => None,
-        }
-    }
-
-    /// Writes the members of `params`; the codec adds what its era wants around them.
-    pub fn put(&self, members: &mut Members<'_, '_>) {
-        match self {
-            Self::ListTools(page)
-            | Self::ListResources(page)
-            | Self::ListResourceTemplates(page)
-            | Self::ListPrompts(page) => page.put(members),
-            Self::CallTool(call) => {
-                members.put("name", &call.name);
-                members.maybe("arguments", call.arguments.as_ref());
-                call.rounds.put(members);
-            }
-            Self::ReadResource(read) => {
-                members.put("uri", &read.uri);
-                read.rounds.put(members);
-            }
-            Self::GetPrompt(get) => {
-                members.put("name", &get.name);
-                members.maybe("arguments", get.arguments.as_ref());
-                get.rounds.put(members);
-            }
-            Self::Subscribe(uri) | Self::Unsubscribe(uri) => uri.put(members),
-            Self::Complete(complete) => complete.put(members),
-            Self::SetLogLevel(level) => level.put(members),
-            Self::Listen(listen) => listen.put(members),
-            Self::Other(_, params) => {
-                // The members of the object as they came, without its braces.
-                let text = params.as_ref().map_or(&b"{}"[..], RawJson::as_bytes);
-                members.splice(text[1..text.len() - 1].trim_ascii());
-            }
-        }
-    }
+fn name(params: &Params) -> Result<String, RpcError> {
+    params.name()?.map(String::from).ok_or_else(|| missing("name"))
 }
 
 fn missing(member: &str) -> RpcError {
     RpcError::invalid_params(format!("`params.{member}` is missing"))
-}
-
-/// How a request ended well. Failures are `Err`.
-///
-/// ```
-/// use toolway_protocol::{Outcome, Reply};
-/// use toolway_protocol::types::CallToolResult;
-///
-/// let outcome = Outcome::Complete(Reply::ToolCalled(CallToolResult::text("5")));
-/// ```
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// Here is the answer.
-    Complete(Reply),
-    /// The client must be asked first.
-    NeedInput(InputRequired),
-}
-
-/// The answer to a request.
-///
-/// ```
-/// use toolway_protocol::Reply;
-/// use toolway_protocol::types::{Listing, Tool};
-///
-/// let nothing = Reply::Tools(Listing::<Tool>::new(Vec::new(), None).into());
-/// ```
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Reply {
-    /// A page of tools.
-    Tools(Arc<Listing<Tool>>),
-    /// A page of resources.
-    Resources(Arc<Listing<Resource>>),
-    /// A page of resource templates.
-    ResourceTemplates(Arc<Listing<ResourceTemplate>>),
-    /// A page of prompts.
-    Prompts(Arc<Listing<Prompt>>),
-    /// What the tool gave back.
-    ToolCalled(CallToolResult),
-    /// What is in the resource.
-    ResourceRead(ReadResourceResult),
-    /// The prompt, filled in.
-    PromptFilled(GetPromptResult),
-    /// Suggestions.
-    Completed(CompleteResult),
-    /// What a method outside the protocol gave back; any JSON.
-    Custom(RawJson),
-    /// Done, and nothing to say.
-    Done,
-}
-
-impl Reply {
-    /// Writes the members of the result that every era shares, without `_meta`.
-    pub(crate) fn put(&self, members: &mut Members<'_, '_>) {
-        match self {
-            Self::Tools(page) => page.put("tools", members),
-            Self::Resources(page) => page.put("resources", members),
-            Self::ResourceTemplates(page) => page.put("resourceTemplates", members),
-            Self::Prompts(page) => page.put("prompts", members),
-            Self::ToolCalled(result) => result.put_body(members),
-            Self::ResourceRead(result) => result.put_body(members),
-            Self::PromptFilled(result) => result.put_body(members),
-            Self::Completed(result) => result.put_body(members),
-            Self::Custom(result) => {
-                let text = result.as_bytes();
-                if result.is_object() {
-                    members.splice(text[1..text.len() - 1].trim_ascii());
-                }
-            }
-            Self::Done => {}
-        }
-    }
-
-    /// What is no object, and so has no members to add to.
-    pub(crate) fn bare(&self) -> Option<&RawJson> {
-        match self {
-            Self::Custom(result) if !result.is_object() => Some(result),
-            _ => None,
-        }
-    }
-
-    /// The result's own `_meta`.
-    pub(crate) fn meta(&self) -> Option<&Settings> {
-        match self {
-            Self::ToolCalled(result) => result.meta.as_ref(),
-            Self::ResourceRead(result) => result.meta.as_ref(),
-            Self::PromptFilled(result) => result.meta.as_ref(),
-            Self::Completed(result) => result.meta.as_ref(),
-            Self::Tools(page) => page.meta(),
-            Self::Resources(page) => page.meta(),
-            Self::ResourceTemplates(page) => page.meta(),
-            Self::Prompts(page) => page.meta(),
-            Self::Custom(_) | Self::Done => None,
-        }
-    }
-
-    /// Whether the result says how long it may be kept (stateless era).
-    pub(crate) fn is_cacheable(&self) -> bool {
-        match self {
-            Self::Tools(_)
-            | Self::Resources(_)
-            | Self::ResourceTemplates(_)
-            | Self::Prompts(_)
-            | Self::ResourceRead(_) => true,
-            Self::ToolCalled(_)
-            | Self::PromptFilled(_)
-            | Self::Completed(_)
-            | Self::Custom(_)
-            | Self::Done => false,
-        }
-    }
 }

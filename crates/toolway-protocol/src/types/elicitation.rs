@@ -64,7 +64,6 @@ wire! {
 /// assert!(matches!(ask, Elicit::Url(_)));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Elicit {
     /// To fill in a form.
     Form(ElicitForm),

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::content::value_fits;
+use super::listing::Listed;
 use super::{Content, Icon};
 use crate::capability::Settings;
 use crate::json::{Encoder, RawJson};
@@ -222,4 +223,8 @@ impl CallToolResult {
     pub fn first_text(&self) -> Option<&str> {
         self.content.iter().find_map(Content::as_text)
     }
+}
+
+impl Listed for Tool {
+    const KEY: &'static str = "tools";
 }

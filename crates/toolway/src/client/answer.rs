@@ -56,7 +56,6 @@ impl Elicitation {
         match &self.asked {
             Elicit::Form(form) => &form.message,
             Elicit::Url(url) => &url.message,
-            _ => "",
         }
     }
 
@@ -64,7 +63,7 @@ impl Elicitation {
     pub fn form(&self) -> Option<&FormSchema> {
         match &self.asked {
             Elicit::Form(form) => Some(&form.requested_schema),
-            _ => None,
+            Elicit::Url(_) => None,
         }
     }
 
@@ -72,7 +71,7 @@ impl Elicitation {
     pub fn url(&self) -> Option<&str> {
         match &self.asked {
             Elicit::Url(url) => Some(&url.url),
-            _ => None,
+            Elicit::Form(_) => None,
         }
     }
 
@@ -300,10 +299,9 @@ impl Answers {
     pub(super) fn has(&self, question: &InputRequest) -> bool {
         match question {
             InputRequest::Elicit(Elicit::Form(_)) => self.form.is_some(),
-            InputRequest::Elicit(_) => self.url.is_some(),
+            InputRequest::Elicit(Elicit::Url(_)) => self.url.is_some(),
             InputRequest::CreateMessage(_) => self.model.is_some(),
             InputRequest::ListRoots(_) => self.roots.is_some(),
-            _ => false,
         }
     }
 
@@ -362,7 +360,7 @@ impl Answers {
             InputRequest::Elicit(asked) => {
                 let answerer = match asked {
                     Elicit::Form(_) => self.form,
-                    _ => self.url,
+                    Elicit::Url(_) => self.url,
                 };
                 let answerer = answerer.ok_or(Unable::Undeclared)?;
                 let question = Elicitation { asked: asked.clone(), place };
@@ -384,7 +382,6 @@ impl Answers {
                     None => Ok(InputResponse::ListRoots(ListRootsResult::new(roots))),
                 }
             }
-            _ => Err(Unable::Undeclared),
         }
     }
 }
@@ -402,7 +399,7 @@ pub(super) fn check(question: &InputRequest, declared: &ClientCapabilities) -> R
                 Elicit::Form(_) if takes_forms(modes) => Ok(()),
                 Elicit::Url(_) if modes.contains_key("url") => Ok(()),
                 Elicit::Form(_) => Err(Unable::Wrong("the client takes no forms")),
-                _ => Err(Unable::Wrong("the client opens no web pages")),
+                Elicit::Url(_) => Err(Unable::Wrong("the client opens no web pages")),
             }
         }
         InputRequest::CreateMessage(asked) => {
@@ -413,7 +410,6 @@ pub(super) fn check(question: &InputRequest, declared: &ClientCapabilities) -> R
             check_messages(asked).map_err(Unable::Wrong)
         }
         InputRequest::ListRoots(_) => declared.roots.as_ref().map(|_| ()).ok_or(Unable::Undeclared),
-        _ => Err(Unable::Undeclared),
     }
 }
 

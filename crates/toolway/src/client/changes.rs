@@ -67,7 +67,13 @@ impl Unread {
                 Some(_) => Change::Resource(updated.uri.clone()),
                 None => return,
             },
-            _ => return,
+            Notification::Initialized(_)
+            | Notification::Cancelled(_)
+            | Notification::Progress(_)
+            | Notification::LogMessage(_)
+            | Notification::RootsChanged(_)
+            | Notification::ElicitationComplete(_)
+            | Notification::SubscriptionAcknowledged(_) => return,
         };
         let mut state = self.lock();
         if state.known.insert(change.clone()) {

@@ -82,7 +82,7 @@ async fn amid(call: Box<Call>, watching: Option<Watching>, is_layered: bool) -> 
 
 /// Runs the handler behind a call until it is answered.
 pub(super) async fn run(mut call: Box<Call>) -> Result<Answered, Trouble> {
-    if !may_ask(&call.request) {
+    if call.request.rounds().is_none() {
         call.facts.asking.way = Way::NotHere;
     }
     match &call.facts.asking.way {
@@ -100,10 +100,6 @@ pub(super) async fn run(mut call: Box<Call>) -> Result<Answered, Trouble> {
             }
         },
     }
-}
-
-fn may_ask(request: &Request) -> bool {
-    matches!(request, Request::CallTool(_) | Request::GetPrompt(_) | Request::ReadResource(_))
 }
 
 enum Ended {

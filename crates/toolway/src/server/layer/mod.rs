@@ -226,10 +226,9 @@ elements! {
 /// Sends a call through its layers to its handler.
 pub(super) async fn through(call: Call) -> Result<Answered, Trouble> {
     let (server, facts, arrival) = (call.server.clone(), call.facts.clone(), call.arrival.for_hooks());
-    let kind = Kind::of(&call.request);
     let method = call.request.method();
     let cause = match catch(|| Next(()).run(call)).await {
-        Ok(Ok(Answer(answered))) if kind.is_answered_by(&method, &answered.outcome) => return Ok(answered),
+        Ok(Ok(Answer(answered))) if Kind::is_answered_by(&method, &answered.outcome) => return Ok(answered),
         Ok(Ok(_)) => format!("a layer answered {} with a result of another kind", method.name()).into(),
         Ok(Err(error)) => match error.into_trouble() {
             Ok(trouble) => return Err(trouble),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use toolway_protocol::Method;
-use toolway_protocol::request::{Outcome, Reply, Request};
+use toolway_protocol::request::{Outcome, Request};
 
 use super::Service;
 use crate::server::Server;
@@ -39,23 +39,19 @@ impl Kind {
             | Request::ListResources(_)
             | Request::ListResourceTemplates(_)
             | Request::ListPrompts(_) => Self::List,
-            _ => Self::Method,
+            Request::Subscribe(_)
+            | Request::Unsubscribe(_)
+            | Request::SetLogLevel(_)
+            | Request::Listen(_)
+            | Request::Other(..) => Self::Method,
         }
     }
 
-    /// Whether an outcome is one that the peer can read as the answer to this. Questions may be asked anywhere.
-    pub(super) fn is_answered_by(self, method: &Method, outcome: &Outcome) -> bool {
-        let Outcome::Complete(reply) = outcome else { return true };
-        match reply {
-            Reply::Tools(_) => *method == Method::ListTools,
-            Reply::Resources(_) => *method == Method::ListResources,
-            Reply::ResourceTemplates(_) => *method == Method::ListResourceTemplates,
-            Reply::Prompts(_) => *method == Method::ListPrompts,
-            Reply::ToolCalled(_) => self == Self::Tool,
-            Reply::ResourceRead(_) => self == Self::Resource,
-            Reply::PromptFilled(_) => self == Self::Prompt,
-            Reply::Completed(_) => self == Self::Completion,
-            _ => self == Self::Method,
+    /// Whether an outcome is one that the peer can read as the answer to a method. Questions may be asked anywhere.
+    pub(super) fn is_answered_by(method: &Method, outcome: &Outcome) -> bool {
+        match outcome {
+            Outcome::Complete(reply) => reply.answers(method),
+            Outcome::NeedInput(_) => true,
         }
     }
 }
@@ -135,14 +131,15 @@ impl Path {
             return None;
         }
         let snapshot = inner.registry.load();
-        let element = match request {
-            Request::Other(method, _) => inner.methods.get(method.name()).map(|method| &method.layers),
-            request => match snapshot.asked_for(request, allowed) {
+        let element = if let Request::Other(method, _) = request {
+            inner.methods.get(method.name()).map(|method| &method.layers)
+        } else {
+            match snapshot.asked_for(request, allowed) {
                 Some(Element::Tool(tool)) => Some(&tool.layers),
                 Some(Element::Prompt(prompt)) => Some(&prompt.layers),
                 Some(Element::Resource(resource)) => Some(&resource.layers),
                 None => inner.sources.layers_around(&snapshot, request, allowed),
-            },
+            }
         };
         let element = element.cloned().unwrap_or_default();
         let kind = Kind::of(request);
