@@ -23,6 +23,19 @@ fn no_match_on_what_the_method_table_makes_has_a_catch_all_arm() {
 }
 
 #[test]
+fn the_client_can_send_every_request_that_a_server_answers() {
+    let mut client = String::new();
+    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/client"), &mut |_, text| client.push_str(text));
+    let is_sent = |method: &&Method| {
+        // Lists are made by a macro that is given the name alone.
+        [format!("Request::{method:?}("), format!(", {method:?},")].iter().any(|part| client.contains(part))
+    };
+    let answered = Method::ALL.iter().filter(|method| method.offered_by().is_some());
+    let unsent: Vec<_> = answered.filter(|method| !is_sent(method)).collect();
+    assert!(unsent.is_empty(), "a request that the client cannot send: {unsent:?}");
+}
+
+#[test]
 fn a_catch_all_arm_is_found() {
     let sample = "match method {\n    Method::Ping => 1,\n    Method::Listen | Method::Complete => 2,\n    _ => 3,\n}\n";
     assert_eq!(hidden(sample), [4]);
