@@ -32,7 +32,6 @@
 //! | `doctor/` | What is wrong with a server, or with the way to it? |
 //! | `arguments/` | How do words of the command line become the arguments of a tool? |
 //! | `ask/` | What happens when a server asks the user? |
-//! | `listing.rs` | How is a list of a server read to its end? |
 //! | `show.rs`, `json.rs` | How is a result shown? |
 //! | `progress.rs` | How far is a request, as a person sees it? |
 //! | `console.rs`, `terminal.rs` | Where is what written, and what may a terminal be shown? |
@@ -52,7 +51,6 @@ mod doctor;
 mod failure;
 mod files;
 mod json;
-mod listing;
 mod place;
 mod progress;
 mod show;

@@ -2,45 +2,31 @@
 //!
 //! | file | question |
 //! |---|---|
+//! | `attribute/` | What stands in an attribute? |
 //! | `input/` | What did the author write? |
-//! | `check.rs` | What is wrong with a signature? All mistakes at once, each where it stands. |
 //! | `suspect.rs` | What is probably wrong with a type that is not a parameter? |
-//! | `uri.rs`, `bind.rs` | Is this a URI, and do its variables and the parameters belong together? |
-//! | `closest.rs` | Which known word was probably meant? |
-//! | `meta.rs`, `listed.rs` | How do JSON, icons and annotations become what lists say? |
-//! | `outside.rs`, `host.rs` | How is something written outside its `impl` block, and for which type? |
-//! | `call.rs`, `complete.rs` | Which code calls a function, and who completes its arguments? |
-//! | `tool.rs`, `resource.rs`, `prompt.rs` | Which code is written for each kind? |
-//! | `item.rs`, `package.rs` | What is written for a function or a struct that is marked by itself? |
-//! | `service.rs` | What is written for an `impl` block? |
-//! | `named.rs` | Which entry is behind a name in a list? |
+//! | `check.rs` | What is wrong with a signature? All mistakes at once, each where it stands. |
+//! | `element/` | What is written for a function, a struct or an `impl` block that is marked? |
 //! | `form/` | What is written for a form? |
+//! | `named.rs` | Which entry is behind a name in a list? |
+//! | `package.rs` | In which package does the macro run? |
+//!
+//! A row uses those above it only; `named.rs` and `package.rs` use none.
 //!
 //! Everything that is written refers to `::toolway::__private`, and names of its own begin with two underscores.
 
-mod bind;
-mod call;
+mod attribute;
 mod check;
-mod closest;
-mod complete;
+mod element;
 mod form;
-mod host;
 mod input;
-mod item;
-mod listed;
-mod meta;
 mod named;
-mod outside;
 mod package;
-mod prompt;
-mod resource;
-mod service;
 mod suspect;
-mod tool;
-mod uri;
 
 use proc_macro::TokenStream;
 
+use element::item;
 use input::Kind;
 
 /// Makes a function a tool.
@@ -274,7 +260,7 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro_attribute]
 pub fn service(options: TokenStream, item: TokenStream) -> TokenStream {
-    service::expand(&options.into(), item.into()).into()
+    element::service::expand(&options.into(), item.into()).into()
 }
 
 /// The entry behind one name of a list; `tools![…]` and its kin use it.

@@ -17,6 +17,14 @@
 //! | Which URI does a template make, which values does a URI give? | [`uri_template`] |
 //! | How is JSON kept as text, and written into one buffer? | [`json`] |
 //!
+//! The layers, lowest first; a module uses those before it, never those after it:
+//!
+//! ```text
+//! version < json < wire < capability, method < meta < jsonrpc < types < messages < http < era
+//! ```
+//!
+//! `uri_template` stands beside them and uses none. `messages` is private: [`request`] and [`notification`] are its files.
+//!
 //! The runtime on top of it, with servers and clients, is the crate `toolway`.
 
 pub mod capability;
@@ -24,19 +32,16 @@ pub mod era;
 pub mod http;
 pub mod json;
 pub mod jsonrpc;
+mod messages;
 pub mod meta;
 pub mod method;
-pub mod notification;
-pub mod request;
 pub mod types;
 pub mod uri_template;
 pub mod version;
 mod wire;
 
-pub use era::Era;
 pub use json::RawJson;
 pub use jsonrpc::{Id, Message, RpcError};
+pub use messages::{Notification, Outcome, Reply, Request, notification, request};
 pub use method::Method;
-pub use notification::Notification;
-pub use request::{Outcome, Reply, Request};
-pub use version::ProtocolVersion;
+pub use version::{Era, ProtocolVersion};

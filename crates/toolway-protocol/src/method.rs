@@ -1,10 +1,155 @@
-//! Which methods exist, who sends them, and which revisions know them?
+//! Which methods exist, and what is there to know about each? One row says it all.
 //!
-//! The table is the version gate: a method that a revision does not list cannot be dispatched there, without
-//! anybody comparing versions. Experimental tasks of 2025-11-25 are left out on purpose; extensions arrive as
-//! [`Method::Other`].
+//! The table is the version gate: a method that a revision does not list cannot be dispatched there, and no other code
+//! compares versions for it. From its rows come [`Method`], [`Request`](crate::Request), [`Reply`](crate::Reply),
+//! [`Notification`](crate::Notification), [`InputRequest`](crate::types::InputRequest) and
+//! [`InputResponse`](crate::types::InputResponse), and how each of them is read and written; the types that a row names stand in
+//! those files. Experimental tasks of 2025-11-25 are left out on purpose; extensions arrive as [`Method::Other`].
 
+use serde_json::Value;
+
+use crate::capability::{ServerCapabilities, Settings};
 use crate::version::ProtocolVersion as V;
+
+/// Hands the table to a macro.
+///
+/// | part of a row | meaning |
+/// |---|---|
+/// | `(Page) -> Tools(…)` | the parameters of a request, and the variant of `Reply` with its result; without one it is `Reply::Done` |
+/// | `V2024_11_05..=V2026_07_28` | the revisions that know the method |
+/// | `offered by Tools` | what a server must declare before it answers the method |
+/// | `from Client` | who sends the method; the other two sections say it for all their rows |
+/// | `named uri` | the member of the parameters that the header `Mcp-Name` mirrors |
+/// | `asks in rounds` | the handler may ask the client; what earlier rounds left stands in that member |
+/// | `needs roots` | what a client must declare before it is asked |
+/// | `is [cacheable]` | more members of [`Facts`] that are true |
+macro_rules! methods {
+    ($make:ident) => {
+        $make! {
+            // Requests of a client that reach the handlers of a server.
+            requests {
+                /// Lists the tools.
+                ListTools {
+                    "tools/list": (Page) -> Tools(Arc<Listing<Tool>>),
+                    V2024_11_05..=V2026_07_28, offered by Tools, is [cacheable]
+                }
+                /// Calls a tool.
+                CallTool {
+                    "tools/call": (CallTool) -> ToolCalled(CallToolResult),
+                    V2024_11_05..=V2026_07_28, offered by Tools, named name, asks in rounds, is [effectful]
+                }
+                /// Lists the resources.
+                ListResources {
+                    "resources/list": (Page) -> Resources(Arc<Listing<Resource>>),
+                    V2024_11_05..=V2026_07_28, offered by Resources, is [cacheable]
+                }
+                /// Lists the resource templates.
+                ListResourceTemplates {
+                    "resources/templates/list": (Page) -> ResourceTemplates(Arc<Listing<ResourceTemplate>>),
+                    V2024_11_05..=V2026_07_28, offered by Resources, is [cacheable]
+                }
+                /// Reads a resource.
+                ReadResource {
+                    "resources/read": (ReadResource) -> ResourceRead(ReadResourceResult),
+                    V2024_11_05..=V2026_07_28, offered by Resources, named uri, asks in rounds, is [cacheable]
+                }
+                /// Asks to be told when a resource changes.
+                Subscribe {
+                    "resources/subscribe": (ResourceUri), V2024_11_05..=V2025_11_25, offered by Subscriptions
+                }
+                /// Takes that back.
+                Unsubscribe {
+                    "resources/unsubscribe": (ResourceUri), V2024_11_05..=V2025_11_25, offered by Subscriptions
+                }
+                /// Lists the prompts.
+                ListPrompts {
+                    "prompts/list": (Page) -> Prompts(Arc<Listing<Prompt>>),
+                    V2024_11_05..=V2026_07_28, offered by Prompts, is [cacheable]
+                }
+                /// Fills in a prompt.
+                GetPrompt {
+                    "prompts/get": (GetPrompt) -> PromptFilled(GetPromptResult),
+                    V2024_11_05..=V2026_07_28, offered by Prompts, named name, asks in rounds
+                }
+                /// Suggests values for an argument.
+                Complete {
+                    "completion/complete": (Box<Complete>) -> Completed(CompleteResult),
+                    V2024_11_05..=V2026_07_28, offered by Completions
+                }
+                /// Chooses which log messages a session gets.
+                SetLogLevel {
+                    "logging/setLevel": (SetLogLevel), V2024_11_05..=V2025_11_25, offered by Logging
+                }
+                /// Opens a stream of changes.
+                Listen {
+                    "subscriptions/listen": (Listen), V2026_07_28..=V2026_07_28, offered by Changes
+                }
+            }
+            // Requests that keep a conversation going; the eras answer them.
+            conversation {
+                /// Opens a handshake conversation.
+                Initialize { "initialize": from Client, V2024_11_05..=V2025_11_25 }
+                /// Asks whether the other side is there.
+                Ping { "ping": from Either, V2024_11_05..=V2025_11_25 }
+                /// Asks what a stateless server offers.
+                Discover { "server/discover": from Client, V2026_07_28..=V2026_07_28, is [cacheable] }
+            }
+            // Requests of a server: what a client is asked. In the stateless era they are a part of a result.
+            questions {
+                /// Asks the client's model.
+                CreateMessage {
+                    "sampling/createMessage": (Box<CreateMessage>) -> Box<CreateMessageResult>,
+                    V2024_11_05..=V2025_11_25, needs sampling
+                }
+                /// Asks for the client's roots.
+                ListRoots { "roots/list": (Option<Told>) -> ListRootsResult, V2024_11_05..=V2025_11_25, needs roots }
+                /// Asks the client's user.
+                Elicit { "elicitation/create": (Elicit) -> ElicitResult, V2025_06_18..=V2025_11_25, needs elicitation }
+            }
+            notifications {
+                /// The client has read the answer to `initialize`.
+                Initialized { "notifications/initialized": (Told), from Client, V2024_11_05..=V2025_11_25 }
+                /// A request is not wanted any more.
+                Cancelled { "notifications/cancelled": (Cancelled), from Either, V2024_11_05..=V2026_07_28 }
+                /// A request is so far done.
+                Progress { "notifications/progress": (Progress), from Either, V2024_11_05..=V2026_07_28 }
+                /// A log message.
+                LogMessage { "notifications/message": (LogMessage), from Server, V2024_11_05..=V2026_07_28 }
+                /// The tool list changed.
+                ToolsChanged {
+                    "notifications/tools/list_changed": (Told), from Server, V2024_11_05..=V2026_07_28
+                }
+                /// The prompt list changed.
+                PromptsChanged {
+                    "notifications/prompts/list_changed": (Told), from Server, V2024_11_05..=V2026_07_28
+                }
+                /// The resource list changed.
+                ResourcesChanged {
+                    "notifications/resources/list_changed": (Told), from Server, V2024_11_05..=V2026_07_28
+                }
+                /// The content of a resource changed.
+                ResourceUpdated {
+                    "notifications/resources/updated": (ResourceUpdated), from Server, V2024_11_05..=V2026_07_28
+                }
+                /// The client's roots changed.
+                RootsChanged {
+                    "notifications/roots/list_changed": (Told), from Client, V2024_11_05..=V2025_11_25
+                }
+                /// What the user was asked to do elsewhere is done.
+                ElicitationComplete {
+                    "notifications/elicitation/complete": (ElicitationComplete),
+                    from Server, V2025_11_25..=V2025_11_25
+                }
+                /// A stream of changes is open.
+                SubscriptionAcknowledged {
+                    "notifications/subscriptions/acknowledged": (SubscriptionAcknowledged),
+                    from Server, V2026_07_28..=V2026_07_28
+                }
+            }
+        }
+    };
+}
+pub(crate) use methods;
 
 /// Who may send a method.
 ///
@@ -23,6 +168,66 @@ pub enum Sender {
     Either,
 }
 
+/// The kind of message that carries a method.
+///
+/// ```
+/// use toolway_protocol::{Method, method::Kind};
+///
+/// assert_eq!(Method::Progress.facts().unwrap().kind, Kind::Notification);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It has an id, and is answered.
+    Request,
+    /// It is not answered.
+    Notification,
+}
+
+/// What a server must declare before it answers a method.
+///
+/// ```
+/// use toolway_protocol::Method;
+/// use toolway_protocol::capability::{ServerCapabilities, Settings};
+///
+/// let capabilities = ServerCapabilities::new().with_tools(Settings::new());
+/// assert!(Method::CallTool.offered_by().unwrap().is_declared(&capabilities));
+/// assert!(!Method::GetPrompt.offered_by().unwrap().is_declared(&capabilities));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// Tools.
+    Tools,
+    /// Resources.
+    Resources,
+    /// Resources whose changes a session can subscribe to.
+    Subscriptions,
+    /// Prompts.
+    Prompts,
+    /// Completion of arguments.
+    Completions,
+    /// Log messages.
+    Logging,
+    /// Anything whose changes can be told.
+    Changes,
+}
+
+impl Offer {
+    /// Whether these capabilities have it.
+    pub fn is_declared(self, capabilities: &ServerCapabilities) -> bool {
+        let ServerCapabilities { tools, resources, prompts, completions, logging, .. } = capabilities;
+        let has_subscriptions = |settings: &Settings| settings.get("subscribe") == Some(&Value::Bool(true));
+        match self {
+            Self::Tools => tools.is_some(),
+            Self::Resources => resources.is_some(),
+            Self::Subscriptions => resources.as_ref().is_some_and(has_subscriptions),
+            Self::Prompts => prompts.is_some(),
+            Self::Completions => completions.is_some(),
+            Self::Logging => logging.is_some(),
+            Self::Changes => tools.is_some() || prompts.is_some() || resources.is_some(),
+        }
+    }
+}
+
 /// What the table says about one method.
 ///
 /// ```
@@ -30,29 +235,118 @@ pub enum Sender {
 ///
 /// let facts = Method::ReadResource.facts().unwrap();
 /// assert_eq!(facts.name_member, Some("uri"));
-/// assert!(facts.cacheable && facts.may_need_input);
+/// assert!(facts.cacheable && facts.may_need_input && !facts.effectful);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// The name on the wire.
     pub name: &'static str,
+    /// Request or notification.
+    pub kind: Kind,
     /// Who sends it.
     pub sender: Sender,
     /// The first revision that has it.
     pub first: V,
     /// The last revision that has it.
     pub last: V,
+    /// What a server must declare before it answers; `None` for what the eras answer, and for what no server answers.
+    pub offered_by: Option<Offer>,
     /// The member of `params` that the header `Mcp-Name` mirrors.
     pub name_member: Option<&'static str>,
     /// Whether a complete result carries `ttlMs` and `cacheScope` in the stateless era.
     pub cacheable: bool,
     /// Whether the answer may be `input_required` in the stateless era.
     pub may_need_input: bool,
+    /// Whether it may change something, so that it is not sent a second time without need.
+    pub effectful: bool,
 }
 
-macro_rules! methods {
-    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal, $sender:ident, $first:ident ..= $last:ident
-        $(, name $member:literal)? $(, cacheable $cacheable:literal)? $(, input $input:literal)?;)*) => {
+impl Facts {
+    const fn new(name: &'static str, kind: Kind, sender: Sender, first: V, last: V) -> Self {
+        Self {
+            name,
+            kind,
+            sender,
+            first,
+            last,
+            offered_by: None,
+            name_member: None,
+            cacheable: false,
+            may_need_input: false,
+            effectful: false,
+        }
+    }
+}
+
+macro_rules! method {
+    (
+        requests {$(
+            $(#[doc = $request_doc:literal])* $request:ident {
+                $request_name:literal: $params:tt $(-> $reply:ident $result:tt)?,
+                $request_first:ident..=$request_last:ident, offered by $offer:ident
+                $(, named $member:ident)? $(, asks in $rounds:ident)? $(, is [$($request_flag:ident),*])?
+            }
+        )*}
+        conversation {$(
+            $(#[doc = $adapter_doc:literal])* $adapter:ident {
+                $adapter_name:literal: from $adapter_sender:ident,
+                $adapter_first:ident..=$adapter_last:ident $(, is [$($adapter_flag:ident),*])?
+            }
+        )*}
+        questions {$(
+            $(#[doc = $question_doc:literal])* $question:ident {
+                $question_name:literal: $asked:tt -> $answer:ty, $question_first:ident..=$question_last:ident,
+                needs $capability:ident
+            }
+        )*}
+        notifications {$(
+            $(#[doc = $notification_doc:literal])* $notification:ident {
+                $notification_name:literal: $told:tt, from $notification_sender:ident,
+                $notification_first:ident..=$notification_last:ident
+            }
+        )*}
+    ) => {
+        method! {
+            $($(#[doc = $adapter_doc])* $adapter = Facts {
+                $($($adapter_flag: true,)*)?
+                ..Facts::new(
+                    $adapter_name,
+                    Kind::Request,
+                    Sender::$adapter_sender,
+                    V::$adapter_first,
+                    V::$adapter_last,
+                )
+            }, $adapter_name;)*
+            $($(#[doc = $request_doc])* $request = Facts {
+                offered_by: Some(Offer::$offer),
+                $(name_member: Some(stringify!($member)),)?
+                $(may_need_input: !stringify!($rounds).is_empty(),)?
+                $($($request_flag: true,)*)?
+                ..Facts::new(
+                    $request_name,
+                    Kind::Request,
+                    Sender::Client,
+                    V::$request_first,
+                    V::$request_last,
+                )
+            }, $request_name;)*
+            $($(#[doc = $question_doc])* $question = Facts::new(
+                $question_name,
+                Kind::Request,
+                Sender::Server,
+                V::$question_first,
+                V::$question_last,
+            ), $question_name;)*
+            $($(#[doc = $notification_doc])* $notification = Facts::new(
+                $notification_name,
+                Kind::Notification,
+                Sender::$notification_sender,
+                V::$notification_first,
+                V::$notification_last,
+            ), $notification_name;)*
+        }
+    };
+    ($($(#[doc = $doc:literal])* $variant:ident = $facts:expr, $name:literal;)*) => {
         /// A method of the protocol, or [`Other`](Method::Other).
         ///
         /// ```
@@ -63,10 +357,9 @@ macro_rules! methods {
         /// assert!(!ping.is_known_in(ProtocolVersion::LATEST));
         /// ```
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
         pub enum Method {
             $($(#[doc = $doc])* $variant,)*
-            /// A method of an extension, of the application, or of nobody.
+            /// A method of an extension or of the application, or one that does not exist.
             Other(Box<str>),
         }
 
@@ -83,17 +376,9 @@ macro_rules! methods {
             }
 
             /// The table's row, or `None` for a method outside the protocol.
-            pub fn facts(&self) -> Option<Facts> {
+            pub const fn facts(&self) -> Option<Facts> {
                 match self {
-                    $(Self::$variant => Some(Facts {
-                        name: $name,
-                        sender: Sender::$sender,
-                        first: V::$first,
-                        last: V::$last,
-                        name_member: [$(Some($member),)? None][0],
-                        cacheable: [$($cacheable,)? false][0],
-                        may_need_input: [$($input,)? false][0],
-                    }),)*
+                    $(Self::$variant => Some($facts),)*
                     Self::Other(_) => None,
                 }
             }
@@ -108,73 +393,27 @@ macro_rules! methods {
         }
     };
 }
-
-methods! {
-    /// Opens a handshake conversation.
-    Initialize = "initialize", Client, V2024_11_05..=V2025_11_25;
-    /// Asks whether the other side is there.
-    Ping = "ping", Either, V2024_11_05..=V2025_11_25;
-    /// Asks what a stateless server offers.
-    Discover = "server/discover", Client, V2026_07_28..=V2026_07_28, cacheable true;
-    /// Lists the tools.
-    ListTools = "tools/list", Client, V2024_11_05..=V2026_07_28, cacheable true;
-    /// Calls a tool.
-    CallTool = "tools/call", Client, V2024_11_05..=V2026_07_28, name "name", input true;
-    /// Lists the resources.
-    ListResources = "resources/list", Client, V2024_11_05..=V2026_07_28, cacheable true;
-    /// Lists the resource templates.
-    ListResourceTemplates = "resources/templates/list", Client, V2024_11_05..=V2026_07_28, cacheable true;
-    /// Reads a resource.
-    ReadResource = "resources/read", Client, V2024_11_05..=V2026_07_28, name "uri", cacheable true, input true;
-    /// Asks to be told when a resource changes.
-    Subscribe = "resources/subscribe", Client, V2024_11_05..=V2025_11_25;
-    /// Takes that back.
-    Unsubscribe = "resources/unsubscribe", Client, V2024_11_05..=V2025_11_25;
-    /// Lists the prompts.
-    ListPrompts = "prompts/list", Client, V2024_11_05..=V2026_07_28, cacheable true;
-    /// Fills in a prompt.
-    GetPrompt = "prompts/get", Client, V2024_11_05..=V2026_07_28, name "name", input true;
-    /// Suggests values for an argument.
-    Complete = "completion/complete", Client, V2024_11_05..=V2026_07_28;
-    /// Chooses which log messages a session gets.
-    SetLogLevel = "logging/setLevel", Client, V2024_11_05..=V2025_11_25;
-    /// Opens a stream of changes.
-    Listen = "subscriptions/listen", Client, V2026_07_28..=V2026_07_28;
-    /// Asks the client's model.
-    CreateMessage = "sampling/createMessage", Server, V2024_11_05..=V2025_11_25;
-    /// Asks for the client's roots.
-    ListRoots = "roots/list", Server, V2024_11_05..=V2025_11_25;
-    /// Asks the client's user.
-    Elicit = "elicitation/create", Server, V2025_06_18..=V2025_11_25;
-
-    /// The client has read the answer to `initialize`.
-    Initialized = "notifications/initialized", Client, V2024_11_05..=V2025_11_25;
-    /// A request is not wanted any more.
-    Cancelled = "notifications/cancelled", Either, V2024_11_05..=V2026_07_28;
-    /// A request is so far done.
-    Progress = "notifications/progress", Either, V2024_11_05..=V2026_07_28;
-    /// A log message.
-    LogMessage = "notifications/message", Server, V2024_11_05..=V2026_07_28;
-    /// The list of tools is another one now.
-    ToolsChanged = "notifications/tools/list_changed", Server, V2024_11_05..=V2026_07_28;
-    /// The list of prompts is another one now.
-    PromptsChanged = "notifications/prompts/list_changed", Server, V2024_11_05..=V2026_07_28;
-    /// The list of resources is another one now.
-    ResourcesChanged = "notifications/resources/list_changed", Server, V2024_11_05..=V2026_07_28;
-    /// A resource has another content now.
-    ResourceUpdated = "notifications/resources/updated", Server, V2024_11_05..=V2026_07_28;
-    /// The client's roots are others now.
-    RootsChanged = "notifications/roots/list_changed", Client, V2024_11_05..=V2025_11_25;
-    /// What the user was asked to do elsewhere is done.
-    ElicitationComplete = "notifications/elicitation/complete", Server, V2025_11_25..=V2025_11_25;
-    /// A stream of changes is open.
-    SubscriptionAcknowledged = "notifications/subscriptions/acknowledged", Server, V2026_07_28..=V2026_07_28;
-}
+methods!(method);
 
 impl Method {
     /// Whether a revision has this method. Methods outside the protocol belong to no revision.
     pub fn is_known_in(&self, version: V) -> bool {
         self.facts().is_some_and(|facts| (facts.first..=facts.last).contains(&version))
+    }
+
+    /// Whether its handler may ask the client before it answers.
+    pub const fn may_ask(&self) -> bool {
+        matches!(self.facts(), Some(Facts { may_need_input: true, .. }))
+    }
+
+    /// Whether its result says how long it may be kept (stateless era).
+    pub fn is_cacheable(&self) -> bool {
+        self.facts().is_some_and(|facts| facts.cacheable)
+    }
+
+    /// What a server must declare before it answers; `None` for what no handler of a server answers.
+    pub fn offered_by(&self) -> Option<Offer> {
+        self.facts()?.offered_by
     }
 }
 
@@ -186,6 +425,7 @@ mod tests {
     fn every_method_is_found_by_its_name() {
         for method in Method::ALL {
             assert_eq!(&Method::from_name(method.name()), method);
+            assert_eq!(method.facts().map(|facts| facts.name), Some(method.name()));
         }
         assert_eq!(Method::from_name("Tools/Call").facts(), None, "names are exact");
     }

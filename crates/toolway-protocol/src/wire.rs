@@ -151,7 +151,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
 /// Makes a struct of the vocabulary.
 ///
 /// `required` members are arguments of `new`. `optional` ones are `Option`s; where the `null` of JSON is a value of
-/// its own, `or null` says so. Members of the `frame` are written by the codec and skipped here. A `fixed` member is written as it stands (a tag). `since` names the addition (`era::since`) that the member came with, `if` a function that may leave the value out.
+/// its own, `or null` says so. Members of the `frame` are written by the codec and skipped here. A `fixed` member is written as it stands (a tag). `since` names the addition (`version::since`) that the member came with, `if` a function that may leave the value out.
 macro_rules! wire {
     (
         $(#[$struct_meta:meta])*
@@ -283,7 +283,7 @@ macro_rules! wire {
     (@take [null] $slot:expr) => { $slot.map(|present| present.0) };
     (@put $members:ident, $value:expr, $key:literal) => { $members.maybe($key, $value.as_ref()) };
     (@put $members:ident, $value:expr, $key:literal, $since:ident) => {
-        $members.since($crate::era::since::$since, $key, $value.as_ref())
+        $members.since($crate::version::since::$since, $key, $value.as_ref())
     };
     (@put $members:ident, $value:expr, $key:literal, if $fits:path) => {
         let value = $value.as_ref().filter(|value| $fits(value, $members.encoder()));
@@ -291,7 +291,7 @@ macro_rules! wire {
     };
     (@put $members:ident, $value:expr, $key:literal, $since:ident, if $fits:path) => {
         let value = $value.as_ref().filter(|value| $fits(value, $members.encoder()));
-        $members.since($crate::era::since::$since, $key, value)
+        $members.since($crate::version::since::$since, $key, value)
     };
 }
 pub(crate) use wire;

@@ -43,21 +43,17 @@ fn write(
 ) -> Result<(), String> {
     let text = params.text().unwrap_or_else(|| Value::Object(Map::new()).into());
     let meta = params.meta();
-    match method {
-        Method::Initialize => {
-            let opening: Initialize = text.decode().map_err(|error| error.to_string())?;
-            handshake::write_initialize(out, version, id, &opening);
-        }
-        Method::CreateMessage | Method::Elicit | Method::ListRoots => {
-            let question = format!(r#"{{"method":"{}","params":{}}}"#, method.name(), text.as_str());
-            let question: InputRequest =
-                serde_json::from_str(&question).map_err(|error| error.to_string())?;
-            write_question(out, version, id, &question);
-        }
-        Method::Ping | Method::Discover => {
-            spliced(out, version, id, method, &typed::<Told>(version, &text)?);
-        }
-        _ => match Request::decode(method, params).map_err(|error| error.to_string())? {
+    if *method == Method::Initialize {
+        let opening: Initialize = text.decode().map_err(|error| error.to_string())?;
+        handshake::write_initialize(out, version, id, &opening);
+    } else if matches!(method, Method::CreateMessage | Method::Elicit | Method::ListRoots) {
+        let question = format!(r#"{{"method":"{}","params":{}}}"#, method.name(), text.as_str());
+        let question: InputRequest = serde_json::from_str(&question).map_err(|error| error.to_string())?;
+        write_question(out, version, id, &question);
+    } else if matches!(method, Method::Ping | Method::Discover) {
+        spliced(out, version, id, method, &typed::<Told>(version, &text)?);
+    } else {
+        match Request::decode(method, params).map_err(|error| error.to_string())? {
             // The envelope around a request is its era's; here it goes through as it came.
             Some(Request::Other(method, _)) => spliced(out, version, id, &method, &text),
             Some(request) => write_request(out, version, id, method, |members| {
@@ -65,7 +61,7 @@ fn write(
                 members.maybe("_meta", meta.as_ref());
             }),
             None => return Err(format!("nobody sends {}", method.name())),
-        },
+        }
     }
     Ok(())
 }

@@ -98,7 +98,7 @@ impl Asking<'_> {
         let definition = match question {
             InputRequest::Elicit(_) => "ElicitRequest",
             InputRequest::CreateMessage(_) => "CreateMessageRequest",
-            _ => "ListRootsRequest",
+            InputRequest::ListRoots(_) => "ListRootsRequest",
         };
         self.look(definition, &frame)?;
         self.look("ServerRequest", &frame)?;
@@ -158,7 +158,7 @@ fn kinds(question: &InputRequest) -> Vec<&'static str> {
             kinds.extend(create.tools.is_some().then_some("sampling with tools"));
             kinds
         }
-        _ => vec!["roots"],
+        InputRequest::ListRoots(_) => vec!["roots"],
     }
 }
 

@@ -9,8 +9,8 @@ use crate::args::{Complete, Kind};
 use crate::arguments::{self, known_texts};
 use crate::closest::did_you_mean;
 use crate::failure::{Failure, Result};
-use crate::listing;
 use crate::place::Find;
+use crate::place::listing;
 
 pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, complete: Complete<K>) -> Result<()> {
     let Complete { words, talk, reach } = complete;

@@ -10,8 +10,8 @@ use crate::args::{Kind, List};
 use crate::arguments::{one_line, prompt_line};
 use crate::failure::{Failure, Result};
 use crate::json;
-use crate::listing::all;
 use crate::place::Find;
+use crate::place::listing::all;
 use crate::show::size;
 use crate::terminal::neutral_line;
 

@@ -1,7 +1,6 @@
 //! Does it answer, in which era, and what does it list?
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use toolway::capability::ServerCapabilities;
 use toolway::client::{ClientBuilder, IntoTarget, Target};
@@ -9,16 +8,13 @@ use toolway::{Client, Code, Era, Error, ProtocolVersion};
 
 use super::findings::{self, Lists};
 use super::report::{Broken, Report, Step};
-use super::session;
+use super::session::{self, FAREWELL};
 use super::verdict::Verdict;
 use crate::console::Console;
 use crate::failure::{Fault, chain};
-use crate::listing;
+use crate::place::listing;
 use crate::place::{Place, Way};
 use crate::terminal::neutral_line;
-
-/// How long a server may take to hear that the conversation is over.
-pub(super) const FAREWELL: Duration = Duration::from_secs(6);
 
 pub(super) async fn examine(
     report: &mut Report<'_>,

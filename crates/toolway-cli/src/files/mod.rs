@@ -22,7 +22,8 @@ use toolway::types::Resource;
 
 use self::pattern::Pattern;
 
-use self::shelf::{Entry, Hidden, Shelf};
+use self::shelf::{Entry, Shelf};
+use self::walk::Hidden;
 
 /// How many files are listed on one page, and how many one search finds.
 const PAGE: usize = 100;

@@ -13,7 +13,7 @@ use cap_std::fs::{Dir, OpenOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::walk;
+use super::walk::{self, Hidden};
 use crate::show::size;
 
 /// The longest file that is read or written. As base64 it still fits into a message.
@@ -26,20 +26,6 @@ const MAX_ENTRIES: usize = 5000;
 pub(super) struct Shelf {
     directory: Dir,
     hidden: Hidden,
-}
-
-/// What becomes of files whose names begin with a dot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hidden {
-    Shown,
-    Left,
-}
-
-impl Hidden {
-    /// Whether a name may be seen.
-    pub(super) fn shows(self, name: &str) -> bool {
-        self == Self::Shown || !name.starts_with('.')
-    }
 }
 
 /// One thing in a directory.

@@ -7,13 +7,25 @@ use std::path::Path;
 
 use cap_std::fs::Dir;
 
-use super::shelf::Hidden;
-
 /// How deep directories are gone into.
 const MAX_DEPTH: usize = 100;
 
 /// How many entries one walk looks at.
 const MAX_SEEN: usize = 200_000;
+
+/// What becomes of files whose names begin with a dot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hidden {
+    Shown,
+    Left,
+}
+
+impl Hidden {
+    /// Whether a name may be seen.
+    pub(super) fn shows(self, name: &str) -> bool {
+        self == Self::Shown || !name.starts_with('.')
+    }
+}
 
 /// Files with their sizes, and whether these are all.
 pub(super) fn files(

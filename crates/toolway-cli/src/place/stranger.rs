@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolway::hub::config::{Places, Variables};
 use toolway::hub::{Config, ServerConfig};
 
-use super::interrupted;
+use super::interrupted::interrupted;
 use crate::apart::apart;
 use crate::console::Console;
 use crate::failure::{Failure, Result};

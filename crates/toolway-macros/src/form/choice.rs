@@ -5,8 +5,8 @@ use quote::quote;
 use syn::spanned::Spanned;
 use syn::{DataEnum, DeriveInput, LitStr, Variant};
 
-use super::{Name, said, tell_twice};
-use crate::input::Keys;
+use super::said::{Name, said, tell_twice};
+use crate::attribute::Keys;
 
 pub(super) fn choice(item: &DeriveInput, data: &DataEnum, mistakes: &mut Vec<syn::Error>) -> TokenStream {
     said(&item.attrs, &ENUM, mistakes);

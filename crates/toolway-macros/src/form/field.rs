@@ -5,10 +5,10 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, LitStr, Type};
 
-use super::shape::{Shape, reference};
+use super::said::{Name, said};
+use super::shape::reference;
 use super::value::{Choice, Written, choices, json};
-use super::{Name, rules, said};
-use crate::input::{Keys, Setting, doc_text};
+use crate::attribute::{Keys, Setting, doc_text};
 
 /// A field of a form.
 pub(super) struct Field<'f> {
@@ -63,9 +63,7 @@ impl<'f> Field<'f> {
             }
         }
         let name = Name::new(ident, all.rename.as_ref());
-        let field = Self { ident, ty: &field.ty, name, said: all };
-        rules::check(&field, &Shape::of(field.ty), mistakes);
-        Some(field)
+        Some(Self { ident, ty: &field.ty, name, said: all })
     }
 
     /// Adds the field to the outline of the form.

@@ -5,24 +5,28 @@
 //! | `field.rs` | What does `#[form(…)]` say about a field, and which code says it to a client? |
 //! | `shape.rs` | What is the field, as far as its type can be seen? |
 //! | `value.rs` | What are the numbers, texts and lists that were written? |
+//! | `said.rs` | What do all `#[form(…)]` of one thing say, and what is its name? |
 //! | `rules.rs` | Does what was said fit the field and itself? |
 //! | `choice.rs` | What is written for an enum? |
 
 mod choice;
 mod field;
 mod rules;
+mod said;
 mod shape;
 mod value;
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DataStruct, DeriveInput, Fields, LitStr, Meta};
+use syn::{Data, DataStruct, DeriveInput, Fields};
 
+use crate::attribute::Keys;
 use crate::check;
-use crate::input::{Keys, Setting, settings};
 use field::Field;
+use said::{said, tell_twice};
+use shape::Shape;
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     let item = match syn::parse2::<DeriveInput>(item) {
@@ -58,8 +62,12 @@ fn form(item: &DeriveInput, data: &DataStruct, mistakes: &mut Vec<syn::Error>) -
         mistakes.push(syn::Error::new(item.ident.span(), message));
         return TokenStream::new();
     };
-    let fields: Vec<Field<'_>> =
-        written.named.iter().filter_map(|field| Field::read(field, mistakes)).collect();
+    let read = |field| {
+        let field = Field::read(field, mistakes)?;
+        rules::check(&field, &Shape::of(field.ty), mistakes);
+        Some(field)
+    };
+    let fields: Vec<Field<'_>> = written.named.iter().filter_map(read).collect();
     tell_twice(fields.iter().map(|field| &field.name), "field", mistakes);
     let ident = &item.ident;
     let added = fields.iter().map(Field::added);
@@ -126,52 +134,6 @@ fn form_name(item: &DeriveInput, mistakes: &mut Vec<syn::Error>) -> String {
         }
     }
     name
-}
-
-/// What all `#[form(…)]` of one thing say.
-fn said(attributes: &[Attribute], keys: &Keys, mistakes: &mut Vec<syn::Error>) -> Vec<Setting> {
-    let mut all = TokenStream::new();
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("form")) {
-        let Meta::List(list) = &attribute.meta else {
-            mistakes.push(syn::Error::new(attribute.meta.span(), "write `#[form(…)]`"));
-            continue;
-        };
-        let ends_in_comma = matches!(
-            list.tokens.clone().into_iter().last(),
-            Some(TokenTree::Punct(sign)) if sign.as_char() == ','
-        );
-        all.extend(list.tokens.to_token_stream());
-        if !ends_in_comma && !list.tokens.is_empty() {
-            all.extend(quote! { , });
-        }
-    }
-    settings(all, keys, mistakes)
-}
-
-/// A name on the wire, and where it was written.
-struct Name {
-    text: String,
-    span: proc_macro2::Span,
-}
-
-impl Name {
-    fn new(ident: &Ident, rename: Option<&LitStr>) -> Self {
-        match rename {
-            Some(text) => Self { text: text.value(), span: text.span() },
-            None => Self { text: ident.unraw().to_string(), span: ident.span() },
-        }
-    }
-}
-
-fn tell_twice<'n>(names: impl Iterator<Item = &'n Name>, noun: &str, mistakes: &mut Vec<syn::Error>) {
-    let mut seen: Vec<&str> = Vec::new();
-    for name in names {
-        if seen.contains(&name.text.as_str()) {
-            let message = format!("there is another {noun} with the name `{}`", name.text);
-            mistakes.push(syn::Error::new(name.span, message));
-        }
-        seen.push(&name.text);
-    }
 }
 
 const FORM: Keys = Keys {

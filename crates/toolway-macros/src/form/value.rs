@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, Lit, LitStr, UnOp};
 
-use crate::input::{Setting, literal, without_groups};
+use crate::attribute::{Setting, literal, without_groups};
 
 /// A value that was written, as far as it can be seen.
 #[derive(Debug, Clone)]

@@ -5,10 +5,9 @@ use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, Lit, LitStr, Meta, Type};
 
-use super::fit::Shape;
-use super::{Given, Keys, Kind, Setting, inside, settings, without_groups};
-use crate::meta;
-use crate::outside::Outside;
+use super::shape::Shape;
+use super::{Kind, inside};
+use crate::attribute::{Given, Keys, Outside, Setting, settings, values, without_groups};
 
 /// What was said about a parameter besides its type.
 pub(crate) struct Arg {
@@ -88,7 +87,7 @@ impl Arg {
             "description" => self.description = Some(outside.write(setting.value()?)),
             "default" => {
                 check_default(setting, ty)?;
-                self.default = Some(outside.write(meta::json(setting)?));
+                self.default = Some(outside.write(values::json(setting)?));
             }
             "complete" => self.complete = Some(setting.value()?.clone()),
             key => {
@@ -170,7 +169,7 @@ impl Rule {
             return Ok(json(&setting.flag()?));
         }
         if let Form::Anything = self.form {
-            let value = meta::json(setting)?;
+            let value = values::json(setting)?;
             return Ok(json(&quote! { [#value] }));
         }
         let value = setting.value()?;

@@ -4,9 +4,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Lit, LitInt, LitStr};
 
-use super::{Keys, Kind, Setting, settings};
-use crate::meta;
-use crate::outside::Outside;
+use super::Kind;
+use crate::attribute::{Keys, Outside, Setting, settings, values};
 
 /// What stands in the parentheses.
 #[derive(Default)]
@@ -67,25 +66,25 @@ impl Options {
                 let value = setting.value()?;
                 self.description = Some(quote! { #value });
             }
-            "icon" => self.icons.extend(meta::icon(setting.value()?, mistakes)),
-            "icons" => self.icons.extend(meta::icons(setting, mistakes)?),
-            "meta" => self.meta = Some(meta::json(setting)?),
+            "icon" => self.icons.extend(values::icon(setting.value()?, mistakes)),
+            "icons" => self.icons.extend(values::icons(setting, mistakes)?),
+            "meta" => self.meta = Some(values::json(setting)?),
             "blocking" => self.blocking = setting.flag()?.then_some(setting.key.span()),
             "single_use" => self.single_use = setting.flag()?,
             "deadline" => {
                 let value = setting.value()?;
                 self.deadline = Some(quote! { #value });
             }
-            "schema" => self.schema = Some(meta::json(setting)?),
-            "input_schema" => self.input_schema = Some(meta::json(setting)?),
-            "output_schema" => self.output_schema = Some(meta::json(setting)?),
+            "schema" => self.schema = Some(values::json(setting)?),
+            "input_schema" => self.input_schema = Some(values::json(setting)?),
+            "output_schema" => self.output_schema = Some(values::json(setting)?),
             "uri" => self.uri = Some(setting.text()?),
             "mime" => self.mime = Some(setting.text()?),
             "size" => match setting.literal() {
                 Some(Lit::Int(size)) => self.size = Some(size.clone()),
                 _ => return Err(setting.error("write `size = 1024`, in bytes")),
             },
-            "annotations" => self.annotations = Some(meta::annotations(setting, mistakes)?),
+            "annotations" => self.annotations = Some(values::annotations(setting, mistakes)?),
             hint => {
                 let field = Ident::new(&format!("{hint}_hint"), setting.key.span());
                 self.hints.push((field, setting.flag()?));

@@ -7,7 +7,7 @@ use syn::{
     GenericArgument, Lifetime, PathSegment, Type, TypeFnPtr, TypeReference, TypeTraitObject, parse_quote,
 };
 
-use super::signature::{inside, ungrouped};
+use super::types::{inside, ungrouped};
 
 /// What an author has to write instead of a type that borrows; nothing, if it does not. A reference to the whole
 /// value is fine.

@@ -4,13 +4,11 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{
-    FnArg, GenericArgument, Pat, PatType, PathArguments, ReceiverKind, ReturnType, Signature, Stmt, Type,
-    TypeReference,
-};
+use syn::{FnArg, Pat, PatType, ReceiverKind, ReturnType, Signature, Stmt, Type, TypeReference};
 
-use super::{Arg, Kind, doc, fit};
-use crate::outside::Outside;
+use super::types::ungrouped;
+use super::{Arg, Kind, fit};
+use crate::attribute::{Outside, doc_text};
 
 /// A function or a method, as far as whoever calls it must know it.
 pub(crate) struct Function {
@@ -108,7 +106,7 @@ impl Function {
                 }
                 FnArg::Typed(input) => input,
             };
-            let description = doc::text(&input.attrs);
+            let description = doc_text(&input.attrs);
             input.attrs.retain(|attribute| !attribute.path().is_ident("doc"));
             let written = ungrouped(&input.ty).clone();
             let arg = Arg::take(kind, &mut input.attrs, &written, outside, mistakes);
@@ -191,28 +189,9 @@ fn named(kind: Kind, input: &PatType) -> syn::Result<String> {
     }
 }
 
-/// `macro_rules!` puts invisible parentheses around a type that it was given.
-pub(crate) fn ungrouped(mut ty: &Type) -> &Type {
-    while let Type::Group(group) = ty {
-        ty = &group.elem;
-    }
-    ty
-}
-
 fn kept(ty: &Type) -> TokenStream {
     match ty {
         Type::Reference(TypeReference { elem, .. }) => quote! { <#elem as ::std::borrow::ToOwned>::Owned },
         _ => quote! { #ty },
-    }
-}
-
-/// The only argument of a type that goes by one of these names: `T` of `State<T>`.
-pub(crate) fn inside<'t>(ty: &'t Type, names: &[&str]) -> Option<&'t Type> {
-    let Type::Path(path) = ungrouped(ty) else { return None };
-    let last = path.path.segments.last()?;
-    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
-    match arguments.args.iter().collect::<Vec<_>>()[..] {
-        [GenericArgument::Type(value)] if names.iter().any(|name| last.ident == name) => Some(value),
-        _ => None,
     }
 }

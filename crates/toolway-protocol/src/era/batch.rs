@@ -60,7 +60,7 @@ pub fn refused() -> RpcError {
 fn judge_one(message: Result<Message, Rejected>, ids: &mut HashSet<Id>) -> Option<Result<Message, Rejected>> {
     let id = match &message {
         Ok(Message::Request { id, .. }) | Err(Rejected { id: Some(id), .. }) => Some(id.clone()),
-        _ => None,
+        Ok(Message::Notification { .. } | Message::Response { .. }) | Err(Rejected { id: None, .. }) => None,
     };
     if let Some(twice) = id.as_ref().filter(|id| !ids.insert((*id).clone())) {
         let error = RpcError::invalid_request("another request of this batch has the same id");
@@ -78,11 +78,9 @@ fn judge_one(message: Result<Message, Rejected>, ids: &mut HashSet<Id>) -> Optio
 
 fn misplaced(message: &Message) -> Option<&'static str> {
     let speaks_for_itself = |params: &crate::jsonrpc::Params| params.reserved(Key::ProtocolVersion).is_some();
-    match message {
-        Message::Request { method: Method::Initialize, .. } => Some("`initialize`"),
-        _ if message.params().is_some_and(speaks_for_itself) => {
-            Some("a message that names its own protocol version")
-        }
-        _ => None,
+    if let Message::Request { method: Method::Initialize, .. } = message {
+        return Some("`initialize`");
     }
+    let claims = message.params().is_some_and(speaks_for_itself);
+    claims.then_some("a message that names its own protocol version")
 }

@@ -1,12 +1,11 @@
 //! What does a stateless request say about itself?
 
 use crate::capability::ClientCapabilities;
-use crate::era::Era;
 use crate::json::{Encode, Members, RawJson, reason};
 use crate::jsonrpc::{Id, Params, RpcError};
 use crate::meta::Key;
 use crate::types::{Implementation, LogLevel};
-use crate::version::ProtocolVersion;
+use crate::version::{Era, ProtocolVersion};
 
 /// The per-request `_meta` of the stateless era.
 ///

@@ -2,10 +2,9 @@
 
 use crate::capability::{ClientCapabilities, ServerCapabilities, Settings};
 use crate::jsonrpc::{Code, Id, RpcError, write_bare_result, write_request, write_result};
+use crate::messages::{Notification, Reply, Request};
 use crate::meta::{Key, put_own};
 use crate::method::Method;
-use crate::notification::Notification;
-use crate::request::{Reply, Request};
 use crate::types::Implementation;
 use crate::version::ProtocolVersion;
 use crate::wire::wire;

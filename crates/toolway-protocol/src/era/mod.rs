@@ -13,7 +13,6 @@
 //! | [`batch`] | Who may send several messages in one frame? |
 //! | [`questions`] | What may a client be asked, and how? |
 //! | [`negotiate`] | Which revision will both sides speak? |
-//! | [`since`] | Which revision brought which member? |
 
 pub mod batch;
 pub mod envelope;
@@ -21,7 +20,6 @@ pub mod handshake;
 pub mod lifecycle;
 pub mod negotiate;
 pub mod questions;
-pub mod since;
 pub mod stateless;
 
 pub use envelope::Envelope;
@@ -30,22 +28,7 @@ use crate::http::header::{Mirrored, MirroredHeaders};
 use crate::jsonrpc::{Message, RpcError};
 use crate::meta::Key;
 use crate::method::Method;
-use crate::version::ProtocolVersion;
-
-/// How conversations are opened. Named by mechanism, because "modern" ages.
-///
-/// ```
-/// use toolway_protocol::{Era, ProtocolVersion};
-///
-/// assert_eq!(ProtocolVersion::LATEST.era(), Era::Stateless);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Era {
-    /// 2024-11-05 to 2025-11-25: `initialize`, then a conversation that is remembered.
-    Handshake,
-    /// From 2026-07-28: each request describes itself; nothing is remembered.
-    Stateless,
-}
+use crate::version::{Era, ProtocolVersion};
 
 /// The error of a revision for a resource that does not exist.
 ///
@@ -116,12 +99,12 @@ pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
         if !is_request {
             return Ok(Claim::Stateless(None));
         }
-        return Err(match method {
-            Method::Initialize => RpcError::header_mismatch(
+        if *method == Method::Initialize {
+            return Err(RpcError::header_mismatch(
                 "the MCP-Protocol-Version header names a revision without handshake, but the body is `initialize`",
-            ),
-            _ => envelope::missing(params),
-        });
+            ));
+        }
+        return Err(envelope::missing(params));
     }
     if !is_request {
         return Ok(Claim::Stateless(None));

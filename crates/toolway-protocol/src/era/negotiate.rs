@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::era::Era;
 use crate::jsonrpc::{Code, RpcError};
-use crate::version::ProtocolVersion;
+use crate::version::{Era, ProtocolVersion};
 
 /// The server's answer to the revision that `initialize` asks for: the same one if it opens with a handshake,
 /// else the newest that does. Never a stateless one, also when that is what was asked for.

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::since::{self, Since};
 use crate::capability::{ClientCapabilities, Settings};
 use crate::jsonrpc::{Id, write_request};
 use crate::types::{
@@ -15,6 +14,7 @@ use crate::types::{
     SamplingMessage,
 };
 use crate::version::ProtocolVersion;
+use crate::version::since::{self, Since};
 
 /// What a client would have to be able to do before it may be asked this; `None`: ask away.
 ///

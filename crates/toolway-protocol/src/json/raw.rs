@@ -101,6 +101,12 @@ impl fmt::Debug for RawJson {
     }
 }
 
+impl Encode for RawJson {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.raw(self.as_bytes());
+    }
+}
+
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;

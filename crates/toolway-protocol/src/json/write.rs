@@ -2,11 +2,10 @@
 //!
 //! [`Encode`] is the writing half of every protocol type. It goes straight into a byte buffer: no tree, no
 //! second pass. The [`Encoder`] knows the revision it writes for; a member that an older revision does not
-//! know is left out by naming the addition it came with (`era::since`), never by comparing versions here.
+//! know is left out by naming the addition it came with (`version::since`), never by comparing versions here.
 
-use crate::era::since::Since;
-use crate::json::RawJson;
 use crate::version::ProtocolVersion;
+use crate::version::since::Since;
 
 /// A type that can write itself as JSON for one revision.
 ///
@@ -176,12 +175,6 @@ macro_rules! encode_with_serde {
     )*};
 }
 encode_with_serde!(str, String, bool, i64, u64, u32, f64, serde_json::Value);
-
-impl Encode for RawJson {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.raw(self.as_bytes());
-    }
-}
 
 impl<T: Encode> Encode for Vec<T> {
     fn encode(&self, to: &mut Encoder<'_>) {

@@ -6,62 +6,16 @@
 
 mod error;
 mod id;
+mod message;
+mod params;
 mod parse;
 mod skim;
 mod write;
 
 pub use error::{Code, RpcError};
 pub use id::Id;
-pub use parse::{Incoming, Params, Rejected, parse};
+pub use message::Message;
+pub use params::Params;
+pub use parse::{Incoming, Rejected, parse};
 pub use skim::{Skimmed, Skimmer};
 pub use write::{write_bare_result, write_error, write_notification, write_request, write_result};
-
-use crate::json::RawJson;
-use crate::method::Method;
-
-/// One frame. Which era it belongs to is decided by [`crate::era::classify`].
-#[derive(Debug, Clone)]
-pub enum Message {
-    /// Somebody asks and waits for a reply with the same id.
-    Request {
-        /// Echoed in the reply, exactly.
-        id: Id,
-        /// What is asked.
-        method: Method,
-        /// With what.
-        params: Params,
-    },
-    /// Somebody tells and expects nothing.
-    Notification {
-        /// What is told.
-        method: Method,
-        /// With what.
-        params: Params,
-    },
-    /// The answer to a request of ours.
-    Response {
-        /// The id we gave the request; missing when the peer could not read it.
-        id: Option<Id>,
-        /// The result as text, or the peer's error.
-        outcome: Result<RawJson, RpcError>,
-    },
-}
-
-impl Message {
-    /// The id that an error about this message must carry.
-    pub fn id(&self) -> Option<&Id> {
-        match self {
-            Self::Request { id, .. } => Some(id),
-            Self::Notification { .. } => None,
-            Self::Response { id, .. } => id.as_ref(),
-        }
-    }
-
-    /// The parameters, if this is a request or a notification.
-    pub fn params(&self) -> Option<&Params> {
-        match self {
-            Self::Request { params, .. } | Self::Notification { params, .. } => Some(params),
-            Self::Response { .. } => None,
-        }
-    }
-}

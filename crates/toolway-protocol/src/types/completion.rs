@@ -124,7 +124,6 @@ wire! {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Reference {
     /// A prompt.
     Prompt(PromptReference),

@@ -2,11 +2,10 @@
 
 use serde::de::{self, Deserialize, Deserializer};
 
-use super::tool::value_fits;
 use super::{Annotations, Resource, ResourceContents};
 use crate::capability::Settings;
-use crate::era::since;
 use crate::json::{Encode, Encoder, RawJson};
+use crate::version::since;
 use crate::wire::{tag, wire};
 
 wire! {
@@ -158,6 +157,11 @@ wire! {
             meta (with_meta): Settings = "_meta";
         }
     }
+}
+
+/// Before results could be any JSON, they had to be objects; the text copy says the rest.
+pub(super) fn value_fits(value: &RawJson, to: &Encoder<'_>) -> bool {
+    to.knows(since::STRUCTURED_ANYTHING) || value.is_object()
 }
 
 /// One block.

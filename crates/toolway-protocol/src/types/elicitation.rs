@@ -6,8 +6,8 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::capability::Settings;
-use crate::era::since;
 use crate::json::{Encode, Encoder, Members, RawJson};
+use crate::version::since;
 use crate::wire::{names, tag, wire};
 
 wire! {
@@ -64,7 +64,6 @@ wire! {
 /// assert!(matches!(ask, Elicit::Url(_)));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Elicit {
     /// To fill in a form.
     Form(ElicitForm),

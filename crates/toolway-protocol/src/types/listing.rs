@@ -21,7 +21,7 @@ use crate::version::ProtocolVersion;
 pub struct Listing<T> {
     items: Vec<T>,
     next_cursor: Option<String>,
-    meta: Option<Settings>,
+    pub(crate) meta: Option<Settings>,
     written: [OnceLock<Vec<u8>>; ProtocolVersion::ALL.len()],
 }
 
@@ -52,9 +52,12 @@ impl<T: Encode> Listing<T> {
         self.next_cursor.as_deref()
     }
 
-    /// Writes the page as members of a result.
-    pub(crate) fn put(&self, key: &str, members: &mut Members<'_, '_>) {
-        members.put_raw(key, self.written(members.encoder().version()));
+    /// Writes the page as members of a result, without `_meta`.
+    pub(crate) fn put_body(&self, members: &mut Members<'_, '_>)
+    where
+        T: Listed,
+    {
+        members.put_raw(T::KEY, self.written(members.encoder().version()));
         members.maybe("nextCursor", self.next_cursor.as_ref());
     }
 
@@ -66,4 +69,10 @@ impl<T: Encode> Listing<T> {
             out
         })
     }
+}
+
+/// An item that a result lists.
+pub(crate) trait Listed {
+    /// The member of the result that holds the items.
+    const KEY: &'static str;
 }

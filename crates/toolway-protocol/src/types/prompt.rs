@@ -1,5 +1,6 @@
 //! Prompts: how a server describes one, and what filling one in gives.
 
+use super::listing::Listed;
 use super::{Content, Icon, Role};
 use crate::capability::Settings;
 use crate::wire::wire;
@@ -103,4 +104,8 @@ wire! {
         }
         frame { "resultType" }
     }
+}
+
+impl Listed for Prompt {
+    const KEY: &'static str = "prompts";
 }

@@ -1,5 +1,6 @@
 //! Resources: how a server describes them, and what reading one gives.
 
+use super::listing::Listed;
 use super::{Annotations, Icon};
 use crate::capability::Settings;
 use crate::wire::wire;
@@ -137,4 +138,12 @@ impl ReadResourceResult {
     pub fn text(&self) -> Option<&str> {
         self.contents.iter().find_map(|contents| contents.text.as_deref())
     }
+}
+
+impl Listed for Resource {
+    const KEY: &'static str = "resources";
+}
+
+impl Listed for ResourceTemplate {
+    const KEY: &'static str = "resourceTemplates";
 }

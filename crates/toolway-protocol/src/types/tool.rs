@@ -2,10 +2,12 @@
 
 use serde::Deserialize;
 
+use super::content::value_fits;
+use super::listing::Listed;
 use super::{Content, Icon};
 use crate::capability::Settings;
-use crate::era::since;
 use crate::json::{Encoder, RawJson};
+use crate::version::since;
 use crate::wire::{names, wire};
 
 wire! {
@@ -194,11 +196,6 @@ wire! {
     }
 }
 
-/// Before results could be any JSON, they had to be objects; the text copy says the rest.
-pub(super) fn value_fits(value: &RawJson, to: &Encoder<'_>) -> bool {
-    to.knows(since::STRUCTURED_ANYTHING) || value.is_object()
-}
-
 /// No content.
 impl Default for CallToolResult {
     fn default() -> Self {
@@ -226,4 +223,8 @@ impl CallToolResult {
     pub fn first_text(&self) -> Option<&str> {
         self.content.iter().find_map(Content::as_text)
     }
+}
+
+impl Listed for Tool {
+    const KEY: &'static str = "tools";
 }

@@ -119,12 +119,9 @@ impl Call<'_> {
         rounds.request_state = state;
         rounds.input_responses = (!given.is_empty()).then(|| RawJson::from_value(&given).ok()).flatten();
         let mut request = request.clone();
-        match &mut request {
-            Request::CallTool(call) => call.rounds = rounds,
-            Request::GetPrompt(get) => get.rounds = rounds,
-            Request::ReadResource(read) => read.rounds = rounds,
-            // Nothing is asked about anything else.
-            _ => {}
+        // Nothing is asked about anything else.
+        if let Some(own) = request.rounds_mut() {
+            *own = rounds;
         }
         let (sink, events) = events();
         let forwarded = ForwardedFor {

@@ -56,7 +56,6 @@ impl Elicitation {
         match &self.asked {
             Elicit::Form(form) => &form.message,
             Elicit::Url(url) => &url.message,
-            _ => "",
         }
     }
 
@@ -64,7 +63,7 @@ impl Elicitation {
     pub fn form(&self) -> Option<&FormSchema> {
         match &self.asked {
             Elicit::Form(form) => Some(&form.requested_schema),
-            _ => None,
+            Elicit::Url(_) => None,
         }
     }
 
@@ -72,7 +71,7 @@ impl Elicitation {
     pub fn url(&self) -> Option<&str> {
         match &self.asked {
             Elicit::Url(url) => Some(&url.url),
-            _ => None,
+            Elicit::Form(_) => None,
         }
     }
 
@@ -297,10 +296,9 @@ impl Answers {
     pub(crate) fn has(&self, question: &InputRequest) -> bool {
         match question {
             InputRequest::Elicit(Elicit::Form(_)) => self.form.is_some(),
-            InputRequest::Elicit(_) => self.url.is_some(),
+            InputRequest::Elicit(Elicit::Url(_)) => self.url.is_some(),
             InputRequest::CreateMessage(_) => self.model.is_some(),
             InputRequest::ListRoots(_) => self.roots.is_some(),
-            _ => false,
         }
     }
 
@@ -359,7 +357,7 @@ impl Answers {
             InputRequest::Elicit(asked) => {
                 let answerer = match asked {
                     Elicit::Form(_) => self.form,
-                    _ => self.url,
+                    Elicit::Url(_) => self.url,
                 };
                 let answerer = answerer.ok_or(Unable::Undeclared)?;
                 let question = Elicitation { asked: asked.clone(), place };
@@ -381,7 +379,6 @@ impl Answers {
                     None => Ok(InputResponse::ListRoots(ListRootsResult::new(roots))),
                 }
             }
-            _ => Err(Unable::Undeclared),
         }
     }
 }
@@ -399,7 +396,7 @@ pub(crate) fn check(question: &InputRequest, declared: &ClientCapabilities) -> R
                 Elicit::Form(_) if takes_forms(modes) => Ok(()),
                 Elicit::Url(_) if modes.contains_key("url") => Ok(()),
                 Elicit::Form(_) => Err(Unable::Wrong("the client takes no forms")),
-                _ => Err(Unable::Wrong("the client opens no web pages")),
+                Elicit::Url(_) => Err(Unable::Wrong("the client opens no web pages")),
             }
         }
         InputRequest::CreateMessage(asked) => {
@@ -410,7 +407,6 @@ pub(crate) fn check(question: &InputRequest, declared: &ClientCapabilities) -> R
             check_messages(asked).map_err(Unable::Wrong)
         }
         InputRequest::ListRoots(_) => declared.roots.as_ref().map(|_| ()).ok_or(Unable::Undeclared),
-        _ => Err(Unable::Undeclared),
     }
 }
 

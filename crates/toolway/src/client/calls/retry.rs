@@ -81,10 +81,10 @@ impl Shared {
 
     /// Remembers what a new connection must be told.
     fn remember(&self, request: &Request) {
-        match request {
-            Request::Subscribe(resource) => drop(self.wishes().resources.insert(resource.uri.clone())),
-            Request::Unsubscribe(resource) => drop(self.wishes().resources.remove(&resource.uri)),
-            _ => {}
+        if let Request::Subscribe(resource) = request {
+            self.wishes().resources.insert(resource.uri.clone());
+        } else if let Request::Unsubscribe(resource) = request {
+            self.wishes().resources.remove(&resource.uri);
         }
     }
 
@@ -118,11 +118,10 @@ impl Shared {
 
     /// Whether it does no harm when the server does this twice.
     fn is_safe(&self, request: &Request) -> bool {
-        match request {
-            Request::CallTool(call) => self.tools.is_safe(&call.name),
-            Request::Other(..) => false,
-            _ => true,
+        if let Request::CallTool(call) = request {
+            return self.tools.is_safe(&call.name);
         }
+        request.facts().is_some_and(|facts| !facts.effectful)
     }
 }
 

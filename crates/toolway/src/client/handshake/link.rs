@@ -80,15 +80,16 @@ impl HandshakeLink {
     ) -> Outgoing {
         let mut frame = Vec::new();
         let token = wants_progress.then_some(&id);
-        match request {
-            // Parameters that were put together by hand may have a `_meta` of their own, and an object has it once.
-            Request::Other(method, params) if token.is_some() || meta.is_some() => {
-                let (params, mut own) = split_meta(params.as_ref());
-                own.extend(meta.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
-                let rest = Request::Other(method.clone(), params);
-                write_call(&mut frame, self.version, &id, &rest, token, Some(&own));
-            }
-            request => write_call(&mut frame, self.version, &id, request, token, meta),
+        // Parameters that were put together by hand may have a `_meta` of their own, and an object has it once.
+        if let Request::Other(method, params) = request
+            && (token.is_some() || meta.is_some())
+        {
+            let (params, mut own) = split_meta(params.as_ref());
+            own.extend(meta.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+            let rest = Request::Other(method.clone(), params);
+            write_call(&mut frame, self.version, &id, &rest, token, Some(&own));
+        } else {
+            write_call(&mut frame, self.version, &id, request, token, meta);
         }
         self.outgoing(frame, Some(id), request.method())
     }

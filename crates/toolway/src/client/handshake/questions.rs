@@ -244,16 +244,8 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 
 /// The question that a request is. One of a kind that was not declared is not even looked at.
 fn read(method: &Method, params: &Params, declared: &ClientCapabilities) -> Result<InputRequest, RpcError> {
-    match method {
-        Method::Elicit if declared.elicitation.is_some() => params.decode().map(InputRequest::Elicit),
-        Method::CreateMessage if declared.sampling.is_some() => {
-            params.decode().map(InputRequest::CreateMessage)
-        }
-        Method::ListRoots if declared.roots.is_some() => {
-            params.decode().map(|told| InputRequest::ListRoots(Some(told)))
-        }
-        method => Err(RpcError::method_not_found(method.name())),
-    }
+    InputRequest::of_request(method, params, declared)?
+        .ok_or_else(|| RpcError::method_not_found(method.name()))
 }
 
 impl Unable {

@@ -64,7 +64,13 @@ impl Backlog {
                 Some(_) => Change::Resource(updated.uri.clone()),
                 None => return false,
             },
-            _ => return false,
+            Notification::Initialized(_)
+            | Notification::Cancelled(_)
+            | Notification::Progress(_)
+            | Notification::LogMessage(_)
+            | Notification::RootsChanged(_)
+            | Notification::ElicitationComplete(_)
+            | Notification::SubscriptionAcknowledged(_) => return false,
         };
         let is_new = self.known.insert(change.clone());
         if is_new {

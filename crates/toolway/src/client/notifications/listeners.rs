@@ -85,7 +85,15 @@ impl Notifications {
             }
             Notification::LogMessage(message) => call(self.hooks.log.as_ref(), message),
             Notification::ToolsChanged(_) => self.tools_changed(),
-            _ => {}
+            // The rest is only for those who read it.
+            Notification::Initialized(_)
+            | Notification::Cancelled(_)
+            | Notification::PromptsChanged(_)
+            | Notification::ResourcesChanged(_)
+            | Notification::ResourceUpdated(_)
+            | Notification::RootsChanged(_)
+            | Notification::ElicitationComplete(_)
+            | Notification::SubscriptionAcknowledged(_) => {}
         }
         self.watchers.tell(news);
         // Nobody reads: that is what most clients do.

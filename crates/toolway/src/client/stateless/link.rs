@@ -74,13 +74,12 @@ impl StatelessLink {
             envelope.capabilities = can.clone();
         }
         let mut frame = Vec::new();
-        match request {
-            Request::Other(method, params) => {
-                write_request(&mut frame, self.version, &id, method, |members| {
-                    put_with_meta(members, params.as_ref(), &envelope, meta);
-                });
-            }
-            request => write_call(&mut frame, &id, request, &envelope, meta),
+        if let Request::Other(method, params) = request {
+            write_request(&mut frame, self.version, &id, method, |members| {
+                put_with_meta(members, params.as_ref(), &envelope, meta);
+            });
+        } else {
+            write_call(&mut frame, &id, request, &envelope, meta);
         }
         self.outgoing(frame, id, request.method(), name)
     }

@@ -91,7 +91,7 @@ pub(super) fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequ
     })?;
     match kind.result_type.as_deref() {
         None | Some("complete") => Ok(None),
-        Some("input_required") if method.facts().is_some_and(|facts| facts.may_need_input) => {
+        Some("input_required") if method.may_ask() => {
             let required: InputRequired = result
                 .decode()
                 .map_err(|error| misbehaved(method, "asks what no client can answer").caused_by(error))?;
@@ -174,12 +174,9 @@ fn misbehaved(method: &Method, what: &str) -> Error {
 
 /// The same request in its next round.
 fn with_rounds(mut request: Request, rounds: Rounds) -> Request {
-    match &mut request {
-        Request::CallTool(call) => call.rounds = rounds,
-        Request::GetPrompt(get) => get.rounds = rounds,
-        Request::ReadResource(read) => read.rounds = rounds,
-        // No other request may be answered by questions.
-        _ => {}
+    // No other request may be answered by questions.
+    if let Some(own) = request.rounds_mut() {
+        *own = rounds;
     }
     request
 }

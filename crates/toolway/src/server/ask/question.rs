@@ -296,9 +296,9 @@ impl Ctx {
             ctx: self.clone(),
             key: "sample".to_owned(),
             question: InputRequest::CreateMessage(Box::new(ask.into_sample())),
-            read: Box::new(|response| match response {
-                InputResponse::CreateMessage(result) => Ok(*result),
-                _ => Err(other_kind()),
+            read: Box::new(|response| {
+                let InputResponse::CreateMessage(result) = response else { return Err(other_kind()) };
+                Ok(*result)
             }),
         }
     }
@@ -319,9 +319,9 @@ impl Ctx {
             ctx: self.clone(),
             key: "roots".to_owned(),
             question: InputRequest::ListRoots(None),
-            read: Box::new(|response| match response {
-                InputResponse::ListRoots(result) => Ok(result.roots),
-                _ => Err(other_kind()),
+            read: Box::new(|response| {
+                let InputResponse::ListRoots(result) = response else { return Err(other_kind()) };
+                Ok(result.roots)
             }),
         }
     }

@@ -265,9 +265,9 @@ fn decode(key: &str, question: &InputRequest, answer: &RawJson) -> Result<InputR
 fn needed(question: &InputRequest) -> &'static str {
     match question {
         InputRequest::Elicit(Elicit::Form(_)) => "such forms for its user (elicitation)",
-        InputRequest::Elicit(_) => "web pages for its user (elicitation by URL)",
+        InputRequest::Elicit(Elicit::Url(_)) => "web pages for its user (elicitation by URL)",
         InputRequest::CreateMessage(_) => "questions to its model (sampling)",
-        _ => "roots",
+        InputRequest::ListRoots(_) => "roots",
     }
 }
 
@@ -275,15 +275,14 @@ fn needed(question: &InputRequest) -> &'static str {
 fn digests(version: ProtocolVersion, question: &InputRequest) -> (u64, u64) {
     let mut whole = Vec::new();
     question.encode(&mut Encoder::new(&mut whole, version));
-    let form = match question {
-        InputRequest::Elicit(Elicit::Form(form)) => {
-            let mut schema = Vec::new();
-            // In the newest words, whichever the client has: the same question to whoever comes back with an answer.
-            form.requested_schema.encode(&mut Encoder::new(&mut schema, ProtocolVersion::LATEST));
-            digest(&schema)
-        }
+    let form = if let InputRequest::Elicit(Elicit::Form(form)) = question {
+        let mut schema = Vec::new();
+        // In the newest words, whichever the client has: the same question to whoever comes back with an answer.
+        form.requested_schema.encode(&mut Encoder::new(&mut schema, ProtocolVersion::LATEST));
+        digest(&schema)
+    } else {
         // Texts and addresses may be other ones each time; what fits as an answer does not depend on them.
-        other => digest(other.method().name().as_bytes()),
+        digest(question.method().name().as_bytes())
     };
     (form, digest(&whole))
 }

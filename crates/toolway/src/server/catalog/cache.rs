@@ -48,12 +48,24 @@ impl CachePolicy {
 
     /// The hints for an answer; those that are never kept do not show them.
     pub(crate) fn of(&self, reply: &Reply) -> &CacheHints {
-        self.get(match reply {
-            Reply::Tools(_) => Cacheable::Tools,
-            Reply::Prompts(_) => Cacheable::Prompts,
-            Reply::Resources(_) => Cacheable::Resources,
-            Reply::ResourceTemplates(_) => Cacheable::Templates,
-            _ => Cacheable::Contents,
-        })
+        self.get(Cacheable::of(reply).unwrap_or(Cacheable::Contents))
+    }
+}
+
+impl Cacheable {
+    /// The kind of an answer; `None` for those that are never kept.
+    pub(crate) fn of(reply: &Reply) -> Option<Self> {
+        match reply {
+            Reply::Tools(_) => Some(Self::Tools),
+            Reply::Prompts(_) => Some(Self::Prompts),
+            Reply::Resources(_) => Some(Self::Resources),
+            Reply::ResourceTemplates(_) => Some(Self::Templates),
+            Reply::ResourceRead(_) => Some(Self::Contents),
+            Reply::ToolCalled(_)
+            | Reply::PromptFilled(_)
+            | Reply::Completed(_)
+            | Reply::Custom(_)
+            | Reply::Done => None,
+        }
     }
 }

@@ -10,6 +10,7 @@ use toolway_protocol::{Notification, Reply, Request};
 
 use crate::server::Server;
 use crate::server::call::visibility::Allowed;
+use crate::server::catalog::cache::Cacheable;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Snapshot;
 use crate::server::catalog::resource::{ResourceDefinition, ResourceEntry};
@@ -42,14 +43,14 @@ impl Allowed {
 
     /// Whether an answer could be another one for somebody else.
     fn limits(&self, reply: &Reply) -> bool {
-        match reply {
-            Reply::Tools(_) => !self.tools.is_all(),
-            Reply::Prompts(_) => !self.prompts.is_all(),
-            Reply::ResourceTemplates(_) => !self.templates.is_all(),
-            Reply::Resources(_) | Reply::ResourceRead(_) => {
+        match Cacheable::of(reply) {
+            Some(Cacheable::Tools) => !self.tools.is_all(),
+            Some(Cacheable::Prompts) => !self.prompts.is_all(),
+            Some(Cacheable::Templates) => !self.templates.is_all(),
+            Some(Cacheable::Resources | Cacheable::Contents) => {
                 !self.resources.is_all() || !self.templates.is_all()
             }
-            _ => false,
+            Some(Cacheable::Discovery) | None => false,
         }
     }
 }
@@ -84,9 +85,16 @@ impl Snapshot {
                     let is_seen = |entry: &&ResourceEntry| allowed.is_none_or(|allowed| allowed.entry(entry));
                     self.resource_at(&reference.uri).filter(is_seen).map(Element::Resource)
                 }
-                _ => None,
             },
-            _ => None,
+            Request::ListTools(_)
+            | Request::ListResources(_)
+            | Request::ListResourceTemplates(_)
+            | Request::ListPrompts(_)
+            | Request::Subscribe(_)
+            | Request::Unsubscribe(_)
+            | Request::SetLogLevel(_)
+            | Request::Listen(_)
+            | Request::Other(..) => None,
         }
     }
 }
@@ -111,11 +119,9 @@ impl Sight {
 
     /// Whether this may be told. What a list is now, whoever asks for it sees as far as it may.
     pub(crate) fn shows(&self, news: &Notification) -> bool {
-        match (&self.allowed, news) {
-            (Some(allowed), Notification::ResourceUpdated(updated)) => {
-                self.server.tells_of(&updated.uri, allowed)
-            }
-            _ => true,
-        }
+        let (Some(allowed), Notification::ResourceUpdated(updated)) = (&self.allowed, news) else {
+            return true;
+        };
+        self.server.tells_of(&updated.uri, allowed)
     }
 }

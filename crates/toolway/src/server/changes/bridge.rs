@@ -146,6 +146,12 @@ fn change(news: &Notification) -> Option<Change> {
         Notification::PromptsChanged(_) => Change::List(List::Prompts),
         Notification::ResourcesChanged(_) => Change::List(List::Resources),
         Notification::ResourceUpdated(updated) => Change::Resource(updated.uri.clone()),
-        _ => return None,
+        Notification::Initialized(_)
+        | Notification::Cancelled(_)
+        | Notification::Progress(_)
+        | Notification::LogMessage(_)
+        | Notification::RootsChanged(_)
+        | Notification::ElicitationComplete(_)
+        | Notification::SubscriptionAcknowledged(_) => return None,
     })
 }

@@ -194,10 +194,18 @@ impl Listener {
                 Notification::ToolsChanged(_) => pending.lists[List::Tools as usize] = true,
                 Notification::PromptsChanged(_) => pending.lists[List::Prompts as usize] = true,
                 Notification::ResourcesChanged(_) => pending.lists[List::Resources as usize] = true,
-                Notification::ResourceUpdated(updated) if !pending.updated.contains(&updated.uri) => {
-                    pending.updated.push(updated.uri);
+                Notification::ResourceUpdated(updated) => {
+                    if !pending.updated.contains(&updated.uri) {
+                        pending.updated.push(updated.uri);
+                    }
                 }
-                _ => {}
+                Notification::Initialized(_)
+                | Notification::Cancelled(_)
+                | Notification::Progress(_)
+                | Notification::LogMessage(_)
+                | Notification::RootsChanged(_)
+                | Notification::ElicitationComplete(_)
+                | Notification::SubscriptionAcknowledged(_) => {}
             }
         }
         self.wake.notify_one();

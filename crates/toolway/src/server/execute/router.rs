@@ -20,31 +20,15 @@ use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Snapshot;
 use crate::server::catalog::resource::{Reading, ResourceEntry};
 use crate::server::catalog::visible::unshared;
-use crate::server::changes::listeners::has;
 use crate::server::failure::errors::{Failure, ResourceError, Subject, ToolError};
 
 impl Server {
     /// Whether this server has anything behind a method. A method that is not offered does not exist.
     pub(crate) fn offers(&self, method: &Method) -> bool {
-        let snapshot = self.inner.registry.load();
-        let capabilities = &snapshot.capabilities;
-        match method {
-            Method::ListTools | Method::CallTool => capabilities.tools.is_some(),
-            Method::ListResources | Method::ListResourceTemplates | Method::ReadResource => {
-                capabilities.resources.is_some()
-            }
-            Method::Subscribe | Method::Unsubscribe => has(capabilities.resources.as_ref(), "subscribe"),
-            Method::ListPrompts | Method::GetPrompt => capabilities.prompts.is_some(),
-            Method::Complete => capabilities.completions.is_some(),
-            Method::SetLogLevel => capabilities.logging.is_some(),
-            Method::Listen => {
-                capabilities.tools.is_some()
-                    || capabilities.prompts.is_some()
-                    || capabilities.resources.is_some()
-            }
-            Method::Other(name) => self.inner.methods.contains_key(&**name),
-            _ => false,
+        if let Method::Other(name) = method {
+            return self.inner.methods.contains_key(&**name);
         }
+        method.offered_by().is_some_and(|offer| offer.is_declared(&self.inner.registry.load().capabilities))
     }
 
     /// Reads a request that this server answers.
@@ -114,7 +98,13 @@ impl Server {
                 Reply::Completed(CompleteResult::new(self.complete(*asked, scope).await?))
             }
             Request::Other(method, params) => self.call_method(&method, params.as_ref(), scope).await?,
-            request => return Err(RpcError::method_not_found(request.method().name()).into()),
+            // Those that change a conversation are answered by its era.
+            request @ (Request::Subscribe(_)
+            | Request::Unsubscribe(_)
+            | Request::SetLogLevel(_)
+            | Request::Listen(_)) => {
+                return Err(RpcError::method_not_found(request.method().name()).into());
+            }
         };
         let hints = cache.as_ref().unwrap_or_else(|| self.inner.cache.of(&reply));
         let cache = unshared(allowed, &reply, hints).or(cache);
@@ -222,7 +212,6 @@ impl Server {
                 let known = resource.template().into_iter().flat_map(UriTemplate::variables);
                 (resource.completers(), known.collect(), resource.states())
             }
-            _ => return Err(RpcError::invalid_params("`params.ref` is of an unknown type").into()),
         };
         let name = &asked.argument.name;
         if !completers.know_better() && !known.contains(&name.as_str()) {

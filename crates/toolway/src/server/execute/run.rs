@@ -98,14 +98,15 @@ fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Opt
         return None;
     }
     let snapshot = inner.registry.load();
-    let element = match request {
-        Request::Other(method, _) => inner.methods.get(method.name()).map(|method| &method.layers),
-        request => match snapshot.asked_for(request, allowed) {
+    let element = if let Request::Other(method, _) = request {
+        inner.methods.get(method.name()).map(|method| &method.layers)
+    } else {
+        match snapshot.asked_for(request, allowed) {
             Some(Element::Tool(tool)) => Some(&tool.layers),
             Some(Element::Prompt(prompt)) => Some(&prompt.layers),
             Some(Element::Resource(resource)) => Some(&resource.layers),
             None => inner.sources.layers_around(&snapshot, request, allowed),
-        },
+        }
     };
     let element = element.cloned().unwrap_or_default();
     let kind = Kind::of(request);
@@ -116,10 +117,9 @@ fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Opt
 /// Sends a call through its layers to its handler.
 async fn through(call: Call) -> Result<Answered, Failure> {
     let (server, facts, arrival) = (call.server.clone(), call.facts.clone(), call.arrival.for_hooks());
-    let kind = Kind::of(&call.request);
     let method = call.request.method();
     let cause = match catch(|| Next::new().run(call)).await {
-        Ok(Ok(Answer(answered))) if kind.is_answered_by(&method, &answered.outcome) => return Ok(answered),
+        Ok(Ok(Answer(answered))) if Kind::is_answered_by(&method, &answered.outcome) => return Ok(answered),
         Ok(Ok(_)) => format!("a layer answered {} with a result of another kind", method.name()).into(),
         Ok(Err(error)) => match error.into_failure() {
             Failure::Hidden(cause) => cause,
@@ -139,7 +139,7 @@ fn after_layers(call: Box<Call>) -> BoxFuture<'static, Result<Answer, CallError>
 
 /// Runs the handler behind a call until it is answered.
 async fn run(mut call: Box<Call>) -> Result<Answered, Failure> {
-    if !may_ask(&call.request) {
+    if call.request.rounds().is_none() {
         call.facts.asking.way = Way::NotHere;
     }
     match &call.facts.asking.way {
@@ -157,10 +157,6 @@ async fn run(mut call: Box<Call>) -> Result<Answered, Failure> {
             }
         },
     }
-}
-
-fn may_ask(request: &Request) -> bool {
-    matches!(request, Request::CallTool(_) | Request::GetPrompt(_) | Request::ReadResource(_))
 }
 
 enum Ended {

@@ -116,31 +116,27 @@ async fn answer(
             );
         }
     };
-    let reply = match request {
-        Request::SetLogLevel(wanted) => {
-            session.set_log_level(wanted.level);
-            Reply::Done
+    let reply = if let Request::SetLogLevel(wanted) = request {
+        session.set_log_level(wanted.level);
+        Reply::Done
+    } else if let Request::Subscribe(resource) = request {
+        session.listener(method)?.subscribe(resource.uri)?;
+        if server.has_sources() {
+            Box::pin(server.followed()).await;
         }
-        Request::Subscribe(resource) => {
-            session.listener(method)?.subscribe(resource.uri)?;
-            if server.has_sources() {
-                Box::pin(server.followed()).await;
-            }
-            Reply::Done
-        }
-        Request::Unsubscribe(resource) => {
-            session.listener(method)?.unsubscribe(&resource.uri);
-            Reply::Done
-        }
-        request => match server
-            .answer(request, server.more_facts(session.facts(Some(id), params), params), arrival)
-            .await?
-            .outcome
-        {
+        Reply::Done
+    } else if let Request::Unsubscribe(resource) = request {
+        session.listener(method)?.unsubscribe(&resource.uri);
+        Reply::Done
+    } else {
+        let facts = server.more_facts(session.facts(Some(id), params), params);
+        match server.answer(request, facts, arrival).await?.outcome {
             Outcome::Complete(reply) => reply,
-            // Whoever is asked while a call runs is never sent away with questions.
-            _ => return Err(RpcError::internal("the call ended without an answer").into()),
-        },
+            // A client that is asked while its call runs is never sent away with questions.
+            Outcome::NeedInput(_) => {
+                return Err(RpcError::internal("the call ended without an answer").into());
+            }
+        }
     };
     codec::write_reply(frame, version, id, &reply);
     Ok(())

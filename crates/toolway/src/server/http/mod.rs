@@ -242,10 +242,10 @@ impl<'s> Visit<'s> {
 
     /// A place among the requests that run. What is answered at once needs none.
     fn place(&self, method: &Method) -> Result<Option<OwnedSemaphorePermit>, RpcError> {
-        match method {
-            Method::Ping | Method::Initialize | Method::Discover | Method::Listen => Ok(None),
-            _ => self.state.place().map(Some),
+        if matches!(method, Method::Ping | Method::Initialize | Method::Discover | Method::Listen) {
+            return Ok(None);
         }
+        self.state.place().map(Some)
     }
 
     /// What handlers may ask for about the HTTP request.

@@ -234,12 +234,10 @@ fn describe(
     request: Option<&Request>,
     allowed: Option<&Allowed>,
 ) -> RequestStats {
-    let name = match (method.facts(), method) {
-        (Some(facts), _) => Cow::Borrowed(facts.name),
-        (None, Method::Other(name)) if server.inner.methods.contains_key(&**name) => {
-            Cow::Owned(name.as_ref().to_owned())
-        }
-        _ => Cow::Borrowed("unknown"),
+    let name = match method.facts() {
+        Some(facts) => Cow::Borrowed(facts.name),
+        None if server.inner.methods.contains_key(method.name()) => Cow::Owned(method.name().to_owned()),
+        None => Cow::Borrowed("unknown"),
     };
     let mut stats = RequestStats {
         method: name,

@@ -137,7 +137,6 @@ async fn answer(
                 request_state::seal(server, method, params, principal.as_ref(), required, &past, is_http)?;
             codec::write_input_required(frame, id, &required, &inner.stamp);
         }
-        _ => return Err(RpcError::internal("the call ended without an answer").into()),
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(crate) async fn asking(
     request: &Request,
     principal: Option<&Principal>,
 ) -> Result<Asking, RpcError> {
-    let Some(Rounds { input_responses, request_state, .. }) = rounds(request) else {
+    let Some(Rounds { input_responses, request_state, .. }) = request.rounds() else {
         return Ok(Asking::default());
     };
     let mut asking = Asking { way: Way::Again, ..Asking::default() };
@@ -46,15 +46,6 @@ pub(crate) async fn asking(
         asking.past = Some(Arc::new(Box::pin(past(server, request, principal, state)).await?));
     }
     Ok(asking)
-}
-
-fn rounds(request: &Request) -> Option<&Rounds> {
-    match request {
-        Request::CallTool(call) => Some(&call.rounds),
-        Request::GetPrompt(get) => Some(&get.rounds),
-        Request::ReadResource(read) => Some(&read.rounds),
-        _ => None,
-    }
 }
 
 async fn past(
@@ -101,15 +92,8 @@ async fn past(
 }
 
 fn is_single_use(server: &Server, request: &Request) -> bool {
-    match request {
-        Request::CallTool(call) => server
-            .inner
-            .registry
-            .load()
-            .tool(&call.name)
-            .is_some_and(crate::server::catalog::tool::ToolEntry::is_single_use),
-        _ => false,
-    }
+    let Request::CallTool(call) = request else { return false };
+    server.inner.registry.load().tool(&call.name).is_some_and(crate::server::ToolEntry::is_single_use)
 }
 
 /// Adds what the next round has to know to the questions that a round ended in.
@@ -145,12 +129,27 @@ pub(crate) fn seal(
 }
 
 fn arguments(request: &Request) -> Option<RawJson> {
-    match request {
-        Request::CallTool(call) => call.arguments.clone(),
-        Request::GetPrompt(get) => RawJson::from_value(get.arguments.as_ref()?).ok(),
-        _ => None,
+    if let Request::CallTool(call) = request {
+        call.arguments.clone()
+    } else if let Request::GetPrompt(get) = request {
+        RawJson::from_value(get.arguments.as_ref()?).ok()
+    } else {
+        None
     }
 }
+
+/// A state is bound to the arguments of its call: whoever lets a third method with arguments ask, adds it to `arguments`.
+const _: () = {
+    let (mut asking, mut place) = (0, 0);
+    while place < Method::ALL.len() {
+        asking += Method::ALL[place].may_ask() as usize;
+        place += 1;
+    }
+    assert!(
+        asking == 3,
+        "tools/call, prompts/get and resources/read ask: is there something to bind in another one?"
+    );
+};
 
 fn bound<'b>(
     server: &'b Server,
@@ -161,11 +160,7 @@ fn bound<'b>(
     Bound {
         principal: principal.map(Principal::as_str),
         server: &server.inner.info.name,
-        method: match request {
-            Request::CallTool(_) => Method::CallTool.name(),
-            Request::GetPrompt(_) => Method::GetPrompt.name(),
-            _ => Method::ReadResource.name(),
-        },
+        method: request.facts().map_or("", |facts| facts.name),
         target: request.name().unwrap_or_default(),
         arguments,
     }

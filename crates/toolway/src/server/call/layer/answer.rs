@@ -71,56 +71,42 @@ impl Answer {
 
     /// What a tool gave back.
     pub fn as_tool(&self) -> Option<&CallToolResult> {
-        match self.reply()? {
-            Reply::ToolCalled(result) => Some(result),
-            _ => None,
-        }
+        if let Reply::ToolCalled(result) = self.reply()? { Some(result) } else { None }
     }
 
     /// What a tool gave back, to change it.
     pub fn as_tool_mut(&mut self) -> Option<&mut CallToolResult> {
-        match &mut self.0.outcome {
-            Outcome::Complete(Reply::ToolCalled(result)) => Some(result),
-            _ => None,
+        if let Outcome::Complete(Reply::ToolCalled(result)) = &mut self.0.outcome {
+            Some(result)
+        } else {
+            None
         }
     }
 
     /// What is in a resource.
     pub fn as_resource(&self) -> Option<&ReadResourceResult> {
-        match self.reply()? {
-            Reply::ResourceRead(result) => Some(result),
-            _ => None,
-        }
+        if let Reply::ResourceRead(result) = self.reply()? { Some(result) } else { None }
     }
 
     /// A prompt that was filled in.
     pub fn as_prompt(&self) -> Option<&GetPromptResult> {
-        match self.reply()? {
-            Reply::PromptFilled(result) => Some(result),
-            _ => None,
-        }
+        if let Reply::PromptFilled(result) = self.reply()? { Some(result) } else { None }
     }
 
     /// How an argument might go on.
     pub fn as_completion(&self) -> Option<&CompleteResult> {
-        match self.reply()? {
-            Reply::Completed(result) => Some(result),
-            _ => None,
-        }
+        if let Reply::Completed(result) = self.reply()? { Some(result) } else { None }
     }
 
     /// What a method outside the protocol gave back.
     pub fn as_custom(&self) -> Option<&RawJson> {
-        match self.reply()? {
-            Reply::Custom(result) => Some(result),
-            _ => None,
-        }
+        if let Reply::Custom(result) = self.reply()? { Some(result) } else { None }
     }
 
     fn reply(&self) -> Option<&Reply> {
         match &self.0.outcome {
             Outcome::Complete(reply) => Some(reply),
-            _ => None,
+            Outcome::NeedInput(_) => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use toolway_protocol::RawJson;
-use toolway_protocol::request::Request;
+use toolway_protocol::request::{CallTool, Request};
 
 use crate::peer::Peer;
 use crate::server::Server;
@@ -51,43 +51,33 @@ impl Call {
 
     /// The name of the tool to call, as the peer sent it. There may be no such tool.
     pub fn tool(&self) -> Option<&str> {
-        match &self.request {
-            Request::CallTool(call) => Some(&call.name),
-            _ => None,
-        }
+        if let Request::CallTool(call) = &self.request { Some(&call.name) } else { None }
     }
 
     /// The name of the prompt to fill in, as the peer sent it.
     pub fn prompt(&self) -> Option<&str> {
-        match &self.request {
-            Request::GetPrompt(get) => Some(&get.name),
-            _ => None,
-        }
+        if let Request::GetPrompt(get) = &self.request { Some(&get.name) } else { None }
     }
 
     /// The URI of the resource to read, as the peer sent it.
     pub fn uri(&self) -> Option<&str> {
-        match &self.request {
-            Request::ReadResource(read) => Some(&read.uri),
-            _ => None,
-        }
+        if let Request::ReadResource(read) = &self.request { Some(&read.uri) } else { None }
     }
 
     /// The arguments of a tool, or the parameters of a method outside the protocol.
     pub fn arguments(&self) -> Option<&RawJson> {
-        match &self.request {
-            Request::CallTool(call) => call.arguments.as_ref(),
-            Request::Other(_, params) => params.as_ref(),
-            _ => None,
+        if let Request::CallTool(CallTool { arguments, .. }) | Request::Other(_, arguments) = &self.request {
+            arguments.as_ref()
+        } else {
+            None
         }
     }
 
     /// Puts others in their place. They are checked as if the peer had sent them; a call that has none stays as it is.
     pub fn set_arguments(&mut self, arguments: impl Into<RawJson>) {
-        match &mut self.request {
-            Request::CallTool(call) => call.arguments = Some(arguments.into()),
-            Request::Other(_, params) => *params = Some(arguments.into()),
-            _ => {}
+        if let Request::CallTool(CallTool { arguments: own, .. }) | Request::Other(_, own) = &mut self.request
+        {
+            *own = Some(arguments.into());
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use toolway_protocol::Method;
-use toolway_protocol::request::{Outcome, Reply, Request};
+use toolway_protocol::request::{Outcome, Request};
 
 use crate::future::BoxFuture;
 use crate::server::call::layer::answer::{Answer, CallError};
@@ -40,23 +40,19 @@ impl Kind {
             | Request::ListResources(_)
             | Request::ListResourceTemplates(_)
             | Request::ListPrompts(_) => Self::List,
-            _ => Self::Method,
+            Request::Subscribe(_)
+            | Request::Unsubscribe(_)
+            | Request::SetLogLevel(_)
+            | Request::Listen(_)
+            | Request::Other(..) => Self::Method,
         }
     }
 
-    /// Whether an outcome is one that the peer can read as the answer to this. Questions may be asked anywhere.
-    pub(crate) fn is_answered_by(self, method: &Method, outcome: &Outcome) -> bool {
-        let Outcome::Complete(reply) = outcome else { return true };
-        match reply {
-            Reply::Tools(_) => *method == Method::ListTools,
-            Reply::Resources(_) => *method == Method::ListResources,
-            Reply::ResourceTemplates(_) => *method == Method::ListResourceTemplates,
-            Reply::Prompts(_) => *method == Method::ListPrompts,
-            Reply::ToolCalled(_) => self == Self::Tool,
-            Reply::ResourceRead(_) => self == Self::Resource,
-            Reply::PromptFilled(_) => self == Self::Prompt,
-            Reply::Completed(_) => self == Self::Completion,
-            _ => self == Self::Method,
+    /// Whether an outcome is one that the peer can read as the answer to a method. Questions may be asked anywhere.
+    pub(crate) fn is_answered_by(method: &Method, outcome: &Outcome) -> bool {
+        match outcome {
+            Outcome::Complete(reply) => reply.answers(method),
+            Outcome::NeedInput(_) => true,
         }
     }
 }

@@ -102,29 +102,25 @@ fn changes_record(method: &Method) -> bool {
 }
 
 async fn hear(visit: &Visit<'_>, live: &Arc<Live>, method: Method, params: Params) -> Result<()> {
-    match method {
-        Method::Initialized => {
-            // Somebody else may be quicker; what it has written does not unsay this.
-            for _ in 0..TRIES {
-                let before = live.applied();
-                live.ready();
-                let is_saved = live.save().await?;
-                if (is_saved && live.applied() == before) || !live.refresh().await? {
-                    break;
-                }
+    if method == Method::Initialized {
+        // Somebody else may be quicker; what it has written does not unsay this.
+        for _ in 0..TRIES {
+            let before = live.applied();
+            live.ready();
+            let is_saved = live.save().await?;
+            if (is_saved && live.applied() == before) || !live.refresh().await? {
+                break;
             }
         }
-        Method::Cancelled => {
-            // An id that is not running, or a malformed cancel, is nothing to talk about.
-            if let Some(id) = params.decode::<Cancelled>().ok().and_then(|cancelled| cancelled.request_id) {
-                live.cancel(&id);
-            }
+    } else if method == Method::Cancelled {
+        // An id that is not running, or a malformed cancel, is nothing to talk about.
+        if let Some(id) = params.decode::<Cancelled>().ok().and_then(|cancelled| cancelled.request_id) {
+            live.cancel(&id);
         }
-        method => {
-            let server = &visit.settings.server;
-            let arrival = Arrival { memory: Some(live.memory()), ..visit.arrival_again() };
-            handshake::hear(server, &live.session, &method, &params, arrival).await;
-        }
+    } else {
+        let server = &visit.settings.server;
+        let arrival = Arrival { memory: Some(live.memory()), ..visit.arrival_again() };
+        handshake::hear(server, &live.session, &method, &params, arrival).await;
     }
     Ok(())
 }

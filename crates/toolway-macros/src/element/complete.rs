@@ -5,10 +5,11 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprPath};
 
-use crate::call;
-use crate::host::Host;
-use crate::input::{Function, Parameter, Receiver, without_groups};
-use crate::outside::Outside;
+use super::call;
+use super::host::Host;
+use crate::attribute::Outside;
+use crate::attribute::without_groups;
+use crate::input::{Function, Parameter, Receiver};
 use crate::suspect::known;
 
 /// The methods of a service that may complete, and how they are written outside of it.

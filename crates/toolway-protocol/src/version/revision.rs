@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::era::Era;
-
 /// A published revision of the protocol. Later ones compare greater.
 ///
 /// ```
@@ -82,6 +80,21 @@ impl ProtocolVersion {
     pub(crate) fn is_stateless_name(name: &str) -> bool {
         looks_like_a_date(name) && name >= Self::V2026_07_28.as_str()
     }
+}
+
+/// How conversations are opened. Named by mechanism, because "modern" ages.
+///
+/// ```
+/// use toolway_protocol::{Era, ProtocolVersion};
+///
+/// assert_eq!(ProtocolVersion::LATEST.era(), Era::Stateless);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Era {
+    /// 2024-11-05 to 2025-11-25: `initialize`, then a conversation that is remembered.
+    Handshake,
+    /// From 2026-07-28: each request describes itself; nothing is remembered.
+    Stateless,
 }
 
 fn looks_like_a_date(name: &str) -> bool {

@@ -1,13 +1,13 @@
 //! Which revision has which member? The whole list, so that "what does 2025-06-18 do here?" is one look.
 
-use crate::version::ProtocolVersion::{self, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
+use super::ProtocolVersion::{self, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 
 /// An addition to the protocol: revisions before it do not know it, and some later ones dropped it again.
 ///
 /// ```
-/// use toolway_protocol::era::since;
-/// use toolway_protocol::json::Encoder;
 /// use toolway_protocol::ProtocolVersion;
+/// use toolway_protocol::json::Encoder;
+/// use toolway_protocol::version::since;
 ///
 /// let mut out = Vec::new();
 /// assert!(Encoder::new(&mut out, ProtocolVersion::LATEST).knows(since::ICONS));

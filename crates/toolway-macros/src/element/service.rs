@@ -9,12 +9,12 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Attribute, Generics, ImplItem, ImplItemFn, ItemImpl, Meta};
 
+use super::complete::Methods;
+use super::host::Host;
+use super::{prompt, resource, tool};
+use crate::attribute::Outside;
 use crate::check::{self, Place};
-use crate::complete::Methods;
-use crate::host::Host;
 use crate::input::{self, Element, Function, Kind, conditional};
-use crate::outside::Outside;
-use crate::{prompt, resource, tool};
 
 pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
     let mut block: ItemImpl = match syn::parse2(item.clone()) {

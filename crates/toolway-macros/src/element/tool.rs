@@ -3,11 +3,11 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use crate::call::{self, Sent};
+use super::call::{self, Sent};
+use super::host::Host;
+use super::listed::listed;
 use crate::check;
-use crate::host::Host;
 use crate::input::{Element, Options, Parameter, Said};
-use crate::listed::listed;
 use crate::suspect::known;
 
 /// Makes a function a tool.

@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
-use crate::host::Host;
+use super::host::Host;
 use crate::input::{Element, Function, Receiver};
 use crate::suspect::{as_parameter, known};
 

@@ -7,13 +7,13 @@ use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Item, ItemFn, ItemStruct};
 
+use super::complete::Methods;
+use super::host::Host;
+use super::{prompt, resource, tool};
+use crate::attribute::Outside;
 use crate::check::{self, Place};
-use crate::complete::Methods;
-use crate::host::Host;
 use crate::input::{self, Element, Kind, Options, Receiver, conditional};
-use crate::outside::Outside;
 use crate::package::package;
-use crate::{prompt, resource, tool};
 
 pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
     match syn::parse2::<Item>(item.clone()) {

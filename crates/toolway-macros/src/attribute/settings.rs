@@ -7,7 +7,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprLit, Lit, LitBool, LitStr, Token, parenthesized, token};
 
-use crate::closest::closest;
+use super::closest::closest;
 
 /// One key and what was said about it.
 pub(crate) struct Setting {

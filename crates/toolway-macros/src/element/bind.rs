@@ -3,10 +3,10 @@
 use proc_macro2::Span;
 use syn::{Field, ItemStruct, Type, TypeGroup, TypeReference};
 
+use super::uri::{Place, Uri, Variable};
+use crate::attribute::closest::closest;
 use crate::check::Assertions;
-use crate::closest::closest;
 use crate::input::{Element, Options, Parameter};
-use crate::uri::{Place, Uri, Variable};
 
 /// Checks a function.
 pub(crate) fn bind(

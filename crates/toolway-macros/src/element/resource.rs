@@ -4,15 +4,15 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::ItemStruct;
 
-use crate::bind;
-use crate::call::{self, Sent};
+use super::bind;
+use super::call::{self, Sent};
+use super::complete::{Methods, completers};
+use super::host::Host;
+use super::listed::listed;
+use super::uri::{Place, Uri};
 use crate::check;
-use crate::complete::{Methods, completers};
-use crate::host::Host;
 use crate::input::{Element, Options};
-use crate::listed::listed;
 use crate::suspect::known;
-use crate::uri::{Place, Uri};
 
 /// Reads the URI of the options.
 pub(crate) fn uri(options: &Options, mistakes: &mut Vec<syn::Error>) -> Option<Uri> {

@@ -1,0 +1,256 @@
+//! Where can a server be, and what is done with one?
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::time::Duration;
+
+use toolway::client::{ClientBuilder, Command, Connector, Http, IntoTarget, Target};
+use toolway::types::LogLevel;
+use toolway::{Client, Error, ErrorKind, Server};
+
+use super::interrupted::interrupted;
+use super::stranger::Stranger;
+use crate::args::Talk;
+use crate::ask;
+use crate::console::Console;
+use crate::failure::{Failure, Fault, Result};
+
+/// How long a server may take to hear that the conversation is over.
+const FAREWELL: Duration = Duration::from_secs(6);
+
+/// A server, and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) way: Way,
+    /// The file that describes it, if one does.
+    pub(crate) file: Option<PathBuf>,
+    /// What is to be agreed to, if that file belongs to the project in the current folder, and so perhaps to somebody else.
+    pub(super) stranger: Option<Stranger>,
+    /// How long a request may take, by that file.
+    pub(crate) timeout: Option<Duration>,
+    /// How long messages may be, by the file that names it.
+    pub(crate) max_message: Option<usize>,
+}
+
+/// How one gets to a server.
+#[derive(Debug)]
+pub(crate) enum Way {
+    Url(Address),
+    Command(Start),
+    /// The program itself is one.
+    Own(Box<Server>),
+}
+
+/// A server that is reached over HTTP.
+pub(crate) struct Address {
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) bearer: Option<String>,
+    /// Whether the token comes from the environment.
+    pub(crate) is_from_environment: bool,
+    /// How long it may take to reach it and to agree upon keys, if that is not left to the client.
+    pub(crate) connect_timeout: Option<Duration>,
+}
+
+/// A server that is a program.
+pub(crate) struct Start {
+    pub(crate) program: OsString,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) env: Vec<(OsString, OsString)>,
+    pub(crate) cwd: Option<PathBuf>,
+    /// The program and its arguments as a file has them, if one does: values of its variables may be secrets.
+    pub(crate) written: Option<Vec<String>>,
+}
+
+/// Without what may be secret.
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Address")
+    }
+}
+
+/// Without what may be secret.
+impl std::fmt::Debug for Start {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Start").field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
+impl From<Way> for Place {
+    fn from(way: Way) -> Self {
+        Self { way, file: None, stranger: None, timeout: None, max_message: None }
+    }
+}
+
+impl Address {
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
+    }
+
+    pub(crate) fn http(&self) -> Http {
+        let http =
+            self.headers.iter().fold(Http::new(&self.url), |http, (name, value)| http.header(name, value));
+        let http = match self.connect_timeout {
+            Some(limit) => http.connect_timeout(limit),
+            None => http,
+        };
+        match &self.bearer {
+            Some(token) => http.bearer(token),
+            None => http,
+        }
+    }
+}
+
+impl Start {
+    /// The program, whose stderr a person reads who wants to know everything.
+    pub(crate) fn heard_by(&self, console: &Console) -> Command {
+        let command = self.command();
+        if !console.is_verbose() {
+            return command;
+        }
+        let console = console.clone();
+        command.on_stderr(move |line| console.note(line))
+    }
+
+    fn command(&self) -> Command {
+        let command = Command::new(&self.program).args(&self.args);
+        let command = command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        let command = match &self.written {
+            Some(words) => command.shown_as(words),
+            None => command,
+        };
+        match &self.cwd {
+            Some(cwd) => command.cwd(cwd),
+            None => command,
+        }
+    }
+}
+
+impl Place {
+    /// Goes on if it is the user who has named it, or agrees to it. Before that, nothing is started and nothing sent.
+    pub(crate) async fn admit(&self, console: &Console) -> Result<()> {
+        match &self.stranger {
+            Some(stranger) => stranger.admit(console).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Where it is, in words and without secrets.
+    pub(crate) fn name(&self) -> String {
+        match &self.way {
+            Way::Url(address) => address.http().name(),
+            Way::Command(start) => start.command().name(),
+            Way::Own(server) => server.info().name.clone(),
+        }
+    }
+
+    /// Why it could not be connected to.
+    fn failure(&self, error: Error) -> Failure {
+        let fault = match Fault::of(&error) {
+            Fault::Unreachable if matches!(self.way, Way::Command(_)) && is_not_found(&error) => {
+                Fault::NotFound
+            }
+            // It could not be run, or ended before it answered.
+            Fault::Unreachable
+                if matches!(self.way, Way::Command(_)) && error.kind() == ErrorKind::Transport =>
+            {
+                Fault::CannotStart
+            }
+            // Whoever refuses to begin cannot be spoken with.
+            Fault::ToolError => Fault::Unreachable,
+            fault => fault,
+        };
+        Failure::of(fault, &error)
+    }
+
+    /// The way there, for a client.
+    pub(crate) fn target(&self, console: &Console) -> Result<Target> {
+        Ok(match &self.way {
+            Way::Url(address) => address.http().into_target()?,
+            Way::Command(start) => start.heard_by(console).into_target()?,
+            Way::Own(server) => (&**server).into_target()?,
+        })
+    }
+}
+
+/// Connects to a server, does something with it, and says goodbye. Ctrl-C gives up what is being done.
+pub(crate) async fn with_client<T, F: Future<Output = Result<T>>>(
+    place: &Place,
+    builder: ClientBuilder,
+    console: &Console,
+    work: impl FnOnce(Client) -> F,
+) -> Result<T> {
+    let target = place.target(console)?;
+    // One for both, and asked first: what is pressed between two steps is heard, too.
+    let mut stop = pin!(interrupted());
+    let client = tokio::select! {
+        biased;
+        () = &mut stop => return Err(Failure::interrupted()),
+        client = builder.connect(target) => client.map_err(|error| place.failure(error))?,
+    };
+    let outcome = tokio::select! {
+        biased;
+        () = &mut stop => Err(Failure::interrupted()),
+        outcome = working(&client, console, work) => outcome,
+    };
+    console.clear();
+    // What has been said is said; a server that does not hear the end is not waited for.
+    tokio::select! {
+        _ = tokio::time::timeout(FAREWELL, client.close()) => {}
+        () = interrupted() => {}
+    }
+    outcome
+}
+
+async fn working<T, F: Future<Output = Result<T>>>(
+    client: &Client,
+    console: &Console,
+    work: impl FnOnce(Client) -> F,
+) -> Result<T> {
+    if console.is_verbose() && client.server_capabilities().logging.is_some() {
+        client.set_log_level(LogLevel::Debug).await?;
+    }
+    work(client.clone()).await
+}
+
+/// What every command says about its client.
+pub(crate) fn builder(talk: &Talk, place: &Place, console: &Console) -> ClientBuilder {
+    let mut builder = Client::builder().info("toolway", env!("CARGO_PKG_VERSION"));
+    if let Some(limit) = talk.timeout.or(place.timeout) {
+        builder = builder.timeout(limit);
+    }
+    if let Some(limit) = talk.timeout {
+        builder = builder.connect_timeout(limit);
+    }
+    if let Some(bytes) = talk.max_message.or(place.max_message) {
+        builder = builder.max_message(bytes);
+    }
+    if let Some(version) = talk.protocol {
+        builder = builder.protocol(version);
+    }
+    if console.is_verbose() {
+        let console = console.clone();
+        builder = builder.on_log(move |message| console.note(&log_line(message)));
+    }
+    ask::answer(builder, console)
+}
+
+fn log_line(message: &toolway::types::LogMessage) -> String {
+    let logger = message.logger.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+    let text = crate::json::text(&message.data).unwrap_or_else(|| message.data.as_str().to_owned());
+    format!("[{}{logger}] {text}", message.level.as_str())
+}
+
+/// Whether there is no such program.
+fn is_not_found(error: &Error) -> bool {
+    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = next {
+        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}

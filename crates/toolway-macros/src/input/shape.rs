@@ -1,0 +1,63 @@
+//! What is a value of a type in JSON, as far as the name of the type tells?
+
+use syn::{Type, TypeReference};
+
+use super::types::{inside, ungrouped};
+
+/// What a value of a type is in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Text,
+    Number,
+    Flag,
+    List,
+    /// An enum, an alias, a type of the author's: only rustc knows.
+    Other,
+}
+
+impl Shape {
+    /// By the name of the type; an `Option` is what is in it.
+    pub(super) fn of(ty: &Type) -> Self {
+        let ty = ungrouped(ty);
+        if let Some(inner) = inside(ty, &["Option", "Box", "Arc"]) {
+            return Self::of(inner);
+        }
+        match ty {
+            Type::Reference(TypeReference { elem, .. }) => Self::of(elem),
+            Type::Slice(_) | Type::Array(_) => Self::List,
+            Type::Path(path) => {
+                let name = path.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+                match name.as_str() {
+                    "String" | "str" | "char" | "PathBuf" | "Path" => Self::Text,
+                    "bool" => Self::Flag,
+                    "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "i8" | "i16" | "i32" | "i64"
+                    | "i128" | "isize" | "f32" | "f64" => Self::Number,
+                    "Vec" | "VecDeque" | "HashSet" | "BTreeSet" => Self::List,
+                    _ => Self::Other,
+                }
+            }
+            _ => Self::Other,
+        }
+    }
+
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::Text => "a text",
+            Self::Number => "a number",
+            Self::Flag => "`true` or `false`",
+            Self::List => "a list",
+            Self::Other => "something else",
+        }
+    }
+
+    /// A default that a value of this shape may have.
+    pub(super) fn example(self) -> &'static str {
+        match self {
+            Self::Text => "\"\"",
+            Self::Number => "0",
+            Self::Flag => "false",
+            Self::List => "[]",
+            Self::Other => "…",
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What may be told without being asked? Typed, and the same in every era.
+//!
+//! The variants come from the table in `method.rs`.
+
+use crate::capability::Settings;
+use crate::json::Members;
+use crate::jsonrpc::{Params, RpcError, write_notification};
+use crate::method::{Method, methods};
+use crate::types::{
+    Cancelled, ElicitationComplete, LogMessage, Progress, ResourceUpdated, SubscriptionAcknowledged, Told,
+};
+use crate::version::ProtocolVersion;
+
+macro_rules! notification {
+    (
+        requests {$($(#[$request_doc:meta])* $request:ident $request_row:tt)*}
+        conversation {$($(#[$conversation_doc:meta])* $conversation:ident $conversation_row:tt)*}
+        questions {$($(#[$question_doc:meta])* $question:ident $question_row:tt)*}
+        notifications {$(
+            $(#[doc = $doc:literal])* $variant:ident {
+                $name:literal: ($params:ty), from $sender:ident, $first:ident..=$last:ident
+            }
+        )*}
+    ) => {
+        /// A notification of either side, one variant a method.
+        ///
+        /// ```
+        /// use toolway_protocol::notification::Notification;
+        /// use toolway_protocol::types::ResourceUpdated;
+        ///
+        /// let news = Notification::ResourceUpdated(ResourceUpdated::new("notes://7"));
+        /// assert_eq!(news.method().name(), "notifications/resources/updated");
+        /// ```
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Notification {
+            $($(#[doc = $doc])* $variant($params),)*
+        }
+
+        impl Notification {
+            /// Reads a notification by its method. `Ok(None)`: not one of the protocol's.
+            pub fn decode(method: &Method, params: &Params) -> Result<Option<Self>, RpcError> {
+                Ok(Some(match method {
+                    $(Method::$variant => Self::$variant(params.decode()?),)*
+                    $(Method::$request)|* | $(Method::$conversation)|* | $(Method::$question)|* | Method::Other(_) => {
+                        return Ok(None);
+                    }
+                }))
+            }
+
+            /// The notification's method.
+            pub fn method(&self) -> Method {
+                match self {
+                    $(Self::$variant(_) => Method::$variant,)*
+                }
+            }
+
+            /// The notification's own `_meta`.
+            pub(crate) fn meta(&self) -> Option<&Settings> {
+                match self {
+                    $(Self::$variant(params) => params.meta.as_ref(),)*
+                }
+            }
+
+            /// Writes the members of `params` but `_meta`.
+            pub(crate) fn put_body(&self, members: &mut Members<'_, '_>) {
+                match self {
+                    $(Self::$variant(params) => params.put_body(members),)*
+                }
+            }
+        }
+    };
+}
+methods!(notification);
+
+impl Notification {
+    /// Appends the frame. Notifications that belong to a request look alike in every era.
+    ///
+    /// ```
+    /// use toolway_protocol::types::Told;
+    /// use toolway_protocol::{Notification, ProtocolVersion};
+    ///
+    /// let mut frame = Vec::new();
+    /// Notification::ToolsChanged(Told::new()).write(&mut frame, ProtocolVersion::LATEST_HANDSHAKE);
+    /// assert!(frame.starts_with(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed""#));
+    /// ```
+    pub fn write(&self, out: &mut Vec<u8>, version: ProtocolVersion) {
+        write_notification(out, version, &self.method(), |params| self.put(params));
+    }
+
+    /// Writes the members of `params`.
+    pub(crate) fn put(&self, members: &mut Members<'_, '_>) {
+        self.put_body(members);
+        members.maybe("_meta", self.meta());
+    }
+}
