@@ -12,9 +12,9 @@ use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
 
 use crate::client::wire::transport::too_long_a_reply;
 use crate::client::{Answering, Connector, Inbox, IntoTarget, Outgoing, Target, Transport};
-use crate::extensions::Extensions;
-use crate::future::BoxFuture;
-use crate::outbound::Outbound;
+use crate::ground::extensions::Extensions;
+use crate::ground::future::BoxFuture;
+use crate::ground::outbound::Outbound;
 use crate::server::{Admitted, Arrival, Connecting, Conversation, Refuse, Server};
 use crate::transport::frame::MAX_MESSAGE;
 

@@ -81,32 +81,15 @@
 
 #[cfg(any(feature = "server", feature = "client"))]
 pub mod agent;
-#[cfg(feature = "server")]
-mod at_once;
 #[cfg(feature = "client")]
 pub mod client;
-mod error;
-#[cfg(feature = "server")]
-mod extensions;
-mod future;
 #[cfg(all(feature = "server", feature = "client"))]
 mod gateway;
+mod ground;
 #[cfg(feature = "client")]
 pub mod hub;
 #[cfg(all(feature = "server", feature = "client"))]
 mod in_process;
-#[cfg(feature = "client")]
-mod jitter;
-#[cfg(feature = "server")]
-mod operator;
-#[cfg(feature = "server")]
-mod outbound;
-#[cfg(any(feature = "server", feature = "client"))]
-mod panic;
-#[cfg(feature = "server")]
-mod peer;
-#[cfg(feature = "server")]
-mod random;
 #[cfg(feature = "server")]
 pub(crate) mod schema;
 #[cfg(feature = "server")]
@@ -121,16 +104,16 @@ mod without_client;
 
 #[cfg(feature = "client")]
 pub use client::Client;
-pub use error::{Chain, Error, ErrorKind, Result};
-#[cfg(feature = "server")]
-pub use extensions::Extensions;
-pub use future::BoxFuture;
 #[cfg(all(feature = "server", feature = "client"))]
 pub use gateway::{IntoMount, Mount};
+pub use ground::error::{Chain, Error, ErrorKind, Result};
+#[cfg(feature = "server")]
+pub use ground::extensions::Extensions;
+pub use ground::future::BoxFuture;
+#[cfg(feature = "server")]
+pub use ground::peer::Peer;
 #[cfg(feature = "client")]
 pub use hub::Hub;
-#[cfg(feature = "server")]
-pub use peer::Peer;
 #[cfg(feature = "server")]
 pub use server::{
     Admit, Ask, AskError, AskErrorKind, Audio, Complete, Completer, Completing, Connecting, Ctx, Cursor,

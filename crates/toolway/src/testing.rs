@@ -14,8 +14,8 @@ use toolway_protocol::capability::{ClientCapabilities, Settings};
 use toolway_protocol::{Era, ProtocolVersion};
 
 use crate::client::{Client, ClientBuilder};
-use crate::panic::catch;
-use crate::peer::Peer;
+use crate::ground::panic::catch;
+use crate::ground::peer::Peer;
 use crate::server::call::question_log::{Asking, Way};
 use crate::server::{Arrival, Ctx, Facts, Parameter, Place, Scope, Server};
 

@@ -8,7 +8,7 @@ use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::types::{CallToolResult, Content};
 
 use super::output;
-use crate::error::{Error, ErrorKind};
+use crate::ground::error::{Error, ErrorKind};
 
 /// A call without an output. The model reads [`for_model`](ToolFailure::for_model) and goes on; the program may look at the
 /// rest.
@@ -114,7 +114,7 @@ impl ToolFailure {
     }
 
     /// A tool panicked. What it said is for the program.
-    pub(super) fn panicked(tool: &str, panic: crate::panic::Panic) -> Self {
+    pub(super) fn panicked(tool: &str, panic: crate::ground::panic::Panic) -> Self {
         Self::failed(format!("the tool `{tool}` failed unexpectedly")).caused_by(panic)
     }
 

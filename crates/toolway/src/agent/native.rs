@@ -11,7 +11,7 @@ use toolway_protocol::types::{CallToolResult, ToolAnnotations};
 use super::failure::ToolFailure;
 use super::output::ToolOutput;
 use super::tool::AgentTool;
-use crate::future::BoxFuture;
+use crate::ground::future::BoxFuture;
 
 /// Makes a tool of a function.
 ///

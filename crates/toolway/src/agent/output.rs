@@ -8,7 +8,7 @@ use toolway_protocol::json::reason;
 use toolway_protocol::types::{CallToolResult, Content};
 
 use super::failure::ToolFailure;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The result of a tool that did what it was asked.
 ///

@@ -16,7 +16,7 @@ use super::name::Names;
 use super::output::ToolOutput;
 use super::tool::{AgentTool, Renamed};
 use crate::closest::closest;
-use crate::panic;
+use crate::ground::panic;
 
 /// A list of tools for a model, from wherever they come. Cloning it is cheap.
 ///

@@ -7,7 +7,7 @@ use toolway_protocol::types::ToolAnnotations;
 
 use super::failure::ToolFailure;
 use super::output::ToolOutput;
-use crate::future::BoxFuture;
+use crate::ground::future::BoxFuture;
 
 /// Something that a model can call: a function of this program, a tool of a server, anything else.
 ///

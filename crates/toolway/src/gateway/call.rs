@@ -22,7 +22,7 @@ use super::upstream_event::{Question, UpstreamEvent, events};
 use super::upstreams::UpstreamRef;
 use crate::client::answer::forwarded::{Passed, Questions};
 use crate::client::calls::forward::ForwardedFor;
-use crate::random::random;
+use crate::ground::random::random;
 use crate::server::{AskError, AskErrorKind, Passing};
 
 /// How often a request is sent again to a server that asks nothing of the caller and has no answer either.

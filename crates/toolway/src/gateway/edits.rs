@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use toolway_protocol::types::{Prompt, Tool};
 
-use crate::panic::{Panic, attempt};
+use crate::ground::panic::{Panic, attempt};
 use crate::server::wrong_name;
 
 type Name = Arc<dyn Fn(&str) -> String + Send + Sync>;

@@ -4,7 +4,7 @@
 use toolway_protocol::RpcError;
 use toolway_protocol::jsonrpc::Code;
 
-use crate::error::{Chain, Error, ErrorKind};
+use crate::ground::error::{Chain, Error, ErrorKind};
 use crate::hub::Upstream;
 use crate::server::{AskError, PromptError, ResourceError, ToolError};
 

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::upstream_event::{Events, Question};
 use crate::client::answer::forwarded::Passed;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 use crate::server::Running;
 
 /// How many calls may be parked until their callers come back.

@@ -12,10 +12,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use toolway_protocol::Notification;
 
-use crate::at_once::at_once;
 use crate::client::calls::watch::Heard;
 use crate::client::wire::backoff::backoff;
 use crate::client::{Change, Client, News, Watch};
+use crate::ground::poll_once::poll_once;
 use crate::hub::{MAX_WATCHING, Unheard, Upstream, listen};
 use crate::server::Offering;
 
@@ -163,7 +163,7 @@ impl Subscriptions {
                     subscribe_to(client, &Uris::new(), uris).await;
                 }
                 // Nothing is missed that the old ear has heard.
-                while let Poll::Ready(Heard::Changed(change)) = at_once(pin!(ear.next())).await {
+                while let Poll::Ready(Heard::Changed(change)) = poll_once(pin!(ear.next())).await {
                     self.changed(&change);
                 }
                 *ear = Ear::Open(watch);

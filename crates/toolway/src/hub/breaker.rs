@@ -14,9 +14,9 @@ use tokio::time::Instant;
 
 use crate::client::wire::backoff::backoff;
 use crate::client::{Connector, Target, Transport};
-use crate::error::{Error, ErrorKind, Result};
-use crate::future::BoxFuture;
-use crate::jitter::fraction;
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
+use crate::ground::jitter::fraction;
 
 /// How often a server may be tried before it is left alone for longer.
 #[derive(Debug, Clone, Copy)]

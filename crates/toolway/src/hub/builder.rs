@@ -15,7 +15,7 @@ use super::settings::Settings;
 use super::shared::{Owner, Shared};
 use super::snapshot::Merged;
 use crate::client::ClientBuilder;
-use crate::error::Result;
+use crate::ground::error::Result;
 
 impl Default for Hub {
     fn default() -> Self {

@@ -12,8 +12,8 @@ use super::member::Member;
 use super::snapshot::no_such;
 use crate::agent::{AgentTool, ToolAnswer, ToolCall, ToolFailure, ToolOutput, ToolSet};
 use crate::client::{Client, PromptArguments, ToolResult};
-use crate::error::{Error, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{Error, Result};
+use crate::ground::future::BoxFuture;
 
 impl Hub {
     /// The tools of all servers, for a model: those of now, under their joined names. It costs nothing to ask.

@@ -12,7 +12,7 @@ use super::member::{Member, Refresh};
 use super::shared::Shared;
 use crate::client::calls::watch::Heard;
 use crate::client::{Change, Client, ClientBuilder, Target, Watch};
-use crate::error::{Chain, Error, ErrorKind, Result};
+use crate::ground::error::{Chain, Error, ErrorKind, Result};
 
 /// Looks after one server, until it is aborted.
 pub(crate) struct Follower {

@@ -10,7 +10,7 @@ use super::shared::Owner;
 use super::snapshot::Snapshot;
 use super::status::ServerStatus;
 use crate::client::{Client, IntoTarget};
-use crate::error::Result;
+use crate::ground::error::Result;
 
 /// Many servers as one. Cloning it is cheap; all clones are the same hub.
 ///

@@ -10,7 +10,7 @@ use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use super::config::Choice;
 use crate::client::{Change, Client, Pages};
-use crate::error::{Chain, Error, ErrorKind, Result};
+use crate::ground::error::{Chain, Error, ErrorKind, Result};
 
 /// Everything that a server lists.
 #[derive(Debug, Clone, Default)]

@@ -11,7 +11,7 @@ use super::breaker::Breaker;
 use super::lists::Lists;
 use super::status::{ServerState, ServerStatus};
 use crate::client::{Client, Exchange};
-use crate::error::{Chain, Error, ErrorKind, Result};
+use crate::ground::error::{Chain, Error, ErrorKind, Result};
 
 /// One server of a hub. The lists that people have taken from the hub refer to it, and find it empty once it was disconnected.
 pub(crate) struct Member {

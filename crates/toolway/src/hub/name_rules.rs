@@ -1,6 +1,6 @@
 //! What do joined names look like?
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// What joined names look like.
 ///

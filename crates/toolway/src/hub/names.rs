@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use super::name_rules::NameRules;
 use super::tags::{Hash, Tags, assign, fnv, hashed};
-use crate::error::Result;
+use crate::ground::error::Result;
 
 /// The names of tools, or of prompts, of several servers in one list.
 ///

@@ -9,7 +9,7 @@ use super::member::Member;
 use super::settings::Settings;
 use super::snapshot::{Merged, Snapshot};
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// Ends everything with the last clone. The tasks do not hold it.
 pub(super) struct Owner(pub(super) Arc<Shared>);

@@ -14,8 +14,8 @@ use super::uris::Uris;
 use crate::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
 use crate::client::calls::remote::outcome;
 use crate::closest::closest;
-use crate::error::{Error, ErrorKind, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 
 /// Everything that the servers of a hub have, under the names that it has here. Cheap to clone.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use super::member::{Hope, Member, Phase};
 use super::shared::Shared;
 use super::target::configured;
 use crate::client::{ClientBuilder, Target};
-use crate::error::Result;
+use crate::ground::error::Result;
 
 impl Shared {
     /// Adds a server, and starts the task that looks after it.

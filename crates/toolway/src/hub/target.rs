@@ -3,7 +3,7 @@
 use super::config::{ServerConfig, ServerKind, Variables};
 use super::over_http;
 use crate::client::{Command, IntoTarget, Target};
-use crate::error::Result;
+use crate::ground::error::Result;
 
 /// A server as a file describes it, with values in place of variables.
 impl IntoTarget for ServerKind {

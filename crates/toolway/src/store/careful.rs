@@ -5,9 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{Entry, Room, Store, Subscription};
-use crate::error::{Error, ErrorKind, Result};
-use crate::future::BoxFuture;
-use crate::panic::{Panic, catch};
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
+use crate::ground::panic::{Panic, catch};
 
 /// A store that somebody else has written.
 pub(crate) struct Careful<S>(pub(crate) S);

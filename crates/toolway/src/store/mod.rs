@@ -61,8 +61,8 @@ use bytes::Bytes;
 pub(crate) use careful::Careful;
 pub use memory::Memory;
 
-use crate::error::Result;
-use crate::future::BoxFuture;
+use crate::ground::error::Result;
+use crate::ground::future::BoxFuture;
 
 /// Where a server keeps what outlives one request.
 ///

@@ -52,8 +52,7 @@ fn the_page_of_limits_names_calls_that_exist() {
     let page = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
     let source =
         |path: &str| std::fs::read_to_string(root().join("crates/toolway/src/server").join(path)).unwrap();
-    let sources =
-        source("http/service.rs") + &source("bounds.rs") + &source("builder.rs") + &source("memory.rs");
+    let sources = source("http/service.rs") + &source("build/limits.rs") + &source("build/builder.rs");
     let mut calls = 0;
     for row in rows(&page) {
         let Some(call) = row[2].strip_prefix("`.") else { continue };
@@ -118,7 +117,7 @@ const NO_LIMITS: [&str; 12] = [
     "store::contract::LONG",
     "store::contract::MOMENT",
     // What each thing that is remembered takes besides itself.
-    "server::ask::past::OVERHEAD",
+    "server::call::replay::OVERHEAD",
     // The same limit as `json.depth`.
     "protocol::json::scan::MAX_DEPTH",
 ];

@@ -1,6 +1,5 @@
 //! A server that panics wherever the code of its author runs.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -502,39 +501,9 @@ impl Drop for Fragile {
     }
 }
 
-/// An error that panics when it is shown, or when its cause is asked for.
-#[derive(Debug)]
-enum BadError {
-    Shown,
-    Asked,
-}
-
-impl fmt::Display for BadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Shown => boom(),
-            Self::Asked => f.write_str("asked"),
-        }
-    }
-}
-
-impl std::error::Error for BadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        boom()
-    }
-}
-
-/// An error that panics when it is dropped; and something to panic with.
+/// Something to panic with that panics again when it is dropped.
 #[derive(Debug)]
 struct BadDrop;
-
-impl fmt::Display for BadDrop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("bad")
-    }
-}
-
-impl std::error::Error for BadDrop {}
 
 impl Drop for BadDrop {
     fn drop(&mut self) {

@@ -13,8 +13,8 @@ use toolway_protocol::types::{
     InputRequest, InputResponse, ListRootsResult, Role, Root,
 };
 
-use crate::future::BoxFuture;
-use crate::panic::catch;
+use crate::ground::future::BoxFuture;
+use crate::ground::panic::catch;
 
 /// What a server asks the user: to fill in a form, or to do something at a web page.
 ///

@@ -16,8 +16,8 @@ use toolway_protocol::{Method, RawJson, Request};
 use crate::client::connect::connection::{Progressing, Terms};
 use crate::client::connect::shared::Shared;
 use crate::client::notifications::listeners::Hook;
-use crate::error::{Error, ErrorKind, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 
 /// How much progress is kept for somebody who does not read it; the oldest goes first.
 const MAX_UNREAD: usize = 256;

@@ -13,7 +13,7 @@ use crate::client::answer::forwarded::Passed;
 use crate::client::connect::client::Client;
 use crate::client::connect::connection::{EraLink, Progressing, Terms};
 use crate::client::notifications::listeners::Hook;
-use crate::error::Result;
+use crate::ground::error::Result;
 
 /// Takes what a server says and asks because of one request.
 pub(crate) trait CallerSink: Send + Sync {

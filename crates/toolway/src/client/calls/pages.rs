@@ -16,7 +16,7 @@ use toolway_protocol::{RawJson, Request};
 
 use crate::client::calls::exchange::Exchange;
 use crate::client::connect::shared::Shared;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How many pages of a list are read. A server whose pages never end is not followed for ever.
 const MAX_PAGES: usize = 1000;

@@ -11,8 +11,8 @@ use toolway_protocol::types::{CallToolResult, Tool, ToolAnnotations};
 use crate::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
 use crate::client::connect::client::Client;
 use crate::client::connect::connection::Terms;
-use crate::error::{Error, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{Error, Result};
+use crate::ground::future::BoxFuture;
 
 /// A tool of a server, for a model. Made by [`Client::as_tools`].
 ///

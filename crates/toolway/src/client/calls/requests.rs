@@ -16,7 +16,7 @@ use crate::client::calls::result::ToolResult;
 use crate::client::connect::client::Client;
 use crate::client::connect::connection::timed_out;
 use crate::client::connect::tool_cache::Tools;
-use crate::error::Result;
+use crate::ground::error::Result;
 
 impl Client {
     /// Asks whether the server is there. The stateless era has no such question; there, discovery is asked.

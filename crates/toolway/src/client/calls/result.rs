@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use toolway_protocol::RawJson;
 use toolway_protocol::types::{CallToolResult, Content};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// What a tool gave back. Its members are those of [`CallToolResult`].
 ///

@@ -11,7 +11,7 @@ use crate::client::connect::connection::{Connection, Terms};
 use crate::client::connect::shared::Shared;
 use crate::client::stateless::rounds::Course;
 use crate::client::wire::backoff::backoff;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How long a request may be tried again when it has no time limit of its own.
 const MAX_TRYING: Duration = Duration::from_mins(1);

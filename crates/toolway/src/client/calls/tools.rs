@@ -12,7 +12,7 @@ use crate::client::calls::pages::Pages;
 use crate::client::connect::connection::EraLink;
 use crate::client::connect::shared::Shared;
 use crate::client::connect::tool_cache::{Facts, Listed, Tools};
-use crate::error::Result;
+use crate::ground::error::Result;
 
 impl Shared {
     /// The tools, listed if what is known of them may be wrong.

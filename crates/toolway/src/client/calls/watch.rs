@@ -23,7 +23,7 @@ use crate::client::connect::shared::{Shared, closed};
 use crate::client::notifications::changes::{Change, Changes};
 use crate::client::stateless::rounds::Course;
 use crate::client::wire::backoff::backoff;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How long the server may take to hear that nobody watches any more.
 const UNSUBSCRIBING: Duration = Duration::from_secs(5);

@@ -16,7 +16,7 @@ use crate::client::connect::era_cache::EraCache;
 use crate::client::connect::shared::Shared;
 use crate::client::pipe::streams;
 use crate::client::wire::target::IntoTarget;
-use crate::error::Result;
+use crate::ground::error::Result;
 use crate::transport::frame::message_limit;
 
 /// A client that is being described. Made by [`Client::builder`].

@@ -10,7 +10,7 @@ use toolway_protocol::types::Implementation;
 
 use crate::client::connect::shared::Shared;
 use crate::client::notifications::news::News;
-use crate::error::Result;
+use crate::ground::error::Result;
 
 /// A connected client. Cloning it is cheap; all clones share the connection, which ends with the last one.
 ///

@@ -20,7 +20,7 @@ use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;
 use crate::client::wire::server_facts::ServerFacts;
 use crate::client::wire::transport::{Transport, exchange};
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How long the server may take to hear that a request is taken back.
 const TAKING_BACK: Duration = Duration::from_secs(5);

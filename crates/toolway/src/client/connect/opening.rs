@@ -22,7 +22,7 @@ use crate::client::wire::inbox::Inbox;
 use crate::client::wire::server_facts::ServerFacts;
 use crate::client::wire::target::Connector;
 use crate::client::wire::transport::{Transport, exchange};
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// A conversation that is being opened.
 pub(super) struct Opening<'o> {

@@ -4,7 +4,7 @@ use crate::client::connect::builder::ClientBuilder;
 use crate::client::connect::client::Client;
 use crate::client::http::target::Http;
 use crate::client::wire::target::{IntoTarget, Target};
-use crate::error::Result;
+use crate::ground::error::Result;
 
 pub(super) fn web(url: &str) -> Result<Target> {
     Http::new(url).into_target()

@@ -19,7 +19,7 @@ use crate::client::connect::opening::Opening;
 use crate::client::notifications::listeners::Notifications;
 use crate::client::stateless::rounds::Course;
 use crate::client::wire::target::Target;
-use crate::error::{Error, Result};
+use crate::ground::error::{Error, Result};
 
 /// How long a new connection may take to hear what the old one knew.
 const MAX_RESTORING: Duration = Duration::from_secs(10);

@@ -15,7 +15,7 @@ use crate::client::connect::reconnect::{Outcome, Reconnector, Wishes};
 use crate::client::connect::tool_cache::ToolCache;
 use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::target::Target;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How long nobody tries after somebody has tried in vain: many calls may wait for one server.
 const PAUSE: Duration = Duration::from_millis(100);

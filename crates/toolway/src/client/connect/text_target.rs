@@ -3,7 +3,7 @@
 use crate::client::connect::over_http::web;
 use crate::client::process::command::Command;
 use crate::client::wire::target::{IntoTarget, Target};
-use crate::error::Result;
+use crate::ground::error::Result;
 
 /// A URL (`https://example.com/mcp`), or a command line (`npx -y server-filesystem "/my data"`), which is split into words as a
 /// shell would, and never given to one.

@@ -1,7 +1,7 @@
 //! What is said about URLs by a build that speaks no HTTP?
 
 use crate::client::wire::target::Target;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 pub(super) fn web(_: &str) -> Result<Target> {
     let message =

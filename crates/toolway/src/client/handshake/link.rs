@@ -14,7 +14,7 @@ use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
 use crate::client::wire::server_facts::ServerFacts;
 use crate::client::wire::transport::{Transport, exchange};
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// A conversation that was opened.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use crate::client::answer::answers::{Answers, MAX_ASKED, Place, Unable, check};
 use crate::client::answer::caller::{Caller, Open, OpenCalls};
 use crate::client::wire::inbox::{Answering, MAX_PASSED, RequestHandler};
 use crate::client::wire::outgoing::put_params;
-use crate::error::Chain;
+use crate::ground::error::Chain;
 
 /// The questions of one conversation.
 pub(crate) struct Questions {

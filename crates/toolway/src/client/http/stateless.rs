@@ -8,7 +8,7 @@ use crate::client::http::request::endpoint::{HttpEndpoint, Reply};
 use crate::client::http::request::events::{Events, messages};
 use crate::client::http::request::headers::{OfCall, insert, put_on};
 use crate::client::wire::outgoing::Outgoing;
-use crate::error::Result;
+use crate::ground::error::Result;
 
 pub(super) async fn carry(endpoint: &HttpEndpoint, outgoing: Outgoing) -> Result<Option<Message>> {
     let response = endpoint.post(dress(&outgoing)?, outgoing.frame).await?;

@@ -15,8 +15,8 @@ use crate::client::http::request::url::{Url, shown};
 use crate::client::http::transport::HttpTransport;
 use crate::client::wire::target::{Connector, IntoTarget, Target};
 use crate::client::wire::transport::Transport;
-use crate::error::{Error, ErrorKind, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 use crate::transport::frame::message_limit;
 
 /// How long it may take to connect, unless somebody says otherwise.

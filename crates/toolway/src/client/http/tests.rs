@@ -13,8 +13,8 @@ use crate::client::http::request::client::{HttpBody, HttpClient};
 use crate::client::http::target::Http;
 use crate::client::wire::outgoing::Outgoing;
 use crate::client::wire::target::Connector;
-use crate::error::{ErrorKind, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 
 /// Answers what it is told to, and keeps what it was asked.
 #[derive(Clone, Default)]

@@ -11,8 +11,8 @@ use crate::client::http::stateless;
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;
 use crate::client::wire::transport::Transport;
-use crate::error::Result;
-use crate::future::BoxFuture;
+use crate::ground::error::Result;
+use crate::ground::future::BoxFuture;
 
 /// Carries messages to a server over HTTP.
 pub(super) struct HttpTransport {

@@ -14,7 +14,7 @@ use toolway_protocol::{Id, Notification};
 
 use crate::client::notifications::changes::{Changes, Watchers};
 use crate::client::notifications::news::{News, Readers};
-use crate::panic::attempt;
+use crate::ground::panic::attempt;
 
 /// Something of the application that is told of each `T`.
 pub(crate) type Hook<T> = Arc<dyn Fn(&T) + Send + Sync>;

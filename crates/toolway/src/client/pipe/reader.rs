@@ -14,7 +14,7 @@ use toolway_protocol::{Id, Message, RpcError};
 use crate::client::pipe::state::PipeState;
 use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
 use crate::client::wire::transport::too_long_a_reply;
-use crate::error::{Error, ErrorKind};
+use crate::ground::error::{Error, ErrorKind};
 use crate::transport::frame::{self, Lines};
 
 /// Why nothing is heard any more.

@@ -13,7 +13,7 @@ use crate::client::pipe::outbox::{Outbox, Queued, Ticket, WriteQueue};
 use crate::client::pipe::received::Received;
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 use crate::transport::frame::MAX_MESSAGE;
 
 /// What both directions of a pipe share, and whoever uses it.

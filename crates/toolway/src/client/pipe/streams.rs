@@ -14,8 +14,8 @@ use crate::client::pipe::state::{Over, PipeState};
 use crate::client::pipe::transport::{FarEnd, PipeTransport};
 use crate::client::pipe::writer::write;
 use crate::client::wire::transport::Transport;
-use crate::error::{ErrorKind, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 
 /// Reads and writes two streams, until the transport is dropped.
 pub(crate) fn start(

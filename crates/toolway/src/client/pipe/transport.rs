@@ -9,8 +9,8 @@ use crate::client::pipe::state::{Over, PipeState};
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;
 use crate::client::wire::transport::Transport;
-use crate::error::Result;
-use crate::future::BoxFuture;
+use crate::ground::error::Result;
+use crate::ground::future::BoxFuture;
 
 /// A transport over a pipe. Dropping it ends the pipe.
 pub(crate) struct PipeTransport<E: FarEnd> {

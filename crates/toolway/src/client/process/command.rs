@@ -16,8 +16,8 @@ use crate::client::process::stderr::{Hook, Stderr};
 use crate::client::process::supervisor::{self, Settings};
 use crate::client::wire::target::{Connector, IntoTarget, Target};
 use crate::client::wire::transport::Transport;
-use crate::error::{Error, ErrorKind, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 use crate::transport::frame::message_limit;
 
 /// A server that is a program: started as a child process when a client connects, and spoken to over its stdin and stdout.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use crate::client::pipe::printable::printable;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The words of a command line: at least one.
 pub(super) fn parse(line: &str) -> Result<Vec<String>> {

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::client::pipe::received::Received;
 use crate::client::pipe::state::Over;
 use crate::client::process::stderr::Stderr;
-use crate::error::ErrorKind;
+use crate::ground::error::ErrorKind;
 
 /// How a process ended, in words that go on after its name.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::client::process::platform::is_program;
-use crate::error::{Error, ErrorKind};
+use crate::ground::error::{Error, ErrorKind};
 
 /// Where a program is looked for.
 pub(super) struct Search<'s> {

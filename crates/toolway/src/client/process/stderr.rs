@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::client::pipe::printable::printable;
-use crate::panic::attempt;
+use crate::ground::panic::attempt;
 
 /// What is called with each line.
 pub(super) type Hook = Arc<dyn Fn(&str) + Send + Sync>;

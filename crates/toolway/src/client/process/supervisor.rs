@@ -24,8 +24,8 @@ use crate::client::process::child_pipes::ChildPipes;
 use crate::client::process::diagnosis::{Facts, Trouble};
 use crate::client::process::platform::{Group, Leader};
 use crate::client::wire::transport::Transport;
-use crate::error::{Error, ErrorKind, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 use crate::transport::frame::MAX_MESSAGE;
 
 /// What was said about a server that is to be watched over.

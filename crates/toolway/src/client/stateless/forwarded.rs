@@ -6,7 +6,7 @@ use crate::client::answer::answers::Place;
 use crate::client::answer::forwarded::{Passed, Questions};
 use crate::client::stateless::link::StatelessLink;
 use crate::client::stateless::rounds::{failed, read};
-use crate::error::Result;
+use crate::ground::error::Result;
 
 impl StatelessLink {
     /// What came of a request that was made for another caller: a result, or what the caller has to be asked. Questions that the

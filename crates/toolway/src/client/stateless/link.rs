@@ -15,7 +15,7 @@ use crate::client::answer::answers::Answers;
 use crate::client::answer::caller::Caller;
 use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
 use crate::client::wire::server_facts::ServerFacts;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// What every request to one server carries.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use toolway_protocol::{Method, RawJson, Request};
 
 use crate::client::answer::answers::{MAX_ASKED, Place, Unable, check};
 use crate::client::stateless::link::StatelessLink;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How often one request is sent again. A server that never has enough is not followed for ever.
 const MAX_ROUNDS: u32 = 10;

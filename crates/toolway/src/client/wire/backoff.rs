@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::jitter::fraction;
+use crate::ground::jitter::fraction;
 
 /// The longest first wait before something is tried again; twice as long each time.
 const FIRST_WAIT: Duration = Duration::from_millis(200);

@@ -10,7 +10,7 @@ use toolway_protocol::{Id, Message, Method, Notification, RpcError};
 
 use crate::client::answer::caller::{Caller, OpenCalls};
 use crate::client::notifications::listeners::Notifications;
-use crate::future::BoxFuture;
+use crate::ground::future::BoxFuture;
 
 /// Where what the server says unasked goes: its notifications, and its questions.
 ///

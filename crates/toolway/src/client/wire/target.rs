@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::client::wire::transport::Transport;
-use crate::error::{Error, ErrorKind, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 
 /// Opens the way to one server, as often as it takes: a client that loses its connection asks for another one.
 pub trait Connector: Send + Sync + 'static {

@@ -4,8 +4,8 @@ use toolway_protocol::{Message, ProtocolVersion, RawJson};
 
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;
-use crate::error::{Error, ErrorKind, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 
 /// Carries messages to one server and brings the replies back. Dropping it ends whatever it has begun.
 pub trait Transport: Send + Sync + 'static {

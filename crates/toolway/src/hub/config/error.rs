@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, ErrorKind};
+use crate::ground::error::{Error, ErrorKind};
 
 /// What is wrong with a configuration, all of it.
 ///

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use toolway_protocol::{ProtocolVersion, RpcError};
 
-use crate::error::{BoxError, Chain};
-use crate::extensions::Extensions;
-use crate::future::BoxFuture;
-use crate::panic::catch;
+use crate::ground::error::{BoxError, Chain};
+use crate::ground::extensions::Extensions;
+use crate::ground::future::BoxFuture;
+use crate::ground::panic::catch;
 use crate::server::Server;
 pub(crate) use crate::server::admission::connecting::Connecting;
 use crate::server::call::principal::Principal;

@@ -10,7 +10,7 @@ use toolway_protocol::types::{
     FormSchema, InputRequest, InputResponse, Role, Root, SamplingMessage,
 };
 
-use crate::future::BoxFuture;
+use crate::ground::future::BoxFuture;
 use crate::server::ask::form::{Form, check};
 use crate::server::call::context::Ctx;
 use crate::server::failure::ask::{AskError, AskErrorKind};

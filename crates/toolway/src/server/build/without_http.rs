@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use std::future::Ready;
 
-use crate::error::Result;
+use crate::ground::error::Result;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 

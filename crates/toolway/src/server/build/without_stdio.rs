@@ -5,7 +5,7 @@
 
 use std::future::Ready;
 
-use crate::error::Result;
+use crate::ground::error::Result;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use toolway_protocol::types::{CacheHints, CacheScope, Content, Progress, ReadResourceResult, Resource};
 use toolway_protocol::{Id, Notification};
 
-use crate::peer::Peer;
+use crate::ground::peer::Peer;
 use crate::server::Server;
 use crate::server::call::log::Log;
 use crate::server::call::place::Place;

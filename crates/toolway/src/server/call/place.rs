@@ -11,8 +11,8 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio::sync::Mutex;
 
-use crate::error::Error;
-use crate::random::random;
+use crate::ground::error::Error;
+use crate::ground::random::random;
 use crate::store::{self, Store};
 
 /// Where what is remembered of one caller is kept, and for how long after it was last used.
@@ -46,13 +46,13 @@ impl Place {
 
     /// Lets it live on, whether anybody has used it or not.
     #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) async fn renew(&self) -> crate::error::Result<()> {
+    pub(crate) async fn renew(&self) -> crate::ground::error::Result<()> {
         self.store.renew(&self.key, self.ttl).await.map(drop)
     }
 
     /// Forgets everything, also what is about to be written.
     #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) async fn forget(&self) -> crate::error::Result<()> {
+    pub(crate) async fn forget(&self) -> crate::ground::error::Result<()> {
         self.is_over.store(true, Ordering::SeqCst);
         self.store.delete(&self.key).await.map(drop)
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use toolway_protocol::types::{InputRequest, InputRequired, Keyed};
 use toolway_protocol::{ProtocolVersion, RawJson};
 
-use crate::future::BoxFuture;
-use crate::outbound::Outbound;
+use crate::ground::future::BoxFuture;
+use crate::ground::outbound::Outbound;
 use crate::server::call::replay::{Held, MAX_PAST, Past, Taken, size, too_large};
 use crate::server::failure::ask::AskError;
 

@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use toolway_protocol::types::CacheHints;
 use toolway_protocol::{ProtocolVersion, RawJson};
 
-use crate::extensions::Extensions;
-use crate::outbound::Outbound;
-use crate::peer::Peer;
+use crate::ground::extensions::Extensions;
+use crate::ground::outbound::Outbound;
+use crate::ground::peer::Peer;
 use crate::schema::Checker;
 use crate::server::Server;
 use crate::server::call::noted::Noted;

@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn names_of_the_standard_library_are_short() {
         let cases = [
-            (type_name::<Arc<States>>(), "Arc<toolway::server::state::States>"),
+            (type_name::<Arc<States>>(), "Arc<toolway::server::call::state::States>"),
             (type_name::<Arc<std::sync::Mutex<Vec<u8>>>>(), "Arc<Mutex<Vec<u8>>>"),
             (type_name::<Option<(&str, String)>>(), "Option<(&str, String)>"),
             (type_name::<u8>(), "u8"),

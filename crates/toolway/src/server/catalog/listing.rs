@@ -7,9 +7,9 @@ use toolway_protocol::request::Page;
 use toolway_protocol::types::{Listing, Resource};
 use toolway_protocol::{Method, Reply, RpcError};
 
-use crate::error::BoxError;
-use crate::future::BoxFuture;
-use crate::panic::catch;
+use crate::ground::error::BoxError;
+use crate::ground::future::BoxFuture;
+use crate::ground::panic::catch;
 use crate::server::Server;
 use crate::server::call::scope::Scope;
 use crate::server::failure::errors::{Failure, Subject, ToolError};

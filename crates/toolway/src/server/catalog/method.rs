@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 use toolway_protocol::{Method, RawJson, Reply, RpcError};
 
-use crate::error::BoxError;
-use crate::future::BoxFuture;
-use crate::panic::catch;
+use crate::ground::error::BoxError;
+use crate::ground::future::BoxFuture;
+use crate::ground::panic::catch;
 use crate::server::Server;
 use crate::server::call::scope::Scope;
 use crate::server::failure::errors::{Failure, Subject, ToolError};

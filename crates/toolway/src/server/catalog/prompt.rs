@@ -8,8 +8,8 @@ use toolway_protocol::types::{GetPromptResult, Icon, Prompt};
 use toolway_protocol::uri_template::Values;
 
 use crate::closest::closest;
-use crate::future::BoxFuture;
-use crate::panic::catch;
+use crate::ground::future::BoxFuture;
+use crate::ground::panic::catch;
 use crate::schema::{MOST_PROBLEMS, cut};
 use crate::server::Server;
 use crate::server::call::layer::stages::Stages;

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use toolway_protocol::types::{Icon, ReadResourceResult, Resource, ResourceTemplate};
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
-use crate::error::BoxError;
-use crate::future::BoxFuture;
-use crate::panic::catch;
+use crate::ground::error::BoxError;
+use crate::ground::future::BoxFuture;
+use crate::ground::panic::catch;
 use crate::server::Server;
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;

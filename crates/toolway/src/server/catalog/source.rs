@@ -19,8 +19,8 @@ use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::types::ReadResourceResult;
 
-use crate::future::BoxFuture;
-use crate::panic::catch;
+use crate::ground::future::BoxFuture;
+use crate::ground::panic::catch;
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::{Facts, Scope};
 use crate::server::call::visibility::Allowed;

@@ -12,8 +12,8 @@ use toolway_protocol::http::param::ParamHeaders;
 use toolway_protocol::types::{CallToolResult, Icon, Tool};
 use toolway_protocol::{Method, RawJson};
 
-use crate::future::BoxFuture;
-use crate::panic::catch;
+use crate::ground::future::BoxFuture;
+use crate::ground::panic::catch;
 use crate::schema::{Checker, Examined, examine, object_by_default, output_text};
 use crate::server::Server;
 use crate::server::call::context::Ctx;

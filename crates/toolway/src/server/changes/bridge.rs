@@ -104,7 +104,7 @@ impl Crossing {
         }
     }
 
-    async fn cross(&self, heard: &mut dyn Subscription) -> crate::error::Result<()> {
+    async fn cross(&self, heard: &mut dyn Subscription) -> crate::ground::error::Result<()> {
         loop {
             tokio::select! {
                 () = self.here.changed() => {
@@ -119,7 +119,7 @@ impl Crossing {
         }
     }
 
-    async fn publish(&self, news: &Notification) -> crate::error::Result<()> {
+    async fn publish(&self, news: &Notification) -> crate::ground::error::Result<()> {
         let Some(change) = change(news) else { return Ok(()) };
         let text = serde_json::to_vec(&Published { node: self.node, change });
         self.store.publish(&self.channel, text.unwrap_or_default().into()).await

@@ -9,7 +9,7 @@ use toolway_protocol::uri_template::UriTemplate;
 use toolway_protocol::{Method, ProtocolVersion, RpcError};
 
 use crate::closest::closest;
-use crate::panic::catch;
+use crate::ground::panic::catch;
 use crate::server::Server;
 use crate::server::call::layer::answer::Answered;
 use crate::server::call::scope::Scope;

@@ -15,10 +15,10 @@ use toolway_protocol::request::{Outcome, Reply, Request};
 use toolway_protocol::types::{CallToolResult, InputRequest};
 use toolway_protocol::{ProtocolVersion, RawJson, RpcError};
 
-use crate::at_once::at_once;
-use crate::future::BoxFuture;
-use crate::outbound::Outbound;
-use crate::panic::catch;
+use crate::ground::future::BoxFuture;
+use crate::ground::outbound::Outbound;
+use crate::ground::panic::catch;
+use crate::ground::poll_once::poll_once;
 use crate::server::Server;
 use crate::server::call::layer::answer::{Answer, Answered, CallError};
 use crate::server::call::layer::call::Call;
@@ -185,7 +185,7 @@ async fn in_time(
     is_tool: bool,
     mut run: Pin<&mut impl Future<Output = Result<Answered, Failure>>>,
 ) -> Result<Answered, Failure> {
-    if let Poll::Ready(answered) = at_once(run.as_mut()).await {
+    if let Poll::Ready(answered) = poll_once(run.as_mut()).await {
         return answered;
     }
     let limit = round.deadline.get().copied().or(round.server.inner.deadline);

@@ -14,9 +14,9 @@ use toolway_protocol::era::questions::write_question;
 use toolway_protocol::types::{Cancelled, Elicit, InputRequest};
 use toolway_protocol::{Id, Notification, ProtocolVersion, RawJson, RpcError};
 
-use crate::future::BoxFuture;
-use crate::outbound::Outbound;
-use crate::random::random;
+use crate::ground::future::BoxFuture;
+use crate::ground::outbound::Outbound;
+use crate::ground::random::random;
 use crate::server::call::question_log::Asker;
 use crate::server::failure::ask::{AskError, AskErrorKind};
 

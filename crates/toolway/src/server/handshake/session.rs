@@ -9,7 +9,7 @@ use toolway_protocol::types::LogLevel;
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
 use super::questions::Questions;
-use crate::peer::Peer;
+use crate::ground::peer::Peer;
 use crate::server::call::noted::Noted;
 use crate::server::call::question_log::{Asking, Way};
 use crate::server::call::scope::Facts;

@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 
 use super::body::{ALIVE, HttpBody, KEEP_ALIVE, Pen, event_stream};
 use super::reply;
-use crate::outbound::{Outbound, Said};
+use crate::ground::outbound::{Outbound, Said};
 use crate::server::call::scope::Arrival;
 use crate::transport::sse;
 

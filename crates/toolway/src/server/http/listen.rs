@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 use toolway_protocol::RpcError;
 
 use super::{HttpBody, HttpService, Remote, protocol, refused, signal, socket};
-use crate::error::{Error, ErrorKind, Result};
-use crate::operator::tell_without_log;
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::operator::tell_without_log;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 

@@ -58,9 +58,9 @@ pub use signal::told_to_stop;
 
 use self::seen::Seen;
 use self::service::{Settings, State};
-use crate::at_once::at_once;
-use crate::error::Result;
-use crate::extensions::Extensions;
+use crate::ground::error::Result;
+use crate::ground::extensions::Extensions;
+use crate::ground::poll_once::poll_once;
 use crate::server::admission::admit::{Admitted, Refuse};
 use crate::server::admission::connecting::Connecting;
 use crate::server::call::principal::Principal;
@@ -183,7 +183,7 @@ impl<'s> Visit<'s> {
         let limits = &self.settings.limits;
         let mut reading = pin!(read(body, limits.body));
         // Most bodies are here already, and need no clock.
-        if let Poll::Ready(outcome) = at_once(reading.as_mut()).await {
+        if let Poll::Ready(outcome) = poll_once(reading.as_mut()).await {
             return outcome;
         }
         match tokio::time::timeout(limits.body_timeout, reading).await {

@@ -17,7 +17,7 @@ use toolway_protocol::RpcError;
 use super::handshake::{Pipes, Sessions};
 use super::limits::Limits;
 use super::{BoxError, Hosts, HttpBody, Origins, guard, refused};
-use crate::error::Result;
+use crate::ground::error::Result;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::failure::errors::busy;

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use toolway_protocol::ProtocolVersion;
 
-use crate::random::random;
+use crate::ground::random::random;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::{Arrival, Facts, Scope};

@@ -12,12 +12,12 @@ use tokio::runtime::Handle;
 use toolway_protocol::types::CallToolResult;
 use toolway_protocol::{RawJson, RpcError};
 
-use crate::at_once::at_once;
-use crate::error::{BoxError, Chain};
-use crate::future::BoxFuture;
-use crate::operator::tell_without_log;
-use crate::panic::{Panic, catch};
-use crate::random::random;
+use crate::ground::error::{BoxError, Chain};
+use crate::ground::future::BoxFuture;
+use crate::ground::operator::tell_without_log;
+use crate::ground::panic::{Panic, catch};
+use crate::ground::poll_once::poll_once;
+use crate::ground::random::random;
 use crate::server::Server;
 use crate::server::call::question_log::Asking;
 use crate::server::call::scope::{Facts, Round, Scope};
@@ -225,7 +225,7 @@ pub(crate) async fn within_time(
 
 /// Most hooks are done at once, and need no clock; a host without a runtime has none.
 async fn in_time(mut running: BoxFuture<'static, Result<(), BoxError>>) -> Result<(), BoxError> {
-    if let Poll::Ready(done) = at_once(running.as_mut()).await {
+    if let Poll::Ready(done) = poll_once(running.as_mut()).await {
         return done;
     }
     if Handle::try_current().is_err() {

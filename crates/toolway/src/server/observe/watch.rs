@@ -22,8 +22,8 @@ use toolway_protocol::{Id, Method, RpcError};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
-use crate::at_once::at_once;
-use crate::peer::Peer;
+use crate::ground::peer::Peer;
+use crate::ground::poll_once::poll_once;
 use crate::server::Server;
 use crate::server::call::layer::answer::Answered;
 use crate::server::call::noted::Seen;
@@ -132,7 +132,7 @@ impl Watching {
     async fn settle(mut self, error: Option<&'static str>, code: Option<Code>) {
         let Some(hook) = self.end(error, code) else { return };
         let mut hook = Box::pin(hook);
-        let first = at_once(hook.as_mut()).await;
+        let first = poll_once(hook.as_mut()).await;
         if first.is_pending() {
             match Handle::try_current() {
                 Ok(_) => self.server.afterwards(hook),

@@ -10,7 +10,7 @@ use toolway_protocol::era::{Claim, Door, batch, classify_in};
 use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, parse, write_error};
 use toolway_protocol::{Era, Id, Message, Method, RpcError};
 
-use crate::error::Result;
+use crate::ground::error::Result;
 use crate::server::call::place::Place as Kept;
 use crate::server::call::scope::Arrival;
 use crate::server::call::visibility::Allowed;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use toolway_protocol::jsonrpc::write_error;
 
-use crate::extensions::Extensions;
+use crate::ground::extensions::Extensions;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;

@@ -5,7 +5,7 @@ use std::io;
 use bytes::Buf;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
-use crate::outbound::Said;
+use crate::ground::outbound::Said;
 use crate::transport::frame::push_line;
 
 /// Bytes on their way to the peer.

@@ -22,10 +22,10 @@ use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, Skimmed, write_error
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, RpcError};
 
-use crate::at_once::at_once;
-use crate::error::{Error, ErrorKind, Result};
-use crate::extensions::Extensions;
-use crate::outbound::{Outbound, Said};
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::extensions::Extensions;
+use crate::ground::outbound::{Outbound, Said};
+use crate::ground::poll_once::poll_once;
 use crate::server::Server;
 use crate::server::admission::admit::{Admitted, Refuse};
 use crate::server::admission::connecting::Connecting;
@@ -373,7 +373,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         };
         let mut work: Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>> =
             Box::pin(async move { conversation.serve(message, arrival).await });
-        let first = at_once(work.as_mut()).await;
+        let first = poll_once(work.as_mut()).await;
         match first {
             Poll::Ready(frame) => self.answer(place, frame),
             Poll::Pending => {

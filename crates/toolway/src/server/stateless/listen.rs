@@ -9,7 +9,7 @@ use toolway_protocol::request::Listen;
 use toolway_protocol::types::{SubscriptionAcknowledged, SubscriptionFilter};
 use toolway_protocol::{Id, Method, Notification, RpcError};
 
-use crate::outbound::Outbound;
+use crate::ground::outbound::Outbound;
 use crate::server::Server;
 use crate::server::call::scope::Arrival;
 use crate::server::catalog::visible::Sight;

@@ -14,7 +14,7 @@ use toolway_protocol::types::CallToolResult;
 use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Reply, Request, RpcError};
 
 use super::Server;
-use crate::peer::Peer;
+use crate::ground::peer::Peer;
 use crate::server::call::layer::answer::Answered;
 use crate::server::call::noted::Noted;
 use crate::server::call::question_log::Asking;

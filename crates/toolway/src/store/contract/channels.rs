@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::super::Subscription;
 use super::{ODD_NAMES, Trial, cases};
-use crate::at_once::at_once;
+use crate::ground::poll_once::poll_once;
 
 cases! { "channels":
     publishing_to_nobody_is_no_error,
@@ -127,7 +127,7 @@ async fn a_dropped_future_loses_no_message(trial: &Trial<'_>) {
 async fn ask(subscription: &mut Box<dyn Subscription>, polls: usize, expected: u32) -> u32 {
     let mut next = subscription.next();
     for _ in 0..polls {
-        let now = at_once(next.as_mut()).await;
+        let now = poll_once(next.as_mut()).await;
         if let Poll::Ready(message) = now {
             assert_eq!(message, Some(Bytes::from(expected.to_string())));
             return 1;

@@ -31,7 +31,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{Entry, Keep, Room, Store};
-use crate::panic::catch;
+use crate::ground::panic::catch;
 
 /// Runs every case on a store of its own, and fails with the names of all that are broken.
 ///
@@ -164,7 +164,7 @@ macro_rules! cases {
             &[$((concat!($file, "::", stringify!($case)), |trial| Box::pin($case(trial))),)+];
     };
 }
-use crate::future::BoxFuture;
+use crate::ground::future::BoxFuture;
 use cases;
 
 /// Asks a future so many times and then drops it, wherever it is by then.

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use super::super::Subscription;
 use super::expiring::give_back;
 use super::lock;
-use crate::future::BoxFuture;
+use crate::ground::future::BoxFuture;
 
 /// Those who listen, by the name of the channel and in the order in which they came.
 #[derive(Default)]

@@ -17,8 +17,8 @@ use self::channels::{Channels, Heard};
 use self::expiring::Expiring;
 use self::log::Log;
 use super::{Entry, Room, Store, Subscription};
-use crate::error::Result;
-use crate::future::BoxFuture;
+use crate::ground::error::Result;
+use crate::ground::future::BoxFuture;
 
 /// A store in memory: nothing survives the process, and servers of one process may share it.
 ///

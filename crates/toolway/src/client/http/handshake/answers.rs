@@ -11,7 +11,7 @@ use toolway_protocol::{Id, Message, RpcError};
 use crate::client::http::handshake::conversation::{Conversation, MAX_ASIDE};
 use crate::client::wire::backoff::backoff;
 use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How often an answer is sent that did not reach the server.
 const MAX_TRIES: u32 = 10;

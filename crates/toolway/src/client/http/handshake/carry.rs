@@ -12,7 +12,7 @@ use crate::client::http::handshake::{legacy_sse, resume};
 use crate::client::http::request::endpoint::Reply;
 use crate::client::http::request::headers::{OfCall, put_on};
 use crate::client::wire::outgoing::Outgoing;
-use crate::error::Result;
+use crate::ground::error::Result;
 
 impl Conversation {
     /// Sends a message, and waits for the reply if it is a request.

@@ -21,7 +21,7 @@ use crate::client::http::request::events::{Events, is_events};
 use crate::client::http::request::headers::insert;
 use crate::client::http::request::refusal;
 use crate::client::http::request::url::Url;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How long the server may take over something that nobody's call waits for: an answer to its question, a farewell.
 pub(super) const MAX_ASIDE: Duration = Duration::from_secs(5);

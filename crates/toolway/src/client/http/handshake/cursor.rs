@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ::http::header::HeaderValue;
 
-use crate::jitter::fraction;
+use crate::ground::jitter::fraction;
 use crate::transport::sse::Event;
 
 /// What is waited before a stream is asked for again, when its server does not say.

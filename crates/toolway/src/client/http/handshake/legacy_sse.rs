@@ -17,7 +17,7 @@ use crate::client::http::request::events::{Events, is_events, messages};
 use crate::client::http::request::headers::{OfCall, put_on};
 use crate::client::http::request::url::Url;
 use crate::client::wire::outgoing::Outgoing;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How long a stream is waited for to say where to post. A stream that is not of this transport may say nothing for hours.
 const PATIENCE: Duration = Duration::from_secs(5);

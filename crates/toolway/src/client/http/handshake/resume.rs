@@ -12,7 +12,7 @@ use toolway_protocol::{Id, Message};
 use crate::client::http::handshake::conversation::{Conversation, Opened};
 use crate::client::http::handshake::cursor::Cursor;
 use crate::client::http::request::events::{Break, Events, messages};
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How many attempts in a row may bring nothing new.
 const MAX_FRUITLESS: u32 = 5;

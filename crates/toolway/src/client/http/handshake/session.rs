@@ -2,7 +2,7 @@
 
 use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 const NAME: HeaderName = HeaderName::from_static("mcp-session-id");
 

@@ -19,7 +19,7 @@ use crate::client::http::request::endpoint::{HttpEndpoint, Redirects};
 
 use crate::client::http::request::url::Url;
 use crate::client::wire::outgoing::Outgoing;
-use crate::future::BoxFuture;
+use crate::ground::future::BoxFuture;
 
 /// Says something, and then nothing any more, or goes away.
 struct Said {
@@ -48,7 +48,7 @@ impl Body for Said {
 struct Script(Mutex<VecDeque<(u16, Said)>>);
 
 impl HttpClient for Script {
-    fn send(&self, _: Request<Bytes>) -> BoxFuture<'_, crate::error::Result<Response<HttpBody>>> {
+    fn send(&self, _: Request<Bytes>) -> BoxFuture<'_, crate::ground::error::Result<Response<HttpBody>>> {
         let answer = self.0.lock().expect("a lock").pop_front();
         Box::pin(async move {
             let Some((status, body)) = answer else { return std::future::pending().await };

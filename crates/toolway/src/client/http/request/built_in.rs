@@ -15,8 +15,8 @@ use tower_service::Service;
 
 use crate::client::http::request::client::{BoxError, HttpBody, HttpClient};
 use crate::client::http::request::watched::{Watched, gone};
-use crate::error::{Error, ErrorKind, Result};
-use crate::future::BoxFuture;
+use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 
 /// The longest head of a reply: its status and all its headers.
 const MAX_HEAD: usize = 64 << 10;

@@ -11,8 +11,8 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
 
-use crate::error::Result;
-use crate::future::BoxFuture;
+use crate::ground::error::Result;
+use crate::ground::future::BoxFuture;
 
 /// Sends HTTP requests: one that is given to [`Http::with_client`](crate::client::Http::with_client) takes the place of the built-in
 /// one, for its own ways to connect, its proxies, certificates or measurements.

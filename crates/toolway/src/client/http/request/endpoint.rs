@@ -19,7 +19,7 @@ use crate::client::http::request::refusal;
 use crate::client::http::request::url::Url;
 use crate::client::wire::inbox::{Answering, Inbox};
 use crate::client::wire::transport::too_long_a_reply;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 use crate::transport::frame::MAX_MESSAGE;
 
 /// The way to one server.

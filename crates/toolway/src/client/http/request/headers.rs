@@ -2,7 +2,7 @@
 
 use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// Headers that are made for each request, or that would make a reply unreadable.
 const OURS: [&str; 15] = [

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::client::http::request::built_in::Reuse;
 use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::url::Url;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// Nobody is trusted.
 #[derive(Clone, Default)]

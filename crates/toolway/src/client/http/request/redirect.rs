@@ -7,7 +7,7 @@ use ::http::header::LOCATION;
 use ::http::{HeaderMap, Method, StatusCode};
 
 use crate::client::http::request::url::Url;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How often one request is sent on.
 pub(crate) const MAX_HOPS: usize = 5;

@@ -13,7 +13,7 @@ use toolway_protocol::RpcError;
 use crate::client::http::request::client::HttpBody;
 use crate::client::http::request::events::media_type;
 use crate::client::http::request::url::Url;
-use crate::error::{Error, ErrorKind};
+use crate::ground::error::{Error, ErrorKind};
 
 /// How much of a page is read that is no message: enough to say what it is.
 const MAX_PAGE: usize = 2 << 10;

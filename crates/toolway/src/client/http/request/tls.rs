@@ -12,7 +12,7 @@ use rustls::{CertificateError, ClientConfig, RootCertStore};
 use crate::client::http::request::built_in::{BuiltIn, Reuse, connector};
 use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::url::Url;
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The authorities of the application, besides those of the system.
 #[derive(Clone, Default)]

@@ -5,7 +5,7 @@ use std::fmt;
 use ::http::Uri;
 use ::http::uri::Scheme;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The URL of a server. It is shown without what may be secret: the query and the user.
 #[derive(Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use http::HeaderMap;
 use toolway_protocol::RawJson;
 use toolway_protocol::request::{CallTool, Request};
 
-use crate::peer::Peer;
+use crate::ground::peer::Peer;
 use crate::server::Server;
 use crate::server::call::layer::stages::{Kind, Path};
 use crate::server::call::principal::Principal;

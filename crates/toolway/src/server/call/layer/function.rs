@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tower_layer::Layer;
 
-use crate::future::BoxFuture;
+use crate::ground::future::BoxFuture;
 use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::service::{Next, Service};

@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll};
 
-use crate::future::BoxFuture;
+use crate::ground::future::BoxFuture;
 use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::stages::Kind;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use toolway_protocol::Method;
 use toolway_protocol::request::{Outcome, Request};
 
-use crate::future::BoxFuture;
+use crate::ground::future::BoxFuture;
 use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::service::Service;

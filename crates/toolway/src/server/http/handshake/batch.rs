@@ -70,7 +70,7 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
         }
     }
     if runs.is_empty() {
-        return at_once(together);
+        return poll_once(together);
     }
     let server = visit.settings.server.clone();
     let session = live.session.clone();
@@ -126,7 +126,7 @@ async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVer
         }
     }
     if runs.is_empty() {
-        return at_once(together);
+        return poll_once(together);
     }
     let server = visit.settings.server.clone();
     let max_message = server.max_message();
@@ -152,7 +152,7 @@ async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVer
     reply(status, frame)
 }
 
-fn at_once(mut together: Together) -> Response<HttpBody> {
+fn poll_once(mut together: Together) -> Response<HttpBody> {
     match together.gathered.take_frame(together.max_message) {
         Some(frame) => reply(StatusCode::OK, frame),
         None => accepted(),

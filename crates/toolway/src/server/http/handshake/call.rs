@@ -21,9 +21,9 @@ use super::elsewhere::Elsewhere;
 use super::live::Live;
 use super::stream::{Log, Reader};
 use super::{TRIES, asked_nothing, no_store, unopened};
-use crate::at_once::at_once;
-use crate::error::Result;
-use crate::outbound::{Outbound, Said};
+use crate::ground::error::Result;
+use crate::ground::outbound::{Outbound, Said};
+use crate::ground::poll_once::poll_once;
 use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
 use crate::server::handshake;
@@ -143,7 +143,7 @@ pub(super) async fn run(
     let mut work = start(arrival);
     // Most requests are done at once, and cost no task and no log.
     let mut first = None;
-    if let Poll::Ready(outcome) = at_once(work.as_mut()).await {
+    if let Poll::Ready(outcome) = poll_once(work.as_mut()).await {
         match (outcome, said.try_recv()) {
             (Some(frame), Err(_)) => return reply(StatusCode::OK, frame),
             (outcome, spoken) => {

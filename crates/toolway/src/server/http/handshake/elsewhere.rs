@@ -10,7 +10,7 @@ use toolway_protocol::jsonrpc::{Incoming, parse, write_bare_result, write_error}
 use toolway_protocol::{Id, Message, RawJson, RpcError};
 
 use super::live::Live;
-use crate::error::Result;
+use crate::ground::error::Result;
 use crate::server::handshake::is_question;
 use crate::store::Subscription;
 

@@ -18,7 +18,7 @@ use toolway_protocol::RpcError;
 use super::super::body::{ALIVE, HttpBody, KEEP_ALIVE, Pen, event_stream};
 use super::super::{Visit, accepted, refused, unavailable};
 use super::live::lock;
-use crate::random::random;
+use crate::ground::random::random;
 use crate::server::failure::errors::busy;
 use crate::transport::frame::{Line, Lines, push_line};
 use crate::transport::sse;

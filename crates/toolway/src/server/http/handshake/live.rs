@@ -18,8 +18,8 @@ use toolway_protocol::{Id, ProtocolVersion, RpcError};
 
 use super::super::limits::Limits;
 use super::stream::{Log, Pace};
-use crate::error::Result;
-use crate::random::random;
+use crate::ground::error::Result;
+use crate::ground::random::random;
 use crate::server::Server;
 use crate::server::call::place::Place;
 use crate::server::catalog::visible::Sight;

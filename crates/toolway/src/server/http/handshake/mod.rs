@@ -37,7 +37,7 @@ use self::live::{Live, Record};
 use self::stream::Reader;
 use super::body::{HttpBody, event_stream};
 use super::{Visit, accepted, failed, guard, message_id, refused, reply, unavailable};
-use crate::error::{Error, Result};
+use crate::ground::error::{Error, Result};
 use crate::server::Server;
 use crate::server::call::scope::Arrival;
 use crate::server::catalog::visible::Sight;

@@ -16,8 +16,8 @@ use toolway_protocol::RpcError;
 
 use super::super::limits::Limits;
 use super::live::{Live, Record, lock};
-use crate::error::Result;
-use crate::random::random;
+use crate::ground::error::Result;
+use crate::ground::random::random;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;

@@ -17,8 +17,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::super::body::{ALIVE, KEEP_ALIVE, Pen};
 use super::super::limits::Limits;
 use super::live::{ENDED, Feed, Live, lock};
-use crate::error::Result;
-use crate::random::random;
+use crate::ground::error::Result;
+use crate::ground::random::random;
 use crate::store::{Entry, Keep, Room, Store, Subscription};
 use crate::transport::sse;
 

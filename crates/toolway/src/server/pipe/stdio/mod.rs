@@ -12,7 +12,7 @@ mod platform;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 

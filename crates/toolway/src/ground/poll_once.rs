@@ -5,6 +5,6 @@ use std::pin::Pin;
 use std::task::Poll;
 
 /// Polls a future once.
-pub(crate) async fn at_once<F: Future + ?Sized>(mut future: Pin<&mut F>) -> Poll<F::Output> {
+pub(crate) async fn poll_once<F: Future + ?Sized>(mut future: Pin<&mut F>) -> Poll<F::Output> {
     poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await
 }

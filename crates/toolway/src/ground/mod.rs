@@ -1,0 +1,29 @@
+//! The ground that both sides stand on. Nothing here uses anything above.
+//!
+//! | file | question |
+//! |---|---|
+//! | `error.rs`, `panic.rs` | What is an error of this library, and what becomes of a panic in code of the application? |
+//! | `peer.rs`, `extensions.rs` | What is known about the other side, and which values travel with a request? |
+//! | `outbound.rs` | How does a call speak before its answer? |
+//! | `future.rs`, `poll_once.rs` | What is a boxed future, and is a future ready already? |
+//! | `random.rs`, `jitter.rs` | Where do names that cannot be guessed and uneven waits come from? |
+//! | `operator.rs` | What does an operator see where no log is installed? |
+
+pub(crate) mod error;
+#[cfg(feature = "server")]
+pub(crate) mod extensions;
+pub(crate) mod future;
+#[cfg(feature = "client")]
+pub(crate) mod jitter;
+#[cfg(feature = "server")]
+pub(crate) mod operator;
+#[cfg(feature = "server")]
+pub(crate) mod outbound;
+#[cfg(any(feature = "server", feature = "client"))]
+pub(crate) mod panic;
+#[cfg(feature = "server")]
+pub(crate) mod peer;
+#[cfg(feature = "server")]
+pub(crate) mod poll_once;
+#[cfg(feature = "server")]
+pub(crate) mod random;
