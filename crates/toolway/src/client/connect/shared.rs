@@ -1,5 +1,6 @@
-//! What do all clones of a client share? The connection of now. Whoever needs another one first begins to open it; all others wait
-//! for that, and get what came of it. Those that cannot wait any longer go, and it is opened all the same: the next one needs it, too.
+//! What do all clones of a client share? The connection of now. The first call that needs another one begins to open it; all others
+//! wait for that, and get what came of it. A call that cannot wait any longer fails, and the connection is opened all the same: the next
+//! call needs it, too.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
