@@ -1,6 +1,6 @@
 //! What went wrong, whose fault it was, and what was underneath.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::time::Duration;
 
 use toolway_protocol::RpcError;
@@ -358,18 +358,4 @@ impl std::error::Error for Error {
             None => None,
         }
     }
-}
-
-#[cfg(feature = "server")]
-/// Any error, boxed.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-#[cfg(feature = "server")]
-/// One error for several mistakes.
-pub(crate) fn mistaken(what: &str, mistakes: &[String]) -> Error {
-    let mut message = what.to_owned();
-    for mistake in mistakes {
-        write!(message, "\n  - {mistake}").expect("writing to a string cannot fail");
-    }
-    Error::new(ErrorKind::Misuse, message)
 }

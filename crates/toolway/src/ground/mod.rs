@@ -2,7 +2,7 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `error.rs`, `panic.rs` | What is an error of this library, and what becomes of a panic in code of the application? |
+//! | `error.rs`, `mistakes.rs`, `panic.rs` | What is an error of this library, and what becomes of a panic in code of the application? |
 //! | `peer.rs`, `extensions.rs` | What is known about the other side, and which values travel with a request? |
 //! | `outbound.rs` | How does a call speak before its answer? |
 //! | `future.rs`, `poll_once.rs` | What is a boxed future, and is a future ready already? |
@@ -15,6 +15,8 @@ pub(crate) mod extensions;
 pub(crate) mod future;
 #[cfg(feature = "client")]
 pub(crate) mod jitter;
+#[cfg(feature = "server")]
+pub(crate) mod mistakes;
 #[cfg(feature = "server")]
 pub(crate) mod operator;
 #[cfg(feature = "server")]

@@ -82,7 +82,7 @@ use toolway_protocol::json::Limits;
 use toolway_protocol::types::Implementation;
 use toolway_protocol::{Era, ProtocolVersion};
 
-pub use crate::ground::error::BoxError;
+pub use crate::ground::mistakes::BoxError;
 pub use crate::schema::Generator;
 #[cfg(feature = "client")]
 pub(crate) use admission::admit::Admitted;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Entry, Room, Store, Subscription};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::ground::panic::{Panic, catch};
+use crate::store::backend::{Entry, Room, Store, Subscription};
 
 /// A store that somebody else has written.
 pub(crate) struct Careful<S>(pub(crate) S);

@@ -84,14 +84,18 @@ impl Paths {
                                 tokens.next();
                             }
                         }
-                        _ if before != ":" && !is_test => self.path(name.clone(), &mut tokens, inside),
+                        _ if before != "::" && !is_test => self.path(name.clone(), &mut tokens, inside),
                         _ => {}
                     }
                     before = name;
                 }
                 TokenTree::Punct(mark) => {
                     is_test &= mark.as_char() != ';';
-                    before = mark.to_string();
+                    before = if before == ":" && mark.as_char() == ':' {
+                        "::".to_owned()
+                    } else {
+                        mark.to_string()
+                    };
                 }
                 TokenTree::Literal(_) => before.clear(),
             }

@@ -127,7 +127,15 @@ impl Inbox {
                     caller.log(message);
                 }
             }
-            _ => {}
+            Notification::Initialized(_)
+            | Notification::Progress(_)
+            | Notification::ToolsChanged(_)
+            | Notification::PromptsChanged(_)
+            | Notification::ResourcesChanged(_)
+            | Notification::ResourceUpdated(_)
+            | Notification::RootsChanged(_)
+            | Notification::ElicitationComplete(_)
+            | Notification::SubscriptionAcknowledged(_) => {}
         }
         self.notifications.take(&news, params.text().map_or(0, |text| text.as_bytes().len()));
     }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use toolway_protocol::{ProtocolVersion, RpcError};
 
-use crate::ground::error::{BoxError, Chain};
+use crate::ground::error::Chain;
 use crate::ground::extensions::Extensions;
 use crate::ground::future::BoxFuture;
+use crate::ground::mistakes::BoxError;
 use crate::ground::panic::catch;
 use crate::server::Server;
 pub(crate) use crate::server::admission::connecting::Connecting;

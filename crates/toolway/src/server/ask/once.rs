@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toolway_protocol::RawJson;
 
-use crate::ground::error::BoxError;
+use crate::ground::mistakes::BoxError;
 use crate::server::call::context::Ctx;
 use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
 

@@ -3,7 +3,8 @@
 //! A door of the server's own, without a hook or a layer that could give values to calls, cannot: a handler that takes such a
 //! value fails every call. That is told when the door is opened.
 
-use crate::ground::error::{Result, mistaken};
+use crate::ground::error::Result;
+use crate::ground::mistakes::mistaken;
 use crate::server::Server;
 use crate::server::call::state::Absent;
 

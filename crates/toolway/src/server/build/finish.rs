@@ -9,7 +9,8 @@ use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::era::stateless::Stamp;
 use toolway_protocol::json::Limits;
 
-use crate::ground::error::{Result, mistaken};
+use crate::ground::error::Result;
+use crate::ground::mistakes::mistaken;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::build::pin::settled;
 use crate::server::call::place::Memories;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use toolway_protocol::types::Completion;
 
-use crate::ground::error::BoxError;
 use crate::ground::future::BoxFuture;
+use crate::ground::mistakes::BoxError;
 use crate::schema::variants;
 use crate::server::call::context::Ctx;
 use crate::server::call::scope::Scope;

@@ -1,6 +1,7 @@
 //! What may change while a server runs? What it has. Those who listen are told by themselves.
 
-use crate::ground::error::{Result, mistaken};
+use crate::ground::error::Result;
+use crate::ground::mistakes::mistaken;
 use crate::server::Server;
 use crate::server::catalog::elements::Elements;
 use crate::server::catalog::prompt::PromptEntry;

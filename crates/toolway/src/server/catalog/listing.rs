@@ -7,8 +7,8 @@ use toolway_protocol::request::Page;
 use toolway_protocol::types::{Listing, Resource};
 use toolway_protocol::{Method, Reply, RpcError};
 
-use crate::ground::error::BoxError;
 use crate::ground::future::BoxFuture;
+use crate::ground::mistakes::BoxError;
 use crate::ground::panic::catch;
 use crate::server::Server;
 use crate::server::call::scope::Scope;

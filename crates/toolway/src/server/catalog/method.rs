@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 use toolway_protocol::{Method, RawJson, Reply, RpcError};
 
-use crate::ground::error::BoxError;
 use crate::ground::future::BoxFuture;
+use crate::ground::mistakes::BoxError;
 use crate::ground::panic::catch;
 use crate::server::Server;
 use crate::server::call::scope::Scope;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use toolway_protocol::types::{Icon, ReadResourceResult, Resource, ResourceTemplate};
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
-use crate::ground::error::BoxError;
 use crate::ground::future::BoxFuture;
+use crate::ground::mistakes::BoxError;
 use crate::ground::panic::catch;
 use crate::server::Server;
 use crate::server::call::layer::stages::Stages;

@@ -6,7 +6,7 @@ use std::fmt;
 
 use toolway_protocol::capability::ClientCapabilities;
 
-use crate::ground::error::BoxError;
+use crate::ground::mistakes::BoxError;
 
 /// Why a question has no answer. `?` passes it on, and each kind becomes what a caller should hear.
 ///

@@ -9,7 +9,8 @@ use std::fmt;
 use toolway_protocol::RpcError;
 use toolway_protocol::capability::ClientCapabilities;
 
-use crate::ground::error::{BoxError, Chain};
+use crate::ground::error::Chain;
+use crate::ground::mistakes::BoxError;
 use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
 
 /// An error that a handler may return: whatever converts into a [`BoxError`]. `Own` is the error that handlers of this kind

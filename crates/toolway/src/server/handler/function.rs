@@ -7,8 +7,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::ground::error::BoxError;
 use crate::ground::future::BoxFuture;
+use crate::ground::mistakes::BoxError;
 use crate::schema::{Checker, InputSchema};
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;

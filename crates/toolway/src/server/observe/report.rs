@@ -12,8 +12,9 @@ use tokio::runtime::Handle;
 use toolway_protocol::types::CallToolResult;
 use toolway_protocol::{RawJson, RpcError};
 
-use crate::ground::error::{BoxError, Chain};
+use crate::ground::error::Chain;
 use crate::ground::future::BoxFuture;
+use crate::ground::mistakes::BoxError;
 use crate::ground::operator::tell_without_log;
 use crate::ground::panic::{Panic, catch};
 use crate::ground::poll_once::poll_once;

@@ -12,7 +12,7 @@ use toolway_protocol::RawJson;
 use toolway_protocol::types::CallToolResult;
 
 use super::tool::{IntoToolResult, Json};
-use crate::ground::error::BoxError;
+use crate::ground::mistakes::BoxError;
 use crate::server::failure::errors::{IntoFailure, ToolError};
 
 /// Stands for the return type of a function.

@@ -5,9 +5,9 @@ use std::task::Poll;
 
 use bytes::Bytes;
 
-use super::super::Subscription;
-use super::{ODD_NAMES, Trial, cases};
+use super::trial::{ODD_NAMES, Trial, cases};
 use crate::ground::poll_once::poll_once;
+use crate::store::backend::Subscription;
 
 cases! { "channels":
     publishing_to_nobody_is_no_error,

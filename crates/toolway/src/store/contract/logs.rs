@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use super::super::{Entry, Keep, Room};
-use super::{LONG, MOMENT, ODD_NAMES, PLENTY, Trial, cases, drop_after};
+use super::trial::{LONG, MOMENT, ODD_NAMES, PLENTY, Trial, cases, drop_after};
+use crate::store::backend::{Entry, Keep, Room};
 
 cases! { "logs":
     a_log_that_was_never_written_is_not_there,

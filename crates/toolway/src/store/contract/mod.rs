@@ -18,6 +18,7 @@
 
 mod channels;
 mod logs;
+mod trial;
 mod values;
 
 use std::collections::hash_map::RandomState;
@@ -25,13 +26,11 @@ use std::fmt::Write;
 use std::hash::{BuildHasher, Hasher};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
-use bytes::Bytes;
-
-use super::{Entry, Keep, Room, Store};
+use self::trial::Trial;
 use crate::ground::panic::catch;
+use crate::store::backend::Store;
 
 /// Runs every case on a store of its own, and fails with the names of all that are broken.
 ///
@@ -106,89 +105,5 @@ pub async fn check<S: Store>(make: impl AsyncFn() -> S, wait: impl AsyncFn(Durat
     assert!(broken.is_empty(), "the store breaks its contract:{broken}");
 }
 
-/// What a case has: a store that nobody else uses the same names of.
-struct Trial<'t> {
-    store: Arc<dyn Store>,
-    prefix: String,
-    wait: &'t dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + 't>>,
-}
-
-impl Trial<'_> {
-    fn name(&self, name: &str) -> String {
-        format!("{}{name}", self.prefix)
-    }
-
-    /// Lets so much time pass that what should live for a `MOMENT` is gone.
-    async fn wait(&self) {
-        (self.wait)(MOMENT + MOMENT / 2).await;
-    }
-
-    async fn put(&self, key: &str, value: impl Into<Bytes>, ttl: Duration) {
-        self.store.put(key, value.into(), ttl).await.expect("put works");
-    }
-
-    async fn get(&self, key: &str) -> Option<Bytes> {
-        self.store.get(key).await.expect("get works")
-    }
-
-    async fn swap(&self, key: &str, expected: Option<&'static str>, value: &'static str) -> bool {
-        self.store.swap(key, expected.map(Bytes::from), value.into(), LONG).await.expect("swap works")
-    }
-
-    async fn append(&self, log: &str, bytes: impl Into<Bytes>, keep: Keep, room: Room) -> u64 {
-        let entry = Entry { bytes: bytes.into(), keep };
-        self.store.append(log, entry, room, LONG).await.expect("append works")
-    }
-
-    /// All entries of a log.
-    async fn read(&self, log: &str) -> Vec<(u64, Bytes)> {
-        self.store.read(log, 0, usize::MAX).await.expect("read works")
-    }
-
-    async fn last(&self, log: &str) -> Option<u64> {
-        self.store.last(log).await.expect("last works")
-    }
-
-    async fn publish(&self, channel: &str, message: impl Into<Bytes>) {
-        self.store.publish(channel, message.into()).await.expect("publish works");
-    }
-}
-
-/// A case and its name, with the file that it stands in.
-type Case = (&'static str, for<'c> fn(&'c Trial<'_>) -> Pin<Box<dyn Future<Output = ()> + 'c>>);
-
-/// The cases of a file as a table.
-macro_rules! cases {
-    ($file:literal: $($case:ident,)+) => {
-        pub(super) const CASES: &[super::Case] =
-            &[$((concat!($file, "::", stringify!($case)), |trial| Box::pin($case(trial))),)+];
-    };
-}
-use crate::ground::future::BoxFuture;
-use cases;
-
-/// Asks a future so many times and then drops it, wherever it is by then.
-async fn drop_after<T>(polls: usize, mut future: BoxFuture<'_, T>) {
-    for _ in 0..polls {
-        let is_done = std::future::poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await;
-        if is_done {
-            return;
-        }
-        tokio::task::yield_now().await;
-    }
-}
-
-/// Names that some backend might take for something else; no two are the same.
-const ODD_NAMES: [&str; 30] = [
-    "", " ", "  ", "a", "A", "a ", " a", "a b", "a:b", "a::b", "a*", "ab", "a?", "[ab]", "{a}", "{a}b", "{",
-    "}", "a\\b", "a/b", "../a", "a\nb", "a\r\nb", "a\0b", "\"a\"", "'a'", "%s", "é", "e\u{301}", "🦀",
-];
-
 /// Longer than what it is asked to do should ever take.
 const A_CASE: Duration = Duration::from_secs(30);
-/// How long something lives that a case wants to see expire; long enough that the next call still finds it.
-const MOMENT: Duration = Duration::from_millis(200);
-/// How long everything else lives.
-const LONG: Duration = Duration::from_mins(2);
-/// Room for everything that a case does.
-const PLENTY: Room = Room { entries: 10_000, bytes: 10 << 20 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use super::{LONG, MOMENT, ODD_NAMES, Trial, cases, drop_after};
+use super::trial::{LONG, MOMENT, ODD_NAMES, Trial, cases, drop_after};
 
 cases! { "values":
     a_key_that_was_never_put_has_no_value,

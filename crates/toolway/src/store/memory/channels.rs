@@ -9,10 +9,10 @@ use std::task::Poll;
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use super::super::Subscription;
 use super::expiring::give_back;
-use super::lock;
+use super::lock::lock;
 use crate::ground::future::BoxFuture;
+use crate::store::backend::Subscription;
 
 /// Those who listen, by the name of the channel and in the order in which they came.
 #[derive(Default)]

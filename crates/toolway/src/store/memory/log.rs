@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use super::super::{Entry, Keep, Room};
+use crate::store::backend::{Entry, Keep, Room};
 
 /// Entries with their numbers, oldest first in both lists.
 #[derive(Default)]

@@ -5,20 +5,22 @@
 
 mod channels;
 mod expiring;
+mod lock;
 mod log;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use self::channels::{Channels, Heard};
 use self::expiring::Expiring;
+use self::lock::lock;
 use self::log::Log;
-use super::{Entry, Room, Store, Subscription};
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
+use crate::store::backend::{Entry, Room, Store, Subscription};
 
 /// A store in memory: nothing survives the process, and servers of one process may share it.
 ///
@@ -52,11 +54,6 @@ impl Memory {
     pub fn new() -> Self {
         Self::default()
     }
-}
-
-/// Nothing is half done when a lock is held, so what a panic leaves behind is whole.
-fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Work that is done at once when somebody asks for it, and not before.

@@ -10,7 +10,7 @@ use toolway_protocol::types::{
 };
 use toolway_protocol::{RawJson, RpcError};
 
-use crate::ground::error::BoxError;
+use crate::ground::mistakes::BoxError;
 use crate::server::call::replay::Past;
 use crate::server::failure::errors::Failure;
 

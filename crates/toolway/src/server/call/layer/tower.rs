@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use tower_layer::Layer;
 
-use crate::ground::error::BoxError;
 use crate::ground::future::BoxFuture;
+use crate::ground::mistakes::BoxError;
 use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::service::{Next, Service};

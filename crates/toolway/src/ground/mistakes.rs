@@ -1,0 +1,17 @@
+//! Errors in a box, and several mistakes of an author in one error.
+
+use std::fmt::Write as _;
+
+use crate::ground::error::{Error, ErrorKind};
+
+/// Any error, boxed.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// One error for several mistakes.
+pub(crate) fn mistaken(what: &str, mistakes: &[String]) -> Error {
+    let mut message = what.to_owned();
+    for mistake in mistakes {
+        write!(message, "\n  - {mistake}").expect("writing to a string cannot fail");
+    }
+    Error::new(ErrorKind::Misuse, message)
+}
