@@ -4,7 +4,7 @@ use serde_json::Value;
 use toolway::types::{Choice, Field, FieldKind};
 use toolway_schema::Format;
 
-use super::yes_or_no;
+use super::line::yes_or_no;
 use crate::closest::did_you_mean;
 
 /// What a line stands for.

@@ -5,7 +5,7 @@ use toolway::client::Answer;
 use toolway::types::{Field, FormSchema};
 
 use super::field::{Entry, choices, expected, read, shown};
-use super::{Lines, Said, hear, yes_or_no};
+use super::line::{Lines, Said, hear, yes_or_no};
 use crate::terminal::neutral_line;
 
 /// Asks for each field, shows everything once more, and gives the answer.

@@ -4,7 +4,7 @@
 
 use toolway::client::Answer;
 
-use super::{Lines, Said, hear, yes_or_no};
+use super::line::{Lines, Said, hear, yes_or_no};
 
 /// Shows the page and waits for a word.
 pub(super) async fn agree(

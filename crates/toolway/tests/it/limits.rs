@@ -114,8 +114,8 @@ const NO_LIMITS: [&str; 12] = [
     "store::memory::expiring::SMALL",
     // The test-suite of stores.
     "store::contract::A_CASE",
-    "store::contract::LONG",
-    "store::contract::MOMENT",
+    "store::contract::trial::LONG",
+    "store::contract::trial::MOMENT",
     // What each thing that is remembered takes besides itself.
     "server::call::replay::OVERHEAD",
     // The same limit as `json.depth`.

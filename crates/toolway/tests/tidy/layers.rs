@@ -169,7 +169,9 @@ fn folders(graph: &Imports) -> BTreeMap<Module, BTreeSet<Module>> {
     let mut between: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
     for (from, used) in graph {
         let here = folder(from);
-        let others = used.iter().map(folder).filter(|there| *there != here);
+        // A front page that lists what its folder has does not use it.
+        let others =
+            used.iter().filter(|to| !to.starts_with(from)).map(folder).filter(|there| *there != here);
         between.entry(here.clone()).or_default().extend(others);
     }
     between

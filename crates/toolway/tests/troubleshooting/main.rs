@@ -110,7 +110,21 @@ const NO_ERRORS_IN: [(&str, &str); 12] = [
 ];
 
 /// Sentences that are no errors, and what they are; `…` at the end stands for any end.
-const NO_ERRORS: [(&str, &str); 88] = [
+const NO_ERRORS: [(&str, &str); 99] = [
+    ("$schema $id …", "keywords"),
+    ("a list of names", "what a keyword must be"),
+    ("a list of schemas", "what a keyword must be"),
+    ("lists of names", "what a keyword must be"),
+    ("a type of JSON", "what a keyword must be"),
+    ("a name in it is no regular expression", "why a provider's schema loses something"),
+    ("it is neither an object nor a boolean", "why a provider's schema loses something"),
+    ("it is no keyword of JSON Schema that models know", "why a provider's schema loses something"),
+    ("it is no regular expression", "why a provider's schema loses something"),
+    (
+        "it leads out of the schema or nowhere, and nothing is fetched",
+        "why a provider's schema loses something",
+    ),
+    ("its value is of another type than it should be", "why a provider's schema loses something"),
     ("[OPTIONS]…", "how commands are written"),
     ("described wrongly", "where a server is that is switched off"),
     ("…Use it? (y/N)", "what a person is shown and asked"),

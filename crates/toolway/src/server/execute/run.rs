@@ -23,7 +23,7 @@ use crate::server::Server;
 use crate::server::call::layer::answer::{Answer, Answered, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::service::Next;
-use crate::server::call::layer::stages::{Kind, Path};
+use crate::server::call::layer::stages::{Kind, Path, Stages};
 use crate::server::call::question_log::{Asker, Way, required};
 use crate::server::call::replay::Past;
 use crate::server::call::scope::{Arrival, Facts, Round, Scope};
@@ -59,6 +59,7 @@ impl Server {
         let watching = Watching::begin(self, || request.method(), Some(&request), &mut facts, &arrival);
         let path = path_of(self, &request, arrival.allowed.as_deref());
         let is_layered = path.is_some();
+        let path = path.unwrap_or_else(no_layers);
         // Boxed: everything on the way would else have a place for it, and move it there.
         let call = Box::new(Call { server: self.clone(), request, facts, arrival, path });
         if watching.is_none() && !is_layered {
@@ -88,7 +89,7 @@ async fn amid(call: Box<Call>, watching: Option<Watching>, is_layered: bool) -> 
 
 /// The way of a request; `None`, if it passes nothing. What the caller may not see has no layers: one of them might answer,
 /// or say that it is there.
-fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Option<Box<Path>> {
+fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Option<Path> {
     let inner = &server.inner;
     let none_anywhere = inner.layers.is_empty()
         && !inner.registry.has_layers()
@@ -111,7 +112,11 @@ fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Opt
     let element = element.cloned().unwrap_or_default();
     let kind = Kind::of(request);
     let is_bare = !inner.layers.concern(kind) && !element.concern(kind);
-    (!is_bare).then(|| Box::new(Path::new(inner.layers.clone(), element, after_layers)))
+    (!is_bare).then(|| Path::new(inner.layers.clone(), element, after_layers))
+}
+
+fn no_layers() -> Path {
+    Path::new(Stages::default(), Stages::default(), after_layers)
 }
 
 /// Sends a call through its layers to its handler.
@@ -211,7 +216,7 @@ async fn converse(call: Box<Call>, asker: &dyn Asker) -> Result<Answered, Failur
             request: request.clone(),
             facts: facts.clone(),
             arrival: arrival.clone(),
-            path: None,
+            path: no_layers(),
         });
         let (open, past) = match round(call).await {
             Ended::Answered(answered) => return answered,

@@ -147,12 +147,9 @@ pub(crate) struct Endings {
 
 impl Endings {
     pub(crate) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
-        for hook in &self.disconnect {
-            hook.check("the handler of `on_disconnect`", states, mistakes);
-        }
-        for hook in &self.terminate {
-            hook.check("the handler of `on_terminate`", states, mistakes);
-        }
+        let what = |name: &str| format!("the handler of `{name}`");
+        self.disconnect.iter().for_each(|hook| hook.check(&what("on_disconnect"), states, mistakes));
+        self.terminate.iter().for_each(|hook| hook.check(&what("on_terminate"), states, mistakes));
     }
 
     /// Adds those of a server that is merged.

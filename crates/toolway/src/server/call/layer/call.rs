@@ -35,7 +35,7 @@ pub struct Call {
     pub(crate) facts: Facts,
     pub(crate) arrival: Arrival,
     /// The layers that it has yet to pass.
-    pub(crate) path: Option<Box<Path>>,
+    pub(crate) path: Path,
 }
 
 impl Call {

@@ -82,11 +82,9 @@ impl Next {
     pub fn run(&self, mut call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
         // Which layer that is, the call knows: so a layer is made once, and can stand around a tool that is cloned, renamed or
         // given to another server.
-        let kind = Kind::of(&call.request);
-        match call.path.as_deref_mut().map(|path| (path.step(kind), path.end)) {
-            Some((Some(layer), _)) => layer.call(call),
-            Some((None, end)) => end(Box::new(call)),
-            None => Box::pin(std::future::ready(Err(CallError::hidden("this call passes no layers")))),
+        match call.path.step(Kind::of(&call.request)) {
+            Some(layer) => layer.call(call),
+            None => (call.path.end)(Box::new(call)),
         }
     }
 }
