@@ -26,7 +26,7 @@ use crate::hub::{Member, Snapshot};
 use crate::server::{
     Arguments, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Elements, Passing, PromptEntry,
     PromptFuture, PromptHandler, ReadFuture, Reading, ResourceDefinition, ResourceEntry, ResourceError,
-    ResourceHandler, Scope, ToolEntry, ToolError, ToolHandler, Values,
+    ResourceHandler, Scope, ToolEntry, ToolHandler, Values,
 };
 
 /// Everything that the servers have listed and that is called something here.
@@ -145,7 +145,6 @@ impl ToolHandler for Foreign {
         let upstream = self.upstream.clone();
         let passing = Passing::new(&scope);
         Box::pin(async move {
-            let passing = passing.ok_or_else(|| ToolError::new(NO_CALL))?;
             let mut result: CallToolResult =
                 pass(&upstream, request, passing).await.map_err(Failure::into_tool)?;
             strip(&mut result.meta);
@@ -176,7 +175,6 @@ impl PromptHandler for ForeignPrompt {
         let upstream = self.upstream.clone();
         let passing = Passing::new(&scope);
         Box::pin(async move {
-            let passing = passing.ok_or_else(|| crate::server::PromptError::new(NO_CALL))?;
             let mut result: GetPromptResult =
                 pass(&upstream, Request::GetPrompt(get), passing).await.map_err(Failure::into_prompt)?;
             strip(&mut result.meta);
@@ -221,7 +219,6 @@ impl ResourceHandler for ForeignResource {
             if !upstream.upstreams.edits.offers_resource(upstream.name(), &uri) {
                 return Err(ResourceError::not_found());
             }
-            let passing = passing.ok_or_else(|| ResourceError::new(NO_CALL))?;
             read(&upstream, uri, passing).await
         })
     }
@@ -286,6 +283,3 @@ async fn complete(
     let result: Result<CompleteResult, Failure> = pass(upstream, request, Passing::of(ctx)).await;
     Ok(result.map_err(Failure::into_tool)?.completion)
 }
-
-/// Every handler has a call.
-const NO_CALL: &str = "there is no call that could be passed on";

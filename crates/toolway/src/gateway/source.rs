@@ -116,7 +116,7 @@ impl Source for MountedHub {
     fn read(&self, reading: Reading, scope: Scope) -> Option<ReadFuture> {
         let (upstream, uri) = self.upstreams.route(&reading.uri)?;
         upstream.client.server_capabilities().resources?;
-        let passing = Passing::new(&scope)?;
+        let passing = Passing::new(&scope);
         let upstream = UpstreamRef { upstreams: self.upstreams.clone(), upstream };
         Some(Box::pin(async move { element::read(&upstream, uri, passing).await }))
     }

@@ -207,7 +207,7 @@ impl Resolver<'_> {
             }
         }
         while let Some(name) = rest.first() {
-            let child = [here.as_slice(), &[name.clone()]].concat();
+            let child = [here.as_slice(), std::slice::from_ref(name)].concat();
             if !self.known.contains_key(&child) {
                 break;
             }

@@ -106,7 +106,9 @@ fn graph(crate_name: &str) -> Imports {
         .chain([Vec::new()])
         .collect();
     graph.retain(|module, _| !exempt.contains(module));
-    graph.values_mut().for_each(|used| used.retain(|module| !exempt.contains(module)));
+    for used in graph.values_mut() {
+        used.retain(|module| !exempt.contains(module));
+    }
     graph
 }
 

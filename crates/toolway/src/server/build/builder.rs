@@ -24,7 +24,7 @@ use crate::server::catalog::named::IntoTool;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Without;
 use crate::server::catalog::resource::{Reader, ResourceEntry, reader};
-use crate::server::catalog::source::{Added, Source};
+use crate::server::catalog::source::Added;
 use crate::server::failure::errors::ErrorPolicy;
 use crate::server::handler::function::{Handler, rules_of};
 use crate::server::observe::hooks::Endings;
@@ -250,12 +250,6 @@ impl ServerBuilder {
     /// ```
     pub fn when(self, condition: bool, more: impl FnOnce(Self) -> Self) -> Self {
         if condition { more(self) } else { self }
-    }
-
-    /// Adds what a source has, now and later.
-    pub(crate) fn source(mut self, source: Arc<dyn Source>) -> Self {
-        self.sources.push(Added::new(source));
-        self
     }
 
     /// Notes something that is wrong, for [`build`](Self::build) to tell.

@@ -3,6 +3,7 @@
 //! | file | question |
 //! |---|---|
 //! | `builder.rs`, `hooks.rs`, `layers.rs`, `limits.rs`, `defaults.rs`, `revisions.rs`, `pin.rs`, `discovery.rs` | What can be said about a server? |
+//! | `source.rs` | How does a gateway give it what others have? |
 //! | `merge.rs` | How do several become one? |
 //! | `finish.rs` | What is checked before it is built? |
 //! | `doors.rs` | Can a door give the handlers what they take? |
@@ -19,3 +20,5 @@ pub(crate) mod limits;
 pub(crate) mod merge;
 pub(crate) mod pin;
 pub(crate) mod revisions;
+#[cfg(feature = "client")]
+pub(crate) mod source;

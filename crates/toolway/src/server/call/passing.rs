@@ -23,8 +23,8 @@ use crate::server::failure::ask::AskError;
 pub(crate) struct Passing(Ctx);
 
 impl Passing {
-    pub(crate) fn new(scope: &Scope) -> Option<Self> {
-        Some(Self(Ctx::of(scope)))
+    pub(crate) fn new(scope: &Scope) -> Self {
+        Self(Ctx::of(scope))
     }
 
     pub(crate) fn of(ctx: Ctx) -> Self {

@@ -186,15 +186,12 @@ impl Server {
         // The caller was sent to the operator: the reference must be found somewhere.
         tell_without_log(format_args!("the {kind} `{name}` failed, reference {reference}: {told}{remedy}"));
         let text = self.inner.errors.say(subject, &told, &reference);
-        match &self.inner.reporter {
-            Some(reporter) => {
-                let report = ErrorReport { error: cause.into(), reference: reference.into(), scope };
-                // A scope of its own, because a hook must not ask: its question would take the place of the failure.
-                let facts = Facts { asking: Asking::default(), ..round.facts.clone() };
-                let (scope, _ending) = Scope::begin(self.clone(), facts, round.arrival.clone());
-                within_time("on_error", || reporter.call(report, scope)).await;
-            }
-            None => {}
+        if let Some(reporter) = &self.inner.reporter {
+            let report = ErrorReport { error: cause.into(), reference: reference.into(), scope };
+            // A scope of its own, because a hook must not ask: its question would take the place of the failure.
+            let facts = Facts { asking: Asking::default(), ..round.facts.clone() };
+            let (scope, _ending) = Scope::begin(self.clone(), facts, round.arrival.clone());
+            within_time("on_error", || reporter.call(report, scope)).await;
         }
         text
     }
