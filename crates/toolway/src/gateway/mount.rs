@@ -52,7 +52,7 @@ impl ServerBuilder {
     /// A name that this server has itself is not taken over; [`mount_as`](Self::mount_as) puts another before it, and
     /// [`Mount::of`] renames, describes and leaves out single tools.
     ///
-    /// A [`Hub`](crate::Hub) is mounted with all its servers, also those that come later:
+    /// A [`Hub`] is mounted with all its servers, also those that come later:
     ///
     /// ```no_run
     /// use toolway::prelude::*;

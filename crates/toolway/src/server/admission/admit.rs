@@ -1,7 +1,7 @@
 //! Who may come in, and as whom?
 //!
 //! The doors ask before they take a message: HTTP for every request, a pipe once. A server that has nothing to say about it
-//! ([`on_connect`](ServerBuilder::on_connect)) admits everybody as nobody, and the question costs nothing.
+//! ([`on_connect`](crate::server::ServerBuilder::on_connect)) admits everybody as nobody, and the question costs nothing.
 
 use std::fmt::{self, Write as _};
 use std::marker::PhantomData;
@@ -200,7 +200,7 @@ fn is_of_text(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && !b"\"\\".contains(&byte)
 }
 
-/// What a handler of [`on_connect`](ServerBuilder::on_connect) may return: [`Admit`], or a `Result` of that and [`Refuse`].
+/// What a handler of [`on_connect`](crate::server::ServerBuilder::on_connect) may return: [`Admit`], or a `Result` of that and [`Refuse`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` says neither who may come in nor why not",
     note = "a handler of `on_connect` returns `Admit` or `Result<Admit, Refuse>`"

@@ -8,7 +8,7 @@ impl ServerBuilder {
     /// Hears of every error that was not meant for the peer: what came through `?`, panics, results that their own schema does
     /// not allow. Not of [`ToolError::new`](crate::server::ToolError::new) and its kin, which are answers.
     ///
-    /// The handler takes [`ErrorReport`] and whatever else handlers take, those of the call that failed. The answer waits for it,
+    /// The handler takes [`ErrorReport`](crate::server::ErrorReport) and whatever else handlers take, those of the call that failed. The answer waits for it,
     /// for five seconds at most; if it panics, that is written to the log. Without one there is the log only, which has
     /// every error anyway.
     ///
@@ -54,7 +54,7 @@ impl ServerBuilder {
     /// more. What a call is, [`layer`](Self::layer) says; beside these, a request is counted that names no method of this server
     /// or cannot be read. A call that ends in a question to the user is not over.
     ///
-    /// The handler takes [`RequestStats`] and whatever else handlers take, those of the call. The answer does not wait for
+    /// The handler takes [`RequestStats`](crate::server::RequestStats) and whatever else handlers take, those of the call. The answer does not wait for
     /// it beyond its first `.await`; it may take five seconds.
     ///
     /// ```
@@ -98,8 +98,8 @@ impl ServerBuilder {
 
     /// Does something whenever a peer has gone: over HTTP once for each request that was let in, when its reply was written
     /// to its end or its client went away before that; on a pipe once, when the pipe has ended. The handler takes
-    /// [`Disconnected`] and what handlers take of a request: [`State<T>`](crate::server::State), [`Headers`](crate::server::Headers),
-    /// [`Extension<T>`](crate::server::Extension), [`Principal`].
+    /// [`Disconnected`](crate::server::Disconnected) and what handlers take of a request: [`State<T>`](crate::server::State), [`Headers`](crate::server::Headers),
+    /// [`Extension<T>`](crate::server::Extension), [`Principal`](crate::server::Principal).
     ///
     /// It runs when the request is over and delays nobody. One that panics is told in the log, one that takes longer than
     /// five seconds is stopped. Of several, each runs, in the order in which they were added.
@@ -126,8 +126,8 @@ impl ServerBuilder {
 
     /// Does something whenever a session has ended for good: it was deleted, was silent for too long, its pipe ended, or
     /// the server stops. Once for each session, on each server that has served it. Requests that stand alone have no
-    /// session, and nothing happens for them. The handler takes [`Terminated`] and [`State<T>`](crate::server::State), and
-    /// [`Principal`] where every session has one; a session that has expired has no request that the rest
+    /// session, and nothing happens for them. The handler takes [`Terminated`](crate::server::Terminated) and [`State<T>`](crate::server::State), and
+    /// [`Principal`](crate::server::Principal) where every session has one; a session that has expired has no request that the rest
     /// could come from.
     ///
     /// It runs as hooks of [`on_disconnect`](Self::on_disconnect) do. What is
@@ -160,8 +160,8 @@ impl ServerBuilder {
         }
     }
 
-    /// Decides who may come in, and as whom. The handler takes [`Connecting`] and whatever else handlers take, and returns
-    /// [`Admit`] or `Result<Admit, Refuse>`.
+    /// Decides who may come in, and as whom. The handler takes [`Connecting`](crate::server::Connecting) and whatever else handlers take, and returns
+    /// [`Admit`](crate::server::Admit) or `Result<Admit, Refuse>`.
     ///
     /// It runs once for each pipe, and over HTTP for every request: no caller is trusted for what came before. When it panics
     /// or cannot be run, the peer is refused and the log says why. Without it everybody is admitted, as nobody.

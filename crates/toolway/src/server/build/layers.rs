@@ -8,7 +8,7 @@ use crate::server::call::layer::stages::Kind;
 
 impl ServerBuilder {
     /// Puts a layer around every call. The first that is added is the outermost; layers of single kinds
-    /// ([`layer_for`](Self::layer_for)) stand among them, those of single elements ([`ToolEntry::layer`]) inside of all.
+    /// ([`layer_for`](Self::layer_for)) stand among them, those of single elements ([`ToolEntry::layer`](crate::server::ToolEntry::layer)) inside of all.
     ///
     /// A call is what asks for a tool, a resource, a prompt, a completion, a list or a method of your own. What only keeps a
     /// conversation going is none: the handshake, pings, subscriptions, the level of the log.

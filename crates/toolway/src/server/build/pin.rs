@@ -2,7 +2,7 @@
 
 use toolway_protocol::{Era, ProtocolVersion};
 
-/// A revision to [pin](ServerBuilder::protocol): a [`ProtocolVersion`], its name, or `None` for none.
+/// A revision to [pin](crate::server::ServerBuilder::protocol): a [`ProtocolVersion`], its name, or `None` for none.
 ///
 /// ```
 /// use toolway::prelude::*;

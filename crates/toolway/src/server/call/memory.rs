@@ -29,9 +29,9 @@ impl Ctx {
     ///
     /// In a session that a client has opened, the values belong to the session, and over a pipe to the pipe; both forget
     /// them when they end. Where requests stand alone they belong to the principal that
-    /// [`on_connect`](ServerBuilder::on_connect) has admitted, for as long as
-    /// [`memory_for`](ServerBuilder::memory_for) says. Nobody sees those of anybody else. They are kept in the server's
-    /// [store](ServerBuilder::store) as JSON; servers that share a store share them.
+    /// [`on_connect`](crate::server::ServerBuilder::on_connect) has admitted, for as long as
+    /// [`memory_for`](crate::server::ServerBuilder::memory_for) says. Nobody sees those of anybody else. They are kept in the server's
+    /// [store](crate::server::ServerBuilder::store) as JSON; servers that share a store share them.
     ///
     /// The name of a type may be another one after it was moved or renamed: give values that outlive the program a name of
     /// their own with [`memory_named`](Self::memory_named).

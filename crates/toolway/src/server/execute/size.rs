@@ -49,7 +49,7 @@ impl Server {
         self.inner.max_message.load(Ordering::Relaxed)
     }
 
-    /// Changes [what the builder said](ServerBuilder::max_message), for a program that is told it when its server is built. It
+    /// Changes [what the builder said](crate::server::ServerBuilder::max_message), for a program that is told it when its server is built. It
     /// holds for the pipes and HTTP services that are opened from then on, and for every reply.
     ///
     /// ```

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How many hooks may run at the same time.
 const MAX_RUNNING: usize = 16_384;
 
-/// A peer has gone: what the handler of [`on_disconnect`](ServerBuilder::on_disconnect) takes.
+/// A peer has gone: what the handler of [`on_disconnect`](crate::server::ServerBuilder::on_disconnect) takes.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -72,7 +72,7 @@ impl Disconnected {
     }
 }
 
-/// A session has ended for good: what the handler of [`on_terminate`](ServerBuilder::on_terminate) takes.
+/// A session has ended for good: what the handler of [`on_terminate`](crate::server::ServerBuilder::on_terminate) takes.
 ///
 /// ```
 /// use toolway::server::{Terminated, Termination};

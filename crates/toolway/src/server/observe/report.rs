@@ -26,7 +26,7 @@ use crate::server::failure::errors::{ErrorPolicy, Failure, Subject};
 use crate::server::handler::function::Erased;
 use crate::server::handler::parameter::{Missing, Parameter};
 
-/// An error that was not meant for the peer, as a parameter of the handler of [`on_error`](ServerBuilder::on_error).
+/// An error that was not meant for the peer, as a parameter of the handler of [`on_error`](crate::server::ServerBuilder::on_error).
 #[derive(Clone)]
 pub struct ErrorReport {
     error: Arc<dyn StdError + Send + Sync>,

@@ -7,7 +7,7 @@ use crate::server::call::scope::Scope;
 use crate::server::handler::function::Erased;
 use crate::server::handler::parameter::{Missing, Parameter};
 
-/// What became of a call, as a parameter of the handler of [`on_request_end`](ServerBuilder::on_request_end).
+/// What became of a call, as a parameter of the handler of [`on_request_end`](crate::server::ServerBuilder::on_request_end).
 ///
 /// Everything in it may be the label of a metric: there are only as many values as the server has names. Nothing that a peer
 /// makes up gets here.

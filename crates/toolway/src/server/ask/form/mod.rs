@@ -24,7 +24,7 @@ pub(crate) use crate::server::ask::form::check::check;
 /// A form that a user can be asked to fill in.
 ///
 /// Derive it for a struct: each field is something to fill in, in the order in which they stand, and its doc comment tells what
-/// it is for. What may be a field is said by [`FormField`], what can be said about one by the macro
+/// it is for. What may be a field is said by [`FormField`](crate::server::FormField), what can be said about one by the macro
 /// [`Form`](derive@crate::Form).
 ///
 /// ```

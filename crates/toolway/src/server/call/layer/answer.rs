@@ -29,7 +29,7 @@ impl Answered {
     }
 }
 
-/// The answer to a call, on its way back through the [layers](crate::server::call::layer::Service).
+/// The answer to a call, on its way back through the [layers](crate::server::Service).
 ///
 /// A layer that answers itself makes one of a result. It must be one of the kind that was asked for, else the peer gets an
 /// error:
@@ -131,7 +131,7 @@ answers! {
 /// Why a call has no answer.
 ///
 /// An [`RpcError`] becomes one with `?` or `into()` and is sent as it is. So does every other error, and is kept from the peer:
-/// it gets a reference, the log and [`on_error`](crate::server::call::layer::ServerBuilder::on_error) get the cause.
+/// it gets a reference, the log and [`on_error`](crate::server::ServerBuilder::on_error) get the cause.
 ///
 /// ```
 /// use toolway::server::CallError;

@@ -1,4 +1,4 @@
-//! What may stand between a request and its handler? Layers: each gets the [`Call`], and what the rest made of it.
+//! What may stand between a request and its handler? Layers: each gets the [`Call`](crate::server::Call), and what the rest made of it.
 //!
 //! | file | question |
 //! |---|---|

@@ -7,9 +7,9 @@ use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::stages::Kind;
 
-/// Something that answers calls. A [`Layer`] makes one that stands around [`Next`].
+/// Something that answers calls. A [`Layer`](tower_layer::Layer) makes one that stands around [`Next`].
 ///
-/// Most layers are closures: see [`layer_fn`]. This is for those that are types, and [`tower()`] for those of the
+/// Most layers are closures: see [`layer_fn`](crate::server::layer_fn). This is for those that are types, and [`tower()`](crate::server::tower()) for those of the
 /// tower crates.
 ///
 /// ```
