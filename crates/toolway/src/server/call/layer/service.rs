@@ -9,14 +9,15 @@ use crate::server::call::layer::stages::Kind;
 
 /// Something that answers calls. A [`Layer`](tower_layer::Layer) makes one that stands around [`Next`].
 ///
-/// Most layers are closures: see [`layer_fn`](crate::server::layer_fn). This is for those that are types, and [`tower()`](crate::server::tower()) for those of the
-/// tower crates.
+/// Most layers are closures: see [`layer_fn`](crate::server::layer_fn). This is for those that are types, and
+/// [`tower()`](crate::server::tower()) for those of the tower crates.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
 /// use std::sync::Arc;
 /// use toolway::prelude::*;
-/// use toolway::server::{Answer, Call, CallError, Next, Running, Service};
+/// use toolway::BoxFuture;
+/// use toolway::server::{Answer, Call, CallError, Next, Service};
 /// use toolway::testing::connect;
 /// use tower_layer::Layer;
 ///
