@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 /// What a person types, a line each; nothing more comes after the end of the input.
 pub(super) type Lines = mpsc::Receiver<String>;
 
-/// Reads stdin on a thread of its own: nobody can take back a read that waits for a person, and the program must be able to end
+/// Reads stdin on a thread of its own: a read that waits for a person cannot be cancelled, and the program must be able to end
 /// while it does.
 pub(super) fn typed() -> Lines {
     let (sender, lines) = mpsc::channel(1);
@@ -35,7 +35,7 @@ pub(super) async fn hear(lines: &mut Lines) -> Said {
     match line.trim() {
         ":d" => Said::Decline,
         ":c" => Said::Cancel,
-        // Whoever means the letters themselves writes the colon twice.
+        // A doubled colon stands for the letters themselves.
         text if text.starts_with("::") => Said::Line(text[1..].to_owned()),
         text => Said::Line(text.to_owned()),
     }

@@ -26,7 +26,7 @@ pub(crate) struct Place {
     pub(crate) way: Way,
     /// The file that describes it, if one does.
     pub(crate) file: Option<PathBuf>,
-    /// What is to be agreed to, if that file belongs to the project in the current folder, and so perhaps to somebody else.
+    /// The question to agree to, if that file belongs to the project in the current folder, which another person may have written.
     pub(super) stranger: Option<Stranger>,
     /// How long a request may take, by that file.
     pub(crate) timeout: Option<Duration>,
@@ -158,7 +158,7 @@ impl Place {
             {
                 Fault::CannotStart
             }
-            // Whoever refuses to begin cannot be spoken with.
+            // A server that refuses to begin answers nothing else.
             Fault::ToolError => Fault::Unreachable,
             fault => fault,
         };

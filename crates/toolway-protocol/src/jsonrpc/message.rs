@@ -7,7 +7,7 @@ use crate::method::Method;
 /// One frame. Which era it belongs to is decided by [`crate::era::classify`].
 #[derive(Debug, Clone)]
 pub enum Message {
-    /// Somebody asks and waits for a reply with the same id.
+    /// The sender waits for a reply with the same id.
     Request {
         /// Echoed in the reply, exactly.
         id: Id,
@@ -16,7 +16,7 @@ pub enum Message {
         /// With what.
         params: Params,
     },
-    /// Somebody tells and expects nothing.
+    /// The sender expects no reply.
     Notification {
         /// What is told.
         method: Method,

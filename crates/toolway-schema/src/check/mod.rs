@@ -39,7 +39,7 @@ pub(crate) use without_full::Engine;
 #[derive(Debug)]
 pub struct Checker {
     model: Model,
-    /// What its own properties are when nobody sends them.
+    /// The defaults of its own properties.
     defaults: Vec<(String, Value)>,
     /// Decides, if there is one; the model is then only good for coercion.
     engine: Option<Engine>,

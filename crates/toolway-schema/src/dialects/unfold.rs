@@ -70,7 +70,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         self.all(said, more, depth).into()
     }
 
-    /// Nothing more is known: whoever cannot say that much allows less.
+    /// Nothing more is known: a dialect that cannot say that much allows less.
     fn cut(&mut self, at: &str, why: &str) -> Node {
         self.losses.add(at, "schema", Effect::Wider, why);
         self.losses.add(at, "schema", Effect::Narrower, why);

@@ -34,5 +34,5 @@ pub(crate) fn step(at: &str, name: &str) -> String {
     format!("{at}/{}", escaped(name))
 }
 
-/// How deep a schema is looked into. Nobody takes more, and a checker needs an end.
+/// How deep a schema is read. No provider takes more, and a checker needs an end.
 pub(crate) const MAX_DEPTH: usize = 100;

@@ -37,9 +37,9 @@ pub(crate) struct Arrival {
     pub(crate) headers: Option<Arc<HeaderMap>>,
     /// What the application attached.
     pub(crate) extensions: Extensions,
-    /// Who the peer is, as far as somebody has asked.
+    /// Who the peer is, if admission has named it.
     pub(crate) principal: Option<Principal>,
-    /// What it may see; everything, if nobody has said otherwise.
+    /// What it may see; everything, unless admission says otherwise.
     pub(crate) allowed: Option<Arc<Allowed>>,
     /// Where it comes from, if the door knows.
     pub(crate) remote: Option<SocketAddr>,
@@ -52,7 +52,7 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    /// What hooks get of it: there is nobody to speak to any more.
+    /// The part of it that hooks get: the caller can no longer be reached.
     pub(crate) fn for_hooks(&self) -> Self {
         Self {
             headers: self.headers.clone(),
@@ -77,12 +77,12 @@ pub(crate) struct Facts {
     pub(crate) asking: Asking,
     /// What is of interest to those who watch.
     pub(crate) noted: Noted,
-    /// What the request has in `_meta`, if anybody may want to pass it on.
+    /// The request's `_meta`, where a gateway may pass it on.
     pub(crate) meta: Option<RawJson>,
 }
 
 impl Facts {
-    /// Of somebody who has said nothing, and to whom nothing can be said.
+    /// The facts about a peer without a connection, for hooks, tests and `handle_json`.
     pub(crate) fn unknown(version: ProtocolVersion) -> Self {
         Self {
             peer: Arc::new(Peer::unknown(version)),
