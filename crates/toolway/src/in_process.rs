@@ -15,7 +15,7 @@ use crate::client::{Answering, Connector, Inbox, IntoTarget, Outgoing, Target, T
 use crate::ground::extensions::Extensions;
 use crate::ground::future::BoxFuture;
 use crate::ground::outbound::Outbound;
-use crate::server::{Admitted, Arrival, Connecting, Conversation, Refuse, Server};
+use crate::server::{Arrival, Connecting, Conversation, Refuse, Server};
 use crate::transport::frame::MAX_MESSAGE;
 
 /// A server of this process: nothing lies in between, and it is admitted as on a pipe.
@@ -53,7 +53,7 @@ impl Connector for Server {
 /// A client and a server with nothing in between.
 struct Direct {
     /// What the server thinks of the client, as on a pipe.
-    admission: Result<Admitted, Refuse>,
+    admission: Result<Box<Arrival>, Refuse>,
     /// The longest reply that the client takes.
     max_message: AtomicUsize,
     hearing: Arc<Hearing>,
@@ -92,13 +92,13 @@ async fn answer(conversation: Arc<Conversation>, answering: Answering) {
     if let Some(frame) = answering.frame().await
         && let Some(message) = read_answer(&conversation, &frame)
     {
-        conversation.serve(message, Arrival::default()).await;
+        conversation.serve(message, Box::default()).await;
     }
 }
 
 /// The answer, or an error in its place if it is longer than the server takes.
 fn read_answer(conversation: &Conversation, frame: &Bytes) -> Option<Message> {
-    let max = conversation.max_message();
+    let max = conversation.server.max_message();
     if frame.len() <= max {
         return conversation.read_one(frame).ok();
     }
@@ -142,8 +142,8 @@ impl Direct {
         let message = message.map_err(|rejected| rejected.error)?;
         let (sender, mut said) = mpsc::channel(16);
         let listens = Some(Arc::new(Semaphore::new(1)));
-        let outbound = Outbound::to(sender, conversation.max_message());
-        let arrival = Arrival { outbound, listens, ..admitted.clone().arrival() };
+        let outbound = Outbound::to(sender, conversation.server.max_message());
+        let arrival = Box::new(Arrival { outbound, listens, ..(**admitted).clone() });
         let mut work = pin!(conversation.serve(message, arrival));
         let reply = loop {
             tokio::select! {

@@ -17,7 +17,7 @@ use crate::client::{Client, ClientBuilder};
 use crate::ground::panic::catch;
 use crate::ground::peer::Peer;
 use crate::server::call::question_log::{Asking, Way};
-use crate::server::{Arrival, Ctx, Facts, Parameter, Place, Scope, Server};
+use crate::server::{Arrival, Ctx, Place, Scope, Server};
 
 /// Joins a client to a server in this process, in the newest revision.
 ///
@@ -136,11 +136,13 @@ pub fn ctx_answering(server: &Server, answers: impl IntoIterator<Item = (impl In
 }
 
 fn in_call(server: &Server, peer: Peer, asking: Asking) -> Ctx {
-    let facts = Facts { peer: Arc::new(peer), asking, ..Facts::unknown(ProtocolVersion::LATEST) };
-    let arrival = Arrival { memory: Some(Place::here()), ..Arrival::default() };
-    let (scope, ending) = Scope::begin(server.clone(), facts, arrival);
-    std::mem::forget(ending);
-    Ctx::absent(&scope).expect("every call has a context")
+    let memory = Some(Place::here());
+    let arrival = Arrival { peer: Arc::new(peer), asking, memory, ..Arrival::default() };
+    let scope = Scope::begin(server.clone(), Box::new(arrival));
+    let ctx = Ctx::of(&scope);
+    // The call goes on as long as the context is there.
+    std::mem::forget(scope);
+    ctx
 }
 
 /// Runs `test` on every wire: the newest revision of each era, called directly, over a pipe and over HTTP,

@@ -65,7 +65,7 @@ impl ServerBuilder {
     pub fn mount(mut self, mount: impl IntoMount) -> Self {
         let Mount { hub, following, edits } = mount.into_mount();
         for mistake in edits.mistakes() {
-            self.mistake(mistake);
+            self.mistakes.push(mistake);
         }
         self.source(Arc::new(MountedHub::new(hub, following, edits)))
     }
@@ -106,7 +106,7 @@ impl ServerBuilder {
     fn check_mount(&mut self, name: &str) {
         let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
         if name.is_empty() || !name.chars().all(is_allowed) {
-            self.mistake(format!(
+            self.mistakes.push(format!(
                 "`mount_as({name:?}, …)`: what stands before names is made of A–Z, a–z, 0–9, `_`, `-` and `.`"
             ));
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use toolway_protocol::{Id, Notification, ProtocolVersion};
+use toolway_protocol::{Notification, ProtocolVersion};
 
 /// What a request says while it runs.
 #[derive(Debug)]
@@ -11,22 +11,20 @@ pub(crate) enum Said {
     /// This message.
     Frame(Vec<u8>),
     /// This question, which must not be lost.
-    Question {
-        /// What its answer will refer to.
-        #[allow(dead_code, reason = "only HTTP asks")]
-        id: Id,
-        frame: Vec<u8>,
-    },
+    Question(Vec<u8>),
     /// That its connection may be closed; the client is to come back after so long.
-    Release(#[allow(dead_code, reason = "only HTTP asks")] Duration),
+    Release(Duration),
 }
 
 impl Said {
     /// The message, if it is one. Most ways to a peer are all there is, and cannot be released.
     pub(crate) fn into_frame(self) -> Option<Vec<u8>> {
         match self {
-            Self::Frame(frame) | Self::Question { frame, .. } => Some(frame),
-            Self::Release(_) => None,
+            Self::Frame(frame) | Self::Question(frame) => Some(frame),
+            Self::Release(retry) => {
+                tracing::debug!(?retry, "a handler let its connection go, which only sessions over HTTP can");
+                None
+            }
         }
     }
 }
@@ -84,9 +82,9 @@ impl Outbound {
     }
 
     /// Sends a question, if there is a way.
-    pub(crate) async fn ask(&self, id: Id, frame: Vec<u8>) {
+    pub(crate) async fn ask(&self, frame: Vec<u8>) {
         if let Some(queue) = &self.queue {
-            let _ = queue.send(Said::Question { id, frame }).await;
+            let _ = queue.send(Said::Question(frame)).await;
         }
     }
 

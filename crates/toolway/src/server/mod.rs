@@ -84,8 +84,6 @@ use toolway_protocol::{Era, ProtocolVersion};
 
 pub use crate::ground::mistakes::BoxError;
 pub use crate::schema::Generator;
-#[cfg(feature = "client")]
-pub(crate) use admission::admit::Admitted;
 pub use admission::admit::{Admit, IntoAdmission, Refuse};
 pub use admission::connecting::Connecting;
 pub use ask::form::Form;
@@ -112,8 +110,6 @@ pub(crate) use call::place::Place;
 pub use call::principal::Principal;
 #[cfg(feature = "client")]
 pub(crate) use call::scope::Arrival;
-#[cfg(feature = "testing")]
-pub(crate) use call::scope::Facts;
 pub use call::scope::Scope;
 pub use call::state::{State, States};
 pub use catalog::cache::Cacheable;
@@ -213,9 +209,6 @@ struct Inner {
     seal: SealKeys,
     changes: Changes,
     store: Arc<dyn Store>,
-    /// Whether other servers may have the same store.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    is_shared: bool,
     /// How long a question may stay without an answer.
     question_timeout: Duration,
     /// How long a handler may run.

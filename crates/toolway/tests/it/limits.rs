@@ -73,10 +73,14 @@ fn rows(page: &str) -> Vec<Vec<&str>> {
 /// sources.
 fn all() -> Vec<(String, String)> {
     let service = format!("{:?}", Server::new("app", "1.0.0").build().unwrap().http());
-    let (_, limits) = service.split_once("limits: Limits { ").expect("the service shows its limits");
-    let (limits, _) = limits.split_once(" }").unwrap();
-    let mut all: Vec<_> = limits
-        .split(", ")
+    let shown = ["Limits { ", "SessionLimits { "].map(|name| {
+        let (_, limits) =
+            service.split_once(&format!("imits: {name}")).expect("the service shows its limits");
+        limits.split_once(" }").unwrap().0
+    });
+    let mut all: Vec<_> = shown
+        .into_iter()
+        .flat_map(|limits| limits.split(", "))
         .map(|limit| limit.split_once(": ").unwrap())
         .map(|(name, value)| (format!("http.{name}"), value.to_owned()))
         .collect();

@@ -7,7 +7,7 @@ use std::fmt::{self, Write as _};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use toolway_protocol::{ProtocolVersion, RpcError};
+use toolway_protocol::RpcError;
 
 use crate::ground::error::Chain;
 use crate::ground::extensions::Extensions;
@@ -17,7 +17,7 @@ use crate::ground::panic::catch;
 use crate::server::Server;
 pub(crate) use crate::server::admission::connecting::Connecting;
 use crate::server::call::principal::Principal;
-use crate::server::call::scope::{Arrival, Facts, Scope};
+use crate::server::call::scope::{Arrival, Scope};
 use crate::server::call::visibility::Allowed;
 use crate::server::handler::arguments::Arguments;
 use crate::server::handler::function::{Adapted, Erased, Handler};
@@ -67,13 +67,13 @@ impl Admit {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refuse {
-    why: Why,
+    pub(crate) why: Why,
     /// The `WWW-Authenticate` header of an HTTP answer.
-    challenge: Option<String>,
+    pub(crate) challenge: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Why {
+pub(crate) enum Why {
     Unauthorized,
     Forbidden(String),
     /// The handler failed. The log knows more than the peer may.
@@ -152,22 +152,6 @@ impl Refuse {
         Self { why: Why::Forbidden(text.into()), challenge: None }
     }
 
-    /// The status of an HTTP answer.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn status(&self) -> u16 {
-        match self.why {
-            Why::Unauthorized => 401,
-            Why::Forbidden(_) => 403,
-            Why::Unchecked => 500,
-        }
-    }
-
-    /// The `WWW-Authenticate` header of an HTTP answer.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn header(&self) -> Option<&str> {
-        self.challenge.as_deref()
-    }
-
     /// What stands in the body of an answer. The protocol has no code for it.
     pub(crate) fn error(&self) -> RpcError {
         match self.why {
@@ -241,50 +225,25 @@ where
     Erased::new(Adapted { handler, adapt, parameters: PhantomData })
 }
 
-/// Somebody who was let in. The default is nobody, who was not asked.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Admitted {
-    pub(crate) principal: Option<Principal>,
-    /// What came with the request, and over it what the verdict added.
-    pub(crate) extensions: Extensions,
-    /// What it may see, if that is not everything.
-    pub(crate) allowed: Option<Arc<Allowed>>,
-}
-
-impl Admitted {
-    /// What is known about its messages.
-    pub(crate) fn arrival(self) -> Arrival {
-        let Self { principal, extensions, allowed } = self;
-        Arrival { extensions, principal, allowed, ..Arrival::default() }
-    }
-}
-
 impl Server {
-    /// Whether anybody is asked at all.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn has_admission(&self) -> bool {
-        self.inner.admission.is_some()
-    }
-
     /// Asks whether somebody may come in. `extensions` came with the request.
     pub(crate) async fn admit(
         &self,
         connecting: Connecting,
         extensions: Extensions,
-    ) -> Result<Admitted, Refuse> {
+    ) -> Result<Box<Arrival>, Refuse> {
         let Some(admission) = &self.inner.admission else {
-            return Ok(Admitted { extensions, ..Admitted::default() });
+            return Ok(Box::new(Arrival { extensions, ..Arrival::default() }));
         };
         // It has not said anything yet.
-        let facts = Facts::unknown(ProtocolVersion::LATEST);
         let arrival = Arrival {
             headers: connecting.header_map().cloned(),
             extensions: extensions.clone(),
             remote: connecting.remote(),
             ..Arrival::default()
         };
-        let (scope, _ending) = Scope::begin(self.clone(), facts, arrival);
-        let cause: BoxError = match catch(|| admission.call(connecting, scope)).await {
+        let scope = Scope::begin(self.clone(), Box::new(arrival));
+        let cause: BoxError = match catch(|| admission.call(connecting, &scope)).await {
             Ok(Ok(verdict)) => return verdict.map(|admit| admit.over(extensions)),
             Ok(Err(error)) => error,
             Err(panic) => panic.into(),
@@ -386,9 +345,10 @@ impl Admit {
 }
 
 impl Admit {
-    fn over(self, mut extensions: Extensions) -> Admitted {
+    fn over(self, mut extensions: Extensions) -> Box<Arrival> {
         extensions.extend(self.extensions);
-        Admitted { principal: self.principal, extensions, allowed: self.allowed }
+        let Self { principal, allowed, .. } = self;
+        Box::new(Arrival { extensions, principal, allowed, ..Arrival::default() })
     }
 }
 
@@ -403,63 +363,7 @@ mod tests {
     fn with_authorization(value: Option<&'static str>) -> Connecting {
         let mut headers = HeaderMap::new();
         headers.extend(value.map(|value| (AUTHORIZATION, http::HeaderValue::from_static(value))));
-        Connecting::over_http(Arc::new(headers), None, None, None)
-    }
-
-    #[test]
-    fn a_challenge_is_one_header_with_one_string() {
-        let plain =
-            Refuse::unauthorized("https://app.example/.well-known/oauth-protected-resource/mcp?a=b&c=%20");
-        assert_eq!(plain.status(), 401);
-        assert_eq!(
-            plain.header(),
-            Some(
-                "Bearer resource_metadata=\"https://app.example/.well-known/oauth-protected-resource/mcp?a=b&c=%20\""
-            )
-        );
-        let hostile = Refuse::unauthorized("https://a/\", error=\"x\\\r\nSet-Cookie: a\0\u{7f}\u{e9}");
-        assert_eq!(
-            hostile.header(),
-            Some(
-                "Bearer resource_metadata=\"https://a/%22,%20error=%22x%5C%0D%0ASet-Cookie:%20a%00%7F%C3%A9\""
-            )
-        );
-    }
-
-    #[test]
-    fn a_challenge_of_ones_own_is_one_header_too() {
-        for (refuse, status, header) in [
-            (Refuse::challenge("Bearer"), 401, "Bearer"),
-            (Refuse::challenge("Basic realm=\"app\""), 401, "Basic realm=\"app\""),
-            (Refuse::challenge("Bearer\r\nSet-Cookie: a\u{e9}\0"), 401, "BearerSet-Cookie: a"),
-            (
-                Refuse::challenge("Bearer").with_error("invalid_token", "it \"has\"\nexpired"),
-                401,
-                "Bearer error=\"invalid_token\", error_description=\"it %22has%22%0Aexpired\"",
-            ),
-            (
-                Refuse::unauthorized("https://a/b").with_scope("notes:read notes:write"),
-                401,
-                "Bearer resource_metadata=\"https://a/b\", scope=\"notes:read notes:write\"",
-            ),
-            (
-                Refuse::forbidden("read only").with_error("insufficient_scope", "").with_scope("w"),
-                403,
-                "Bearer error=\"insufficient_scope\", scope=\"w\"",
-            ),
-        ] {
-            assert_eq!((refuse.status(), refuse.header()), (status, Some(header)));
-        }
-    }
-
-    #[test]
-    fn a_refusal_knows_its_status_and_says_no_more_than_it_was_told() {
-        let forbidden = Refuse::forbidden("please upgrade");
-        assert_eq!((forbidden.status(), forbidden.header()), (403, None));
-        assert_eq!(forbidden.error(), RpcError::invalid_request("please upgrade"));
-        let unchecked = Refuse { why: Why::Unchecked, challenge: None };
-        assert_eq!((unchecked.status(), unchecked.header()), (500, None));
-        assert_eq!(unchecked.error(), RpcError::internal("the connection could not be checked"));
+        Connecting { headers: Some(Arc::new(headers)), ..Connecting::over_pipe() }
     }
 
     #[tokio::test]
@@ -469,28 +373,24 @@ mod tests {
             Ok(Admit::as_principal(name).with(*brought + 1).with('h'))
         }
         let server = Server::new("app", "1.0.0").on_connect(authenticate).build().unwrap();
-        assert!(server.has_admission());
+        assert!(server.inner.admission.is_some());
         let came = || Extensions::new().with(1_u8).with("came");
         let admitted = server.admit(with_authorization(Some("Bearer ann")), came()).await.unwrap();
         assert_eq!(admitted.principal.as_ref().map(Principal::as_str), Some("ann"));
         assert_eq!(admitted.extensions.get::<u8>().as_deref(), Some(&2));
         assert_eq!(admitted.extensions.get::<&str>().as_deref(), Some(&"came"));
         assert_eq!(admitted.extensions.get::<char>().as_deref(), Some(&'h'));
-        assert_eq!(server.admit(with_authorization(None), came()).await.unwrap_err().status(), 401);
+        assert_eq!(server.admit(with_authorization(None), came()).await.unwrap_err().why, Why::Unauthorized);
         assert_eq!(
-            server
-                .admit(with_authorization(Some("Bearer ann")), Extensions::new())
-                .await
-                .unwrap_err()
-                .status(),
-            500
+            server.admit(with_authorization(Some("Bearer ann")), Extensions::new()).await.unwrap_err().why,
+            Why::Unchecked
         );
     }
 
     #[tokio::test]
     async fn without_a_hook_nobody_is_asked() {
         let server = Server::new("app", "1.0.0").build().unwrap();
-        assert!(!server.has_admission());
+        assert!(!server.inner.admission.is_some());
         let admitted =
             server.admit(with_authorization(Some("Bearer ann")), Extensions::new().with(1_u8)).await.unwrap();
         assert_eq!(admitted.principal, None);

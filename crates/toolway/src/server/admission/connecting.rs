@@ -31,23 +31,13 @@ use crate::server::handler::parameter::{Missing, Parameter};
 #[derive(Clone)]
 pub struct Connecting {
     /// None on a pipe.
-    headers: Option<Arc<HeaderMap>>,
-    query: Option<String>,
-    session_id: Option<String>,
-    remote: Option<SocketAddr>,
+    pub(crate) headers: Option<Arc<HeaderMap>>,
+    pub(crate) query: Option<String>,
+    pub(crate) session_id: Option<String>,
+    pub(crate) remote: Option<SocketAddr>,
 }
 
 impl Connecting {
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn over_http(
-        headers: Arc<HeaderMap>,
-        query: Option<&str>,
-        session_id: Option<String>,
-        remote: Option<SocketAddr>,
-    ) -> Self {
-        Self { headers: Some(headers), query: query.map(str::to_owned), session_id, remote }
-    }
-
     pub(crate) fn over_pipe() -> Self {
         Self { headers: None, query: None, session_id: None, remote: None }
     }
@@ -153,11 +143,11 @@ mod tests {
         for line in lines {
             headers.append(AUTHORIZATION, http::HeaderValue::from_bytes(line.as_bytes()).unwrap());
         }
-        Connecting::over_http(Arc::new(headers), None, None, None)
+        Connecting { headers: Some(Arc::new(headers)), ..Connecting::over_pipe() }
     }
 
     fn with_query(query: &str) -> Connecting {
-        Connecting::over_http(Arc::default(), Some(query), None, None)
+        Connecting { query: Some(query.to_owned()), ..Connecting::over_pipe() }
     }
 
     #[test]
@@ -242,8 +232,12 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, "Bearer geheim1".parse().unwrap());
         let remote = Some(SocketAddr::from(([127, 0, 0, 1], 80)));
-        let connecting =
-            Connecting::over_http(Arc::new(headers), Some("key=geheim2"), Some("geheim3".to_owned()), remote);
+        let connecting = Connecting {
+            headers: Some(Arc::new(headers)),
+            query: Some("key=geheim2".to_owned()),
+            session_id: Some("geheim3".to_owned()),
+            remote,
+        };
         let shown = format!("{connecting:?}");
         assert!(!shown.contains("geheim"), "{shown}");
         assert!(shown.contains("authorization") && shown.contains("127.0.0.1:80"), "{shown}");

@@ -60,7 +60,7 @@ impl Ctx {
             return Ok(done);
         }
         let result =
-            self.round().attempt(&key, effect()).await.map_err(|error| OnceError::effect(error.into()))?;
+            self.scope().attempt(&key, effect()).await.map_err(|error| OnceError::effect(error.into()))?;
         self.did(key, &result)?;
         Ok(result)
     }
@@ -138,13 +138,13 @@ impl Ctx {
     }
 
     fn done<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, OnceError> {
-        let Some(result) = self.round().done(key).map_err(OnceError::remembering)? else { return Ok(None) };
+        let Some(result) = self.scope().done(key).map_err(OnceError::remembering)? else { return Ok(None) };
         result.decode().map(Some).map_err(|error| unreadable(key, &error))
     }
 
     fn did(&self, key: String, result: &impl Serialize) -> Result<(), OnceError> {
         let result = RawJson::from_value(result).map_err(|error| unreadable(&key, &error))?;
-        self.round().did(key, result).map_err(OnceError::remembering)
+        self.scope().did(key, result).map_err(OnceError::remembering)
     }
 }
 

@@ -81,7 +81,7 @@ impl<T: Send + 'static> Ask<T> {
     /// The answer, if this run has one; else the question goes out at the end of it.
     pub(super) fn find(self) -> Result<T, AskError> {
         let Self { ctx, key, question, read } = self;
-        ctx.round().find(&key, &question, read)
+        ctx.scope().find(&key, &question, read)
     }
 }
 

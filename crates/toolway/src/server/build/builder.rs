@@ -252,12 +252,6 @@ impl ServerBuilder {
         if condition { more(self) } else { self }
     }
 
-    /// Notes something that is wrong, for [`build`](Self::build) to tell.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn mistake(&mut self, mistake: String) {
-        self.mistakes.push(mistake);
-    }
-
     /// Adds a value that handlers get as a parameter of type [`State<T>`](crate::server::State).
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.states.insert(value);

@@ -14,7 +14,6 @@ impl Server {
     /// # Errors
     ///
     /// One error that lists them all.
-    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
     pub(crate) fn check_door(&self, door: &str) -> Result<()> {
         let inner = &self.inner;
         if inner.admission.is_some() {
@@ -27,30 +26,25 @@ impl Server {
         let absent =
             |has_layers: bool| Absent { principal: true, extensions: !has_layers && inner.layers.is_empty() };
         for tool in &elements.tools {
-            tool.check_given(&inner.states, absent(!tool.layers.is_empty()), &mut mistakes);
+            tool.check(&inner.states, absent(!tool.layers.is_empty()), &mut mistakes);
         }
         for resource in &elements.resources {
-            resource.check_given(&inner.states, absent(!resource.layers.is_empty()), &mut mistakes);
+            resource.check(&inner.states, absent(!resource.layers.is_empty()), &mut mistakes);
         }
         for prompt in &elements.prompts {
-            prompt.check_given(&inner.states, absent(!prompt.layers.is_empty()), &mut mistakes);
+            prompt.check(&inner.states, absent(!prompt.layers.is_empty()), &mut mistakes);
         }
         for reader in &inner.readers {
-            reader.check_given("the handler of `read_resource`", &inner.states, absent(false), &mut mistakes);
+            reader.check("the handler of `read_resource`", &inner.states, absent(false), &mut mistakes);
         }
         for lister in &inner.listers {
-            lister.check_given(
-                "the handler of `list_resources`",
-                &inner.states,
-                absent(false),
-                &mut mistakes,
-            );
+            lister.check("the handler of `list_resources`", &inner.states, absent(false), &mut mistakes);
         }
         let mut methods: Vec<_> = inner.methods.iter().collect();
         methods.sort_by_key(|(name, _)| *name);
         for (name, method) in methods {
             let absent = absent(!method.layers.is_empty());
-            method.check_given(&format!("method `{name}`"), &inner.states, absent, &mut mistakes);
+            method.check(&format!("method `{name}`"), &inner.states, absent, &mut mistakes);
         }
         if mistakes.is_empty() {
             return Ok(());

@@ -14,12 +14,12 @@ use crate::ground::mistakes::mistaken;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::build::pin::settled;
 use crate::server::call::place::Memories;
-use crate::server::call::state::States;
+use crate::server::call::state::{Absent, States};
 use crate::server::catalog::cursor::CursorKey;
 use crate::server::catalog::discover;
 use crate::server::catalog::method::{CustomMethod, wrong_name};
 use crate::server::catalog::registry::{Layout, Registry};
-use crate::server::catalog::source::{Sources, declare};
+use crate::server::catalog::source::Sources;
 use crate::server::catalog::tool::ToolEntry;
 use crate::server::changes::broadcast::Changes;
 use crate::server::handler::parameter::Told;
@@ -66,13 +66,13 @@ impl ServerBuilder {
             merged.fall_back_to(&states);
         }
         for reader in &self.readers {
-            reader.check("the handler of `read_resource`", &states, &mut mistakes);
+            reader.check("the handler of `read_resource`", &states, Absent::default(), &mut mistakes);
         }
         for lister in &self.listers {
-            lister.check("the handler of `list_resources`", &states, &mut mistakes);
+            lister.check("the handler of `list_resources`", &states, Absent::default(), &mut mistakes);
         }
         match &self.admission {
-            Some(admission) => admission.check("the handler of `on_connect`", &states, &mut mistakes),
+            Some(admission) => admission.check("the handler of `on_connect`", &states, Absent::default(), &mut mistakes),
             None => mistakes.extend(self.guarded.iter().map(|name| {
                 format!("the merged server {name:?} has `on_connect`, which is not taken over: call it on this one")
             })),
@@ -80,10 +80,10 @@ impl ServerBuilder {
         let (era, pinned) = settled(self.eras.as_deref(), self.pin, &mut mistakes);
         self.endings.check(&states, &mut mistakes);
         if let Some(reporter) = &self.reporter {
-            reporter.check("the handler of `on_error`", &states, &mut mistakes);
+            reporter.check("the handler of `on_error`", &states, Absent::default(), &mut mistakes);
         }
         if let Some(counter) = &self.counter {
-            counter.check("the handler of `on_request_end`", &states, &mut mistakes);
+            counter.check("the handler of `on_request_end`", &states, Absent::default(), &mut mistakes);
         }
         let methods = named("method", self.methods, &states, &mut mistakes);
         let methods_have_layers = methods.values().any(|method| !method.layers.is_empty());
@@ -118,7 +118,6 @@ impl ServerBuilder {
                 return Err(mistaken(&format!("the server {:?} cannot be built", self.info.name), &mistakes));
             }
         };
-        let is_shared = self.store.is_some();
         let (store, mut changes) = match self.store {
             // Whoever brings a store may share it.
             Some(store) => (store.clone(), Changes::shared(store, &self.info.name)),
@@ -157,7 +156,6 @@ impl ServerBuilder {
                 places_of_one: self.places_of_one,
                 strict: self.strict,
                 store,
-                is_shared,
                 memories: Memories::new(self.memory_for),
                 endings: self.endings,
                 hook_tasks: HookTasks::default(),
@@ -171,6 +169,22 @@ impl ServerBuilder {
         server.begin_sources();
         Ok(server)
     }
+}
+
+/// Adds what sources can do to what was declared. What has settings of its own keeps them.
+fn declare(declared: &mut ServerCapabilities, source: &ServerCapabilities) {
+    let add = |into: &mut Option<Settings>, from: &Option<Settings>| {
+        for (name, value) in from.iter().flatten() {
+            into.get_or_insert_default().entry(name).or_insert_with(|| value.clone());
+        }
+        if from.is_some() {
+            into.get_or_insert_default();
+        }
+    };
+    add(&mut declared.tools, &source.tools);
+    add(&mut declared.prompts, &source.prompts);
+    add(&mut declared.resources, &source.resources);
+    add(&mut declared.completions, &source.completions);
 }
 
 /// What resources that the server has itself make it say.
@@ -188,7 +202,7 @@ fn named(
     let mut by_name = HashMap::new();
     for (name, handler) in handlers {
         mistakes.extend(wrong_name(&name));
-        handler.check(&format!("{kind} `{name}`"), states, mistakes);
+        handler.check(&format!("{kind} `{name}`"), states, Absent::default(), mistakes);
         if by_name.insert(name.clone(), handler).is_some() {
             mistakes.push(format!("two {kind}s have the name `{name}`"));
         }

@@ -12,6 +12,7 @@
 pub(crate) mod builder;
 pub(crate) mod defaults;
 pub(crate) mod discovery;
+#[cfg(any(feature = "http", feature = "stdio"))]
 pub(crate) mod doors;
 pub(crate) mod finish;
 pub(crate) mod hooks;

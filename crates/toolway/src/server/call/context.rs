@@ -14,7 +14,7 @@ use crate::server::Server;
 use crate::server::call::log::Log;
 use crate::server::call::place::Place;
 use crate::server::call::principal::Principal;
-use crate::server::call::scope::{Round, Scope};
+use crate::server::call::scope::Scope;
 use crate::server::failure::errors::{ResourceError, ToolError};
 
 /// The call that a handler is in, as a parameter of the handler. It is not part of the schema.
@@ -35,26 +35,26 @@ use crate::server::failure::errors::{ResourceError, ToolError};
 pub struct Ctx(Scope);
 
 impl Ctx {
-    pub(crate) fn round(&self) -> &Arc<Round> {
-        &self.0.round
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.0
     }
 
     /// The context of a handler that runs in this scope.
     pub(crate) fn of(scope: &Scope) -> Self {
         // Made now: it must trip when the run ends, also for a context that is asked only afterwards.
-        scope.round.token();
+        scope.token();
         Self(scope.handle())
     }
 
     /// Facts about the caller.
     pub fn peer(&self) -> &Peer {
-        &self.0.round.facts.peer
+        self.0.peer()
     }
 
     /// Who the caller is: whom [`on_connect`](crate::server::ServerBuilder::on_connect) has admitted. Nothing, where nobody was
     /// asked or anyone is admitted.
     pub fn principal(&self) -> Option<&Principal> {
-        self.0.round.arrival.principal.as_ref()
+        self.0.arrival().principal.as_ref()
     }
 
     /// Where the connection of the call comes from, if the door knows: a proxy's address, where there is one. Nothing on a
@@ -70,22 +70,22 @@ impl Ctx {
     /// }
     /// ```
     pub fn remote(&self) -> Option<SocketAddr> {
-        self.0.round.arrival.remote
+        self.0.arrival().remote
     }
 
     /// The server that the call came to.
     pub fn server(&self) -> &Server {
-        &self.0.round.server
+        self.0.server()
     }
 
     /// Where the door keeps what is remembered of the caller.
     pub(crate) fn place(&self) -> Option<&Arc<Place>> {
-        self.0.round.arrival.memory.as_ref()
+        self.0.arrival().memory.as_ref()
     }
 
     /// A value that came with the request: see [`Extensions`](crate::Extensions).
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.0.round.arrival.extensions.get()
+        self.0.arrival().extensions.get()
     }
 
     /// Ends when the call has ended or its caller does not want it any more. The handler itself is simply
@@ -107,12 +107,12 @@ impl Ctx {
     /// }
     /// ```
     pub async fn cancelled(&self) {
-        self.0.round.token().cancelled().await;
+        self.0.token().cancelled().await;
     }
 
     /// Whether the call has ended or its caller does not want it any more.
     pub fn is_cancelled(&self) -> bool {
-        self.0.round.is_over()
+        self.0.is_over()
     }
 
     /// Tells the caller how far the call is. Goes out only if the caller asked for it, and only if there is
@@ -126,20 +126,20 @@ impl Ctx {
     /// # }
     /// ```
     pub async fn progress(&self, done: impl Amount, total: impl Amount, message: impl Into<String>) {
-        let Round { facts, arrival, told, .. } = &*self.0.round;
+        let arrival = self.0.arrival();
         // Nothing is said about a call that has ended.
         if self.is_cancelled() {
             return;
         }
-        let (Some(token), true) = (&facts.progress_token, arrival.outbound.is_open()) else { return };
+        let (Some(token), true) = (&arrival.progress_token, arrival.outbound.is_open()) else { return };
         let (Ok(token), Some(done)) = (token.decode::<Id>(), done.amount()) else { return };
-        if !is_more(told, &done) {
+        if !is_more(self.0.told(), &done) {
             return;
         }
         let mut progress = Progress::new(token, done);
         progress.total = total.amount();
         progress.message = Some(message.into()).filter(|message| !message.is_empty());
-        arrival.outbound.tell(facts.peer.version, &Notification::Progress(progress)).await;
+        arrival.outbound.tell(arrival.peer.version, &Notification::Progress(progress)).await;
     }
 
     /// Tells the caller how far the call is, without a message: see [`progress`](Self::progress).
@@ -172,7 +172,7 @@ impl Ctx {
     /// # }
     /// ```
     pub fn log(&self) -> Log<'_> {
-        Log::new(&self.0.round)
+        Log::new(&self.0)
     }
 
     /// Lets the client's connection go while the call runs on; the client comes back after `retry` and hears the rest.
@@ -193,7 +193,7 @@ impl Ctx {
     /// ```
     pub async fn release_stream(&self, retry: Duration) {
         if !self.is_cancelled() {
-            self.0.round.arrival.outbound.release(retry).await;
+            self.0.arrival().outbound.release(retry).await;
         }
     }
 
@@ -210,9 +210,9 @@ impl Ctx {
         if self.0.depth >= MAX_DEPTH {
             return Err(ResourceError::hidden("resources read each other without end"));
         }
-        let scope = Scope::inside(&self.0.round, self.0.depth + 1, false);
+        let scope = self.0.inside();
         // Boxed, because a resource may read others in turn.
-        Box::pin(self.0.round.server.read_in_process(uri.into(), scope)).await
+        Box::pin(self.0.server().read_in_process(uri.into(), &scope)).await
     }
 
     /// A link to a resource of this server, with the name and media type that the server knows for it.
@@ -227,7 +227,7 @@ impl Ctx {
     }
 
     fn link_to(&self, uri: String) -> Resource {
-        self.0.round.server.describe_resource(uri)
+        self.0.server().describe_resource(uri)
     }
 
     /// Checks a value against the output schema of the tool that is being called. Without such a schema
@@ -267,7 +267,7 @@ impl Ctx {
             return;
         }
         let hints = CacheHints::new(millis(ttl), scope);
-        *self.0.round.cache.lock().unwrap_or_else(PoisonError::into_inner) = Some(hints);
+        self.0.set_cache_hints(hints);
     }
 }
 
@@ -298,7 +298,7 @@ impl Clone for Ctx {
 
 impl fmt::Debug for Ctx {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ctx").field("peer", &self.0.round.facts.peer).finish_non_exhaustive()
+        f.debug_struct("Ctx").field("peer", self.0.peer()).finish_non_exhaustive()
     }
 }
 

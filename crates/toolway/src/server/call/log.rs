@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use toolway_protocol::types::{LogLevel, LogMessage};
 use toolway_protocol::{Method, Notification};
 
-use crate::server::call::scope::Round;
+use crate::server::call::scope::Scope;
 
 /// Log messages for the client. Made by [`Ctx::log`](crate::server::Ctx::log).
 ///
@@ -34,13 +34,13 @@ use crate::server::call::scope::Round;
 /// }
 /// ```
 pub struct Log<'c> {
-    round: &'c Round,
+    scope: &'c Scope,
     logger: Option<&'c str>,
 }
 
 impl<'c> Log<'c> {
-    pub(crate) fn new(round: &'c Round) -> Self {
-        Self { round, logger: None }
+    pub(crate) fn new(scope: &'c Scope) -> Self {
+        Self { scope, logger: None }
     }
 
     /// Says which part of the server speaks.
@@ -52,12 +52,12 @@ impl<'c> Log<'c> {
     /// Whether a message of this level would be sent, for those that are expensive to make.
     pub fn is_wanted(&self, level: LogLevel) -> bool {
         // Nothing is said about a call that has ended.
-        let Round { facts, arrival, server, .. } = self.round;
+        let arrival = self.scope.arrival();
         arrival.outbound.is_open()
-            && facts.threshold.lets(level)
-            && !self.round.is_over()
+            && arrival.threshold.lets(level)
+            && !self.scope.is_over()
             // A server that has not said that it logs must not.
-            && server.offers(&Method::SetLogLevel)
+            && self.scope.server().offers(&Method::SetLogLevel)
     }
 
     /// Sends a message. `fields` is an object, or `null` for none; anything else goes under `data`. A message that was sent
@@ -80,9 +80,9 @@ impl<'c> Log<'c> {
         }
         let mut news = LogMessage::new(level, Value::Object(data));
         news.logger = self.logger.map(String::from);
-        if self.round.is_new(&(level.as_str(), self.logger, &news.data)) {
-            let Round { facts, arrival, .. } = self.round;
-            arrival.outbound.tell(facts.peer.version, &Notification::LogMessage(news)).await;
+        if self.scope.is_new(&(level.as_str(), self.logger, &news.data)) {
+            let arrival = self.scope.arrival();
+            arrival.outbound.tell(arrival.peer.version, &Notification::LogMessage(news)).await;
         }
     }
 }

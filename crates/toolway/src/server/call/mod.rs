@@ -6,7 +6,7 @@
 //! | `context.rs`, `log.rs`, `threshold.rs`, `memory.rs`, `place.rs` | What may a handler say, log and remember? |
 //! | `state.rs`, `principal.rs`, `visibility.rs` | Which values was the server given, who is the caller, and what does it see? |
 //! | `question_log.rs`, `questions.rs`, `replay.rs` | What was asked and answered in this run, and what is left to the next one? |
-//! | `noted.rs`, `trace.rs` | What is noted for those who watch, and which trace does a request belong to? |
+//! | `noted.rs`, `trace.rs` (`trace_id.rs`), `traceparent.rs` | What is noted for those who watch, and which trace does a request belong to? |
 //! | `passing.rs` | What may a handler say and ask that passes its call on? |
 //! | `layer/` | What stands between a call and its handler? |
 
@@ -15,7 +15,7 @@ pub(crate) mod layer;
 pub(crate) mod log;
 pub(crate) mod memory;
 pub(crate) mod noted;
-#[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+#[cfg(feature = "client")]
 pub(crate) mod passing;
 pub(crate) mod place;
 pub(crate) mod principal;
@@ -25,5 +25,10 @@ pub(crate) mod replay;
 pub(crate) mod scope;
 pub(crate) mod state;
 pub(crate) mod threshold;
+#[cfg(feature = "otel")]
 pub(crate) mod trace;
+#[cfg(not(feature = "otel"))]
+#[path = "trace_id.rs"]
+pub(crate) mod trace;
+pub(crate) mod traceparent;
 pub(crate) mod visibility;

@@ -3,9 +3,6 @@
 //! What the other one says and asks is not the handler's own: it goes out as it came. What the other one has to know stands
 //! here as well: what the caller sent in `_meta`, what it can be asked, and what it wants to hear.
 
-use std::any::Any;
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use toolway_protocol::capability::{ClientCapabilities, Settings};
@@ -14,9 +11,14 @@ use toolway_protocol::{Id, Notification, RawJson};
 
 use crate::server::call::context::{Ctx, is_more};
 use crate::server::call::principal::Principal;
-use crate::server::call::question_log::Way;
-use crate::server::call::scope::{Round, Scope};
-use crate::server::failure::ask::AskError;
+use crate::server::call::question_log::{Answers, Way};
+use crate::server::call::questions::{MAX_OPEN, check_rounds};
+use crate::server::call::replay::{Held, size};
+use crate::server::call::scope::Scope;
+use crate::server::failure::ask::{AskError, AskErrorKind};
+
+/// The `_meta` of a request.
+pub(crate) struct RequestMeta(pub(crate) Option<RawJson>);
 
 /// The call of somebody who passes it on.
 #[derive(Clone)]
@@ -31,59 +33,59 @@ impl Passing {
         Self(ctx)
     }
 
-    fn round(&self) -> &Round {
-        self.0.round()
+    fn scope(&self) -> &Scope {
+        self.0.scope()
     }
 
     /// What says whose call it is: equal for two calls only if they are of the same caller, or of callers that nobody can tell
     /// apart.
     pub(crate) fn caller(&self) -> String {
-        let arrival = &self.round().arrival;
+        let arrival = self.scope().arrival();
         match (&arrival.principal, &arrival.memory) {
             (Some(principal), _) => format!("principal/{}", Principal::as_str(principal)),
-            (None, Some(place)) => format!("place/{}", place.key()),
+            (None, Some(place)) => format!("place/{}", place.key),
             (None, None) => String::new(),
         }
     }
 
     /// What the request had in `_meta`.
     pub(crate) fn meta(&self) -> Option<Settings> {
-        self.round().facts.meta.as_ref()?.decode().ok()
+        self.0.get::<RequestMeta>()?.0.as_ref()?.decode().ok()
     }
 
     /// Which log messages the caller wants to hear.
     pub(crate) fn log_level(&self) -> Option<LogLevel> {
-        let Round { facts, arrival, .. } = self.round();
-        facts.threshold.least().filter(|_| arrival.outbound.is_open())
+        let arrival = self.scope().arrival();
+        arrival.threshold.least().filter(|_| arrival.outbound.is_open())
     }
 
     /// Tells of progress, whose token becomes the caller's own.
     pub(crate) async fn tell_progress(&self, mut progress: Progress) {
-        let Round { facts, arrival, told, .. } = self.round();
-        let token = facts.progress_token.as_ref().and_then(|token| token.decode::<Id>().ok());
+        let arrival = self.scope().arrival();
+        let token = arrival.progress_token.as_ref().and_then(|token| token.decode::<Id>().ok());
         let Some(token) = token.filter(|_| arrival.outbound.is_open() && !self.0.is_cancelled()) else {
             return;
         };
-        if is_more(told, &progress.progress) {
+        if is_more(self.scope().told(), &progress.progress) {
             progress.progress_token = token;
-            arrival.outbound.tell(facts.peer.version, &Notification::Progress(progress)).await;
+            arrival.outbound.tell(arrival.peer.version, &Notification::Progress(progress)).await;
         }
     }
 
     /// Passes a log message on, if the caller wants to hear it.
     pub(crate) async fn tell_log(&self, message: LogMessage) {
         if self.0.log().is_wanted(message.level) {
-            let Round { facts, arrival, .. } = self.round();
-            arrival.outbound.tell(facts.peer.version, &Notification::LogMessage(message)).await;
+            let arrival = self.scope().arrival();
+            arrival.outbound.tell(arrival.peer.version, &Notification::LogMessage(message)).await;
         }
     }
 
     /// What the caller can be asked here.
     pub(crate) fn can_be_asked(&self) -> ClientCapabilities {
-        let facts = &self.round().facts;
+        let arrival = self.scope().arrival();
         let mut can = ClientCapabilities::new();
-        if matches!(facts.asking.way, Way::Live(_) | Way::Again) {
-            let ClientCapabilities { sampling, elicitation, roots, .. } = &facts.peer.capabilities;
+        if matches!(arrival.asking.way, Way::Live(_) | Way::Again) {
+            let ClientCapabilities { sampling, elicitation, roots, .. } = &arrival.peer.capabilities;
             can.sampling.clone_from(sampling);
             can.elicitation.clone_from(elicitation);
             can.roots.clone_from(roots);
@@ -93,41 +95,54 @@ impl Passing {
 
     /// Whether the call goes on here while the caller is asked; else the caller calls again.
     pub(crate) fn goes_on(&self) -> bool {
-        matches!(self.round().facts.asking.way, Way::Live(_))
+        matches!(self.scope().arrival().asking.way, Way::Live(_))
     }
 
     /// How long the caller may take to answer.
     pub(crate) fn question_timeout(&self) -> Duration {
-        self.round().server.inner.question_timeout
+        self.scope().server().inner.question_timeout
     }
 
     /// Asks, as soon as the handler ends. The answer is among the [answers](Self::answers) when it runs again.
     pub(crate) fn ask(&self, key: String, question: InputRequest) -> Result<(), AskError> {
-        self.round().ask_as_told(key, question)
+        self.check_askable(&question)?;
+        let past = self.scope().arrival().asking.past.as_deref();
+        check_rounds(past)?;
+        let mut state = self.scope().asked().lock();
+        if state.open.len() >= MAX_OPEN {
+            let text = format!("more than {MAX_OPEN} questions were asked at once");
+            return Err(AskError::new(AskErrorKind::Busy, text));
+        }
+        state.grow(size(&key), past)?;
+        state.open.push((key, question));
+        Ok(())
     }
 
     /// Whether the caller can be asked this, and why not.
     pub(crate) fn check_askable(&self, question: &InputRequest) -> Result<(), AskError> {
-        self.round().check_askable(question)
+        self.scope().check_way()?;
+        self.scope().check_able(question)
     }
 
     /// The answers that came with this run, by the keys of their questions.
-    pub(crate) fn answers(&self) -> Option<&BTreeMap<String, Result<RawJson, AskError>>> {
-        self.round().answers()
+    pub(crate) fn answers(&self) -> Option<&Answers> {
+        self.scope().arrival().asking.fresh.as_deref()
     }
 
     /// What the last run left: what travels, and what was kept here.
-    pub(crate) fn left(&self) -> (Option<RawJson>, Option<Arc<dyn Any + Send + Sync>>) {
-        self.round().left()
+    pub(crate) fn left(&self) -> (Option<RawJson>, Option<Held>) {
+        let past = self.scope().arrival().asking.past.as_deref();
+        let held = past.and_then(|past| past.held.clone());
+        (past.and_then(|past| past.left.clone()), held)
     }
 
     /// Leaves something to the next run. What is held ends with the call, if it [goes on](Self::goes_on) here.
-    pub(crate) fn leave(
-        &self,
-        note: RawJson,
-        held: Option<Arc<dyn Any + Send + Sync>>,
-    ) -> Result<(), AskError> {
-        self.round().leave(note, held)
+    pub(crate) fn leave(&self, note: RawJson, held: Option<Held>) -> Result<(), AskError> {
+        let mut state = self.scope().asked().lock();
+        state.grow(note.as_bytes().len(), self.scope().arrival().asking.past.as_deref())?;
+        state.left = Some(note);
+        state.held = held;
+        Ok(())
     }
 
     /// The call itself.

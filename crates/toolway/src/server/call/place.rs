@@ -18,16 +18,16 @@ use crate::store::{self, Store};
 /// Where what is remembered of one caller is kept, and for how long after it was last used.
 #[derive(Debug)]
 pub(crate) struct Place {
-    store: Arc<dyn Store>,
-    key: String,
-    ttl: Duration,
+    pub(crate) store: Arc<dyn Store>,
+    /// What tells it from all others.
+    pub(crate) key: String,
+    pub(crate) ttl: Duration,
     /// Whoever it belongs to has gone, and takes it along.
-    is_over: AtomicBool,
+    pub(crate) is_over: AtomicBool,
 }
 
 impl Place {
     /// The record under this key.
-    #[allow(dead_code, reason = "only HTTP asks")]
     pub(crate) fn new(store: Arc<dyn Store>, key: String, ttl: Duration) -> Self {
         Self { store, key, ttl, is_over: AtomicBool::new(false) }
     }
@@ -36,25 +36,6 @@ impl Place {
     /// is not in the server's store: there it would outlive a program that is killed.
     pub(crate) fn here() -> Arc<Self> {
         Arc::new(Self::new(Arc::new(store::Memory::new()), random::<8>(), Duration::MAX))
-    }
-
-    /// What tells it from all others.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn key(&self) -> &str {
-        &self.key
-    }
-
-    /// Lets it live on, whether anybody has used it or not.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) async fn renew(&self) -> crate::ground::error::Result<()> {
-        self.store.renew(&self.key, self.ttl).await.map(drop)
-    }
-
-    /// Forgets everything, also what is about to be written.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) async fn forget(&self) -> crate::ground::error::Result<()> {
-        self.is_over.store(true, Ordering::SeqCst);
-        self.store.delete(&self.key).await.map(drop)
     }
 
     pub(super) async fn look(&self) -> Result<Look, MemoryError> {

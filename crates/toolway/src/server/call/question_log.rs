@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use toolway_protocol::types::{InputRequest, InputRequired, Keyed};
+use toolway_protocol::types::InputRequest;
 use toolway_protocol::{ProtocolVersion, RawJson};
 
 use crate::ground::future::BoxFuture;
@@ -19,7 +19,7 @@ pub(crate) struct Asking {
     /// What earlier rounds left.
     pub(crate) past: Option<Arc<Past>>,
     /// The answers that came with this round, or why there is none.
-    pub(crate) fresh: Option<Arc<BTreeMap<String, Result<RawJson, AskError>>>>,
+    pub(crate) fresh: Option<Arc<Answers>>,
 }
 
 /// How a question gets to the client.
@@ -36,15 +36,19 @@ pub(crate) enum Way {
     Again,
 }
 
+/// Answers by the keys of their questions, or why there is none.
+pub(crate) type Answers = BTreeMap<String, Result<RawJson, AskError>>;
+
 /// Something that asks the client while a call runs.
 pub(crate) trait Asker: std::fmt::Debug + Send + Sync {
-    fn ask(
-        &self,
+    /// Asks all questions at once, and waits for every answer.
+    fn ask<'a>(
+        &'a self,
         version: ProtocolVersion,
-        outbound: Outbound,
-        question: InputRequest,
+        outbound: &'a Outbound,
+        questions: Vec<(String, InputRequest)>,
         within: Duration,
-    ) -> BoxFuture<'static, Result<RawJson, AskError>>;
+    ) -> BoxFuture<'a, Answers>;
 }
 
 /// What one run has asked and done so far.
@@ -124,9 +128,4 @@ impl State {
         self.size = size;
         Ok(())
     }
-}
-
-/// The questions of a round, as the stateless era sends them.
-pub(crate) fn required(open: Vec<(String, InputRequest)>) -> InputRequired {
-    InputRequired::new().with_input_requests(Keyed::from(open))
 }

@@ -1,11 +1,9 @@
 //! How does a run ask, and what does it find of what was asked and done before?
 
-use std::any::Any;
-use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::hash::Hasher;
 use std::pin::pin;
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use siphasher::sip::SipHasher13;
 use toolway_protocol::capability::ClientCapabilities;
@@ -15,11 +13,11 @@ use toolway_protocol::types::{Elicit, InputRequest, InputResponse};
 use toolway_protocol::{ProtocolVersion, RawJson};
 
 use crate::server::call::question_log::{Asking, Way};
-use crate::server::call::replay::{Held, MAX_ROUNDS, Past, Taken, size};
-use crate::server::call::scope::Round;
+use crate::server::call::replay::{MAX_ROUNDS, Past, Taken, size};
+use crate::server::call::scope::Scope;
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
-impl Round {
+impl Scope {
     /// The answer to a question, if there is one. `read` makes of it what the function wants, and refuses what does not fit.
     pub(crate) fn find<T>(
         &self,
@@ -27,13 +25,13 @@ impl Round {
         question: &InputRequest,
         read: impl FnOnce(InputResponse) -> Result<T, AskError>,
     ) -> Result<T, AskError> {
-        let peer = &self.facts.peer;
+        let peer = &self.arrival().peer;
         self.check_place(key)?;
         self.check_able(question)?;
-        let Asking { past, fresh, .. } = &self.facts.asking;
+        let Asking { past, fresh, .. } = &self.arrival().asking;
         let past = past.as_deref();
         let (form, whole) = digests(peer.version, question);
-        let mut state = self.asked.lock();
+        let mut state = self.asked().lock();
         match state.seen.get(key) {
             None => drop(state.seen.insert(key.to_owned(), whole)),
             Some(seen) if *seen == whole => {}
@@ -57,7 +55,7 @@ impl Round {
                 drop(state);
                 // What declines or does not fit is an answer as well: a function that goes on with another question has dealt with
                 // this one, and must find the same when it runs again.
-                self.asked.take(key, Taken { form, answer: answer.clone() }, past)?;
+                self.asked().take(key, Taken { form, answer: answer.clone() }, past)?;
                 decode(key, question, answer).and_then(read)
             }
             Some(Err(failure)) => {
@@ -81,15 +79,8 @@ impl Round {
         }
     }
 
-    /// Whether the client can be asked this here and now, and at all.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn check_askable(&self, question: &InputRequest) -> Result<(), AskError> {
-        self.check_way()?;
-        self.check_able(question)
-    }
-
-    fn check_able(&self, question: &InputRequest) -> Result<(), AskError> {
-        let peer = &self.facts.peer;
+    pub(super) fn check_able(&self, question: &InputRequest) -> Result<(), AskError> {
+        let peer = &self.arrival().peer;
         let Some(required) = lacking(peer.version, &peer.capabilities, question) else { return Ok(()) };
         let text = format!("the client cannot be asked: it does not support {}", needed(question));
         Err(AskError::unsupported(required, text))
@@ -100,8 +91,8 @@ impl Round {
         check_key(key)
     }
 
-    fn check_way(&self) -> Result<(), AskError> {
-        match self.facts.asking.way {
+    pub(super) fn check_way(&self) -> Result<(), AskError> {
+        match self.arrival().asking.way {
             Way::NotHere => {
                 let text = "only a tool, a prompt or the reader of a resource may ask, while it is called";
                 return Err(AskError::new(AskErrorKind::NotHere, text));
@@ -121,17 +112,17 @@ impl Round {
     /// The result of something that was done before.
     pub(crate) fn done(&self, key: &str) -> Result<Option<RawJson>, AskError> {
         check_key(key)?;
-        let past = self.facts.asking.past.as_deref();
+        let past = self.arrival().asking.past.as_deref();
         if let Some(result) = past.and_then(|past| past.effects.get(key)) {
             return Ok(Some(result.clone()));
         }
-        Ok(self.asked.lock().effects.get(key).cloned())
+        Ok(self.asked().lock().effects.get(key).cloned())
     }
 
     /// Remembers the result of something.
     pub(crate) fn did(&self, key: String, result: RawJson) -> Result<(), AskError> {
-        let past = self.facts.asking.past.as_deref();
-        let mut state = self.asked.lock();
+        let past = self.arrival().asking.past.as_deref();
+        let mut state = self.asked().lock();
         state.grow(size(&key) + result.as_bytes().len(), past)?;
         // It will not be done again, so nothing of what it has said will be met again.
         state.said_in_vain.remove(&key);
@@ -143,70 +134,23 @@ impl Round {
     pub(crate) async fn attempt<F: Future>(&self, key: &str, effect: F) -> F::Output {
         let mut effect = pin!(effect);
         poll_fn(|cx| {
-            let around = self.asked.lock().say_apart(key);
+            let around = self.asked().lock().say_apart(key);
             let polled = effect.as_mut().poll(cx);
-            self.asked.lock().say_again(key, around);
+            self.asked().lock().say_again(key, around);
             polled
         })
         .await
     }
 
-    /// Asks what somebody else wants to know. Its answer is not read here: it is among the [answers](Self::answers) of the next
-    /// run, whatever it is.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn ask_as_told(&self, key: String, question: InputRequest) -> Result<(), AskError> {
-        self.check_way()?;
-        self.check_able(&question)?;
-        let past = self.facts.asking.past.as_deref();
-        check_rounds(past)?;
-        let mut state = self.asked.lock();
-        if state.open.len() >= MAX_OPEN {
-            let text = format!("more than {MAX_OPEN} questions were asked at once");
-            return Err(AskError::new(AskErrorKind::Busy, text));
-        }
-        state.grow(size(&key), past)?;
-        state.open.push((key, question));
-        Ok(())
-    }
-
-    /// The answers that came with this round, as they came.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn answers(&self) -> Option<&BTreeMap<String, Result<RawJson, AskError>>> {
-        self.facts.asking.fresh.as_deref()
-    }
-
-    /// What the last run left.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn left(&self) -> (Option<RawJson>, Option<Arc<dyn Any + Send + Sync>>) {
-        let past = self.facts.asking.past.as_deref();
-        let held = past.and_then(|past| past.held.clone()).map(|Held(held)| held);
-        (past.and_then(|past| past.left.clone()), held)
-    }
-
-    /// Leaves something to the next run, which will find nothing else. What is held ends with the call at the latest; where
-    /// the client carries a call on by calling again, that is at once.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn leave(
-        &self,
-        note: RawJson,
-        held: Option<Arc<dyn Any + Send + Sync>>,
-    ) -> Result<(), AskError> {
-        let mut state = self.asked.lock();
-        state.grow(note.as_bytes().len(), self.facts.asking.past.as_deref())?;
-        state.left = Some(note);
-        state.held = held.map(Held);
-        Ok(())
-    }
-
     /// Whether a log message was not sent in an earlier round; remembers it.
     pub(crate) fn is_new(&self, message: &impl serde::Serialize) -> bool {
-        let Asking { way, past, .. } = &self.facts.asking;
+        let Asking { way, past, .. } = &self.arrival().asking;
         if matches!(way, Way::NotHere | Way::Nobody) {
             return true;
         }
         let text = serde_json::to_vec(message).unwrap_or_default();
         let digest = digest(&text);
-        let mut state = self.asked.lock();
+        let mut state = self.asked().lock();
         // More than can be remembered need not be counted either.
         if state.said.len() < MAX_SENT {
             state.said.push(digest);
@@ -219,11 +163,11 @@ impl Round {
 
     /// What the run asks for, and what it leaves to the next one; nothing, if no question is open.
     pub(crate) fn questions(&self) -> Option<(Vec<(String, InputRequest)>, Past)> {
-        let mut state = std::mem::take(&mut *self.asked.lock());
+        let mut state = std::mem::take(&mut *self.asked().lock());
         if state.open.is_empty() {
             return None;
         }
-        let mut past = self.facts.asking.past.as_deref().cloned().unwrap_or_default();
+        let mut past = self.arrival().asking.past.as_deref().cloned().unwrap_or_default();
         past.rounds += 1;
         past.answers.append(&mut state.taken);
         past.effects.append(&mut state.effects);
@@ -233,12 +177,12 @@ impl Round {
         past.held = state.held;
         let unmet = state.unmet.unwrap_or_else(|| past.logs().to_vec());
         past.set_logs(unmet.into_iter().chain(state.said_in_vain.into_values().flatten()).chain(state.said));
-        past.set_told(*self.told.lock().unwrap_or_else(PoisonError::into_inner));
+        past.set_told(*self.told().lock().unwrap_or_else(PoisonError::into_inner));
         Some((state.open, past))
     }
 }
 
-fn check_rounds(past: Option<&Past>) -> Result<(), AskError> {
+pub(super) fn check_rounds(past: Option<&Past>) -> Result<(), AskError> {
     if past.is_some_and(|past| past.rounds >= MAX_ROUNDS) {
         let text = format!("this call has asked in {MAX_ROUNDS} rounds, which is as often as it may");
         return Err(AskError::new(AskErrorKind::TooManyRounds, text));
@@ -298,7 +242,7 @@ fn digest(text: &[u8]) -> u64 {
 const MAX_KEY: usize = 256;
 
 /// How many questions are asked in one round.
-const MAX_OPEN: usize = 32;
+pub(super) const MAX_OPEN: usize = 32;
 
 /// How many log messages of one run are remembered.
 const MAX_SENT: usize = 256;

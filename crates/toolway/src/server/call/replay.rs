@@ -23,7 +23,7 @@ const MAX_LOGS: usize = 256;
 const OVERHEAD: usize = 48;
 
 /// What happened so far.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Past {
     /// How many rounds there were.
     #[serde(rename = "r")]
@@ -56,12 +56,13 @@ pub(crate) struct Past {
 }
 
 /// Something that is kept while a client is asked.
-#[derive(Clone)]
-pub(crate) struct Held(pub(crate) Arc<dyn Any + Send + Sync>);
+pub(crate) type Held = Arc<dyn Any + Send + Sync>;
 
-impl fmt::Debug for Held {
+impl fmt::Debug for Past {
+    /// Shows nothing of what was answered.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Held")
+        let (rounds, is_held) = (&self.rounds, self.held.is_some());
+        f.debug_struct("Past").field("rounds", rounds).field("is_held", &is_held).finish_non_exhaustive()
     }
 }
 

@@ -1,12 +1,13 @@
 //! What belongs to one run of a handler besides its arguments?
 //!
-//! The doors know how a message arrived ([`Arrival`]), the eras who sent it and what it wants ([`Facts`]). Both
-//! together are a [`Scope`], from which parameters are made.
+//! What is known about a message is an [`Arrival`]: its door, admission and its era fill it in. A run of a handler is a [`Scope`]
+//! over it, from which parameters are made.
 
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -28,8 +29,8 @@ use crate::server::call::state::States;
 use crate::server::call::threshold::Threshold;
 use crate::server::call::visibility::Allowed;
 
-/// What a door knows about a message.
-#[derive(Debug, Clone, Default)]
+/// What is known about a message that came in. It is large, and travels in a box.
+#[derive(Debug, Clone)]
 pub(crate) struct Arrival {
     /// Where notifications about the request go.
     pub(crate) outbound: Outbound,
@@ -49,25 +50,7 @@ pub(crate) struct Arrival {
     pub(crate) listens: Option<Arc<Semaphore>>,
     /// Trips when the door is about to close, for what would otherwise never end.
     pub(crate) closing: Option<Arc<CancellationToken>>,
-}
-
-impl Arrival {
-    /// The part of it that hooks get: the caller can no longer be reached.
-    pub(crate) fn for_hooks(&self) -> Self {
-        Self {
-            headers: self.headers.clone(),
-            extensions: self.extensions.clone(),
-            principal: self.principal.clone(),
-            remote: self.remote,
-            memory: self.memory.clone(),
-            ..Self::default()
-        }
-    }
-}
-
-/// What an era knows about a request.
-#[derive(Debug, Clone)]
-pub(crate) struct Facts {
+    /// What the peer says about itself.
     pub(crate) peer: Arc<Peer>,
     /// What progress notifications must carry; without it there are none.
     pub(crate) progress_token: Option<RawJson>,
@@ -77,28 +60,51 @@ pub(crate) struct Facts {
     pub(crate) asking: Asking,
     /// What is of interest to those who watch.
     pub(crate) noted: Noted,
-    /// The request's `_meta`, where a gateway may pass it on.
-    pub(crate) meta: Option<RawJson>,
 }
 
-impl Facts {
-    /// The facts about a peer without a connection, for hooks, tests and `handle_json`.
-    pub(crate) fn unknown(version: ProtocolVersion) -> Self {
+impl Default for Arrival {
+    /// A message of a peer without a connection, for hooks, tests and `handle_json`.
+    fn default() -> Self {
+        static UNKNOWN: LazyLock<Arc<Peer>> =
+            LazyLock::new(|| Arc::new(Peer::unknown(ProtocolVersion::LATEST)));
         Self {
-            peer: Arc::new(Peer::unknown(version)),
+            outbound: Outbound::default(),
+            headers: None,
+            extensions: Extensions::default(),
+            principal: None,
+            allowed: None,
+            remote: None,
+            memory: None,
+            listens: None,
+            closing: None,
+            peer: UNKNOWN.clone(),
             progress_token: None,
             threshold: Threshold::Nothing,
             asking: Asking::default(),
             noted: Noted::default(),
-            meta: None,
         }
+    }
+}
+
+impl Arrival {
+    /// The part of it that hooks get: the caller can no longer be reached.
+    pub(crate) fn for_hooks(&self) -> Box<Self> {
+        Box::new(Self {
+            outbound: Outbound::default(),
+            allowed: None,
+            listens: None,
+            closing: None,
+            asking: Asking::default(),
+            ..self.clone()
+        })
     }
 }
 
 /// Everything that belongs to one run of a handler.
 pub struct Scope {
-    pub(crate) round: Arc<Round>,
-    states: Arc<States>,
+    shared: Arc<Shared>,
+    /// The values of a server that was merged into this one, for its entries.
+    states: Option<Arc<States>>,
     pub(crate) output: Option<Arc<Checker>>,
     subject: Option<Box<dyn Any + Send + Sync>>,
     /// How many resources are being read on behalf of each other.
@@ -107,29 +113,26 @@ pub struct Scope {
     pub(crate) is_answer: bool,
 }
 
-/// What all who work on one run of a handler share.
-pub(crate) struct Round {
-    pub(crate) server: Server,
-    pub(crate) facts: Facts,
-    pub(crate) arrival: Arrival,
+/// What all scopes of one run share.
+struct Shared {
+    server: Server,
+    arrival: Box<Arrival>,
     /// Made when a handler asks for it, so that the others do not pay.
     cancel: OnceLock<CancellationToken>,
     /// The last progress that was told.
-    pub(crate) told: Mutex<f64>,
-    pub(crate) cache: Mutex<Option<CacheHints>>,
-    pub(crate) asked: Asked,
+    told: Mutex<f64>,
+    cache: Mutex<Option<CacheHints>>,
+    asked: Asked,
     /// How long it may take, where that is not as long as with others.
-    pub(crate) deadline: OnceLock<Duration>,
+    deadline: OnceLock<Duration>,
 }
 
 impl Scope {
-    /// The scope of a run, which ends when the [`Ending`] is dropped.
-    pub(crate) fn begin(server: Server, facts: Facts, arrival: Arrival) -> (Self, Ending) {
-        let states = server.inner.states.clone();
-        let told = facts.asking.past.as_ref().and_then(|past| past.told()).unwrap_or(f64::NEG_INFINITY);
-        let round = Arc::new(Round {
+    /// The scope of a run, which ends when the guard is dropped.
+    pub(crate) fn begin(server: Server, arrival: Box<Arrival>) -> ScopeGuard {
+        let told = arrival.asking.past.as_ref().and_then(|past| past.told()).unwrap_or(f64::NEG_INFINITY);
+        let shared = Arc::new(Shared {
             server,
-            facts,
             arrival,
             cancel: OnceLock::new(),
             told: Mutex::new(told),
@@ -137,46 +140,57 @@ impl Scope {
             asked: Asked::default(),
             deadline: OnceLock::new(),
         });
-        let scope = Self { round, states, output: None, subject: None, depth: 0, is_answer: true };
-        let ending = Ending(scope.round.clone());
-        (scope, ending)
+        ScopeGuard(Self { shared, states: None, output: None, subject: None, depth: 0, is_answer: true })
     }
 
     /// The values that the server was given.
     pub fn states(&self) -> &States {
-        &self.states
+        self.states.as_ref().unwrap_or(&self.shared.server.inner.states)
     }
 
     /// The values that came with the request.
     pub fn extensions(&self) -> &Extensions {
-        &self.round.arrival.extensions
+        &self.arrival().extensions
     }
 
     /// Who the caller is, if [`on_connect`](crate::server::ServerBuilder::on_connect) has said so.
     pub fn principal(&self) -> Option<&Principal> {
-        self.round.arrival.principal.as_ref()
+        self.arrival().principal.as_ref()
     }
 
     /// The headers that the request came with; none on a pipe.
     pub fn headers(&self) -> Option<&Arc<HeaderMap>> {
-        self.round.arrival.headers.as_ref()
+        self.arrival().headers.as_ref()
     }
 
     /// Facts about the caller.
     pub fn peer(&self) -> &Peer {
-        &self.round.facts.peer
+        &self.arrival().peer
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        &self.shared.server
+    }
+
+    pub(crate) fn arrival(&self) -> &Arrival {
+        &self.shared.arrival
     }
 
     /// What the caller may see, if that is not everything.
     pub(crate) fn allowed(&self) -> Option<&Allowed> {
-        self.round.arrival.allowed.as_deref()
+        self.arrival().allowed.as_deref()
     }
 
-    pub(crate) fn with_states(mut self, states: Option<&Arc<States>>) -> Self {
-        if let Some(states) = states {
-            self.states = states.clone();
+    /// The same scope for the handler of an entry, with the values of its server.
+    pub(crate) fn with_states(&self, states: Option<&Arc<States>>) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            states: states.or(self.states.as_ref()).cloned(),
+            output: None,
+            subject: None,
+            depth: self.depth,
+            is_answer: self.is_answer,
         }
-        self
     }
 
     pub(crate) fn with_output(mut self, output: Option<&Arc<Checker>>) -> Self {
@@ -184,33 +198,14 @@ impl Scope {
         self
     }
 
-    /// The same call for something that is done on its behalf.
-    pub(crate) fn inside(round: &Arc<Round>, depth: u8, is_answer: bool) -> Self {
-        Self {
-            round: round.clone(),
-            states: round.server.inner.states.clone(),
-            output: None,
-            subject: None,
-            depth,
-            is_answer,
-        }
+    /// The same call for a resource that is read on behalf of its handler.
+    pub(crate) fn inside(&self) -> Self {
+        Self { depth: self.depth + 1, is_answer: false, states: None, ..self.with_states(None) }
     }
 
     /// The same scope for a [`Ctx`](crate::server::Ctx), without what was sent.
     pub(crate) fn handle(&self) -> Self {
-        Self {
-            round: self.round.clone(),
-            states: self.states.clone(),
-            output: self.output.clone(),
-            subject: None,
-            depth: self.depth,
-            is_answer: self.is_answer,
-        }
-    }
-
-    /// The same call for one of several that are tried.
-    pub(crate) fn inner(&self) -> Self {
-        Self::inside(&self.round, self.depth, self.is_answer)
+        self.with_states(None).with_output(self.output.as_ref())
     }
 
     /// What a handler without a macro may ask for, if it is of this type: what was sent, in the form of its kind.
@@ -223,42 +218,59 @@ impl Scope {
         self
     }
 
-    /// To ask for the call's cache hints when the scope is gone.
-    pub(crate) fn round(&self) -> Arc<Round> {
-        self.round.clone()
-    }
-}
-
-impl Round {
     /// Whether the run has ended, as far as anybody can know it.
     pub(crate) fn is_over(&self) -> bool {
-        self.cancel.get().is_some_and(CancellationToken::is_cancelled)
+        self.shared.cancel.get().is_some_and(CancellationToken::is_cancelled)
     }
 
     /// Trips when the run has ended.
     pub(crate) fn token(&self) -> &CancellationToken {
-        self.cancel.get_or_init(CancellationToken::new)
+        self.shared.cancel.get_or_init(CancellationToken::new)
+    }
+
+    /// The last progress that was told.
+    pub(crate) fn told(&self) -> &Mutex<f64> {
+        &self.shared.told
+    }
+
+    /// What was asked in the run.
+    pub(crate) fn asked(&self) -> &Asked {
+        &self.shared.asked
     }
 
     /// What a handler said about keeping the answer.
     pub(crate) fn cache_hints(&self) -> Option<CacheHints> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.cache.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_cache_hints(&self, hints: CacheHints) {
+        *self.shared.cache.lock().unwrap_or_else(PoisonError::into_inner) = Some(hints);
+    }
+
+    /// How long the run may take.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.shared.deadline.get().copied().or(self.shared.server.inner.deadline)
+    }
+
+    pub(crate) fn set_deadline(&self, limit: Duration) {
+        let _ = self.shared.deadline.set(limit);
     }
 }
 
-/// Whoever has it lets a run go on. Dropping it is what cancels: whatever the handler has left running hears of it.
-pub(crate) struct Ending(Arc<Round>);
+/// Lets a run go on. Dropping it is what cancels: whatever the handler has left running hears of it.
+pub(crate) struct ScopeGuard(Scope);
 
-impl Ending {
-    /// What was asked and said in the run.
-    pub(crate) fn round(&self) -> &Arc<Round> {
+impl Deref for ScopeGuard {
+    type Target = Scope;
+
+    fn deref(&self) -> &Scope {
         &self.0
     }
 }
 
-impl Drop for Ending {
+impl Drop for ScopeGuard {
     fn drop(&mut self) {
-        if let Some(token) = self.0.cancel.get() {
+        if let Some(token) = self.0.shared.cancel.get() {
             token.cancel();
         }
     }
@@ -266,6 +278,6 @@ impl Drop for Ending {
 
 impl fmt::Debug for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("peer", &self.round.facts.peer).finish_non_exhaustive()
+        f.debug_struct("Scope").field("peer", self.peer()).finish_non_exhaustive()
     }
 }

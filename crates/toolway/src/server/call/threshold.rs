@@ -18,7 +18,6 @@ pub(crate) enum Threshold {
 
 impl Threshold {
     /// What matters least of those.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
     pub(crate) fn least(&self) -> Option<LogLevel> {
         match self {
             Self::Nothing => None,
@@ -28,11 +27,7 @@ impl Threshold {
     }
 
     pub(crate) fn lets(&self, level: LogLevel) -> bool {
-        match self {
-            Self::Nothing => false,
-            Self::From(least) => level >= *least,
-            Self::Shared(least) => level >= least.get(),
-        }
+        self.least().is_some_and(|least| level >= least)
     }
 }
 

@@ -57,10 +57,4 @@ impl Allowed {
     pub(crate) fn template(&self, template: &str, name: &str) -> bool {
         self.templates.lets(template) || self.templates.lets(name)
     }
-
-    /// Whether a resource may be read that nobody has offered, but somebody behind this server may have. It may be one of a
-    /// family, and nobody here knows of which: where families are hidden, it has to be named.
-    pub(crate) fn unlisted(&self, uri: &str) -> bool {
-        self.resources.lets(uri) && (self.templates.is_all() || !self.resources.is_all())
-    }
 }

@@ -301,7 +301,7 @@ impl fmt::Debug for Completer {
 /// # }
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Completers(Vec<(String, Completer)>, Option<Completer>);
+pub struct Completers(pub(super) Vec<(String, Completer)>, pub(super) Option<Completer>);
 
 impl Completers {
     /// Adds one; it takes the place of another for the same argument.
@@ -322,12 +322,6 @@ impl Completers {
     pub(crate) fn set(&mut self, name: String, completer: Completer) {
         self.0.retain(|(known, _)| *known != name);
         self.0.push((name, completer));
-    }
-
-    /// One for whatever it is asked, arguments that nobody has heard of included.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn of_anything(completer: Completer) -> Self {
-        Self(Vec::new(), Some(completer))
     }
 
     /// Whether arguments are known to the completer only.

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use toolway_protocol::request::Page;
 use toolway_protocol::types::{Listing, Resource};
-use toolway_protocol::{Method, Reply, RpcError};
+use toolway_protocol::{Reply, RpcError};
 
 use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
-use crate::ground::panic::catch;
 use crate::server::Server;
 use crate::server::call::scope::Scope;
-use crate::server::failure::errors::{Failure, Subject, ToolError};
+use crate::server::failure::errors::Failure;
 use crate::server::handler::arguments::Arguments;
 use crate::server::handler::function::{Adapted, Erased, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
@@ -122,7 +121,7 @@ const LIST: &str = "resources";
 impl Server {
     /// Lists resources: the registered ones first, then those of each handler. The last registered page and the first
     /// page of the first handler come together.
-    pub(crate) async fn list_resources(&self, page: &Page, scope: Scope) -> Result<Reply, Failure> {
+    pub(crate) async fn list_resources(&self, page: &Page, scope: &Scope) -> Result<Reply, Failure> {
         let snapshot = self.inner.registry.load_full();
         let place = match &page.cursor {
             None => Place::Registered(0),
@@ -132,8 +131,8 @@ impl Server {
                     .ok_or_else(|| RpcError::invalid_params("`params.cursor` is of another server"))?
             }
         };
-        let allowed = scope.round.arrival.allowed.clone();
-        if let (Place::Registered(at), Some(allowed)) = (&place, &allowed) {
+        let allowed = scope.allowed();
+        if let (Place::Registered(at), Some(allowed)) = (&place, allowed) {
             let (seen, has_more) = snapshot.resource_pages.seen(*at, |resource| allowed.resource(resource));
             let next = has_more.then(|| self.inner.cursors.sign(LIST, &(at + 1).to_string()));
             if next.is_some() || self.inner.listers.is_empty() {
@@ -161,32 +160,23 @@ impl Server {
         which: usize,
         cursor: Cursor,
         mut resources: Vec<Resource>,
-        scope: Scope,
+        scope: &Scope,
     ) -> Result<Reply, Failure> {
         let Some(lister) = self.inner.listers.get(which) else {
             return Ok(Reply::Resources(Arc::new(Listing::new(resources, None))));
         };
-        let allowed = scope.round.arrival.allowed.clone();
-        let round = scope.round();
-        let face = match catch(|| lister.call(cursor, scope)).await {
-            Ok(Ok(page)) => {
-                let snapshot = self.inner.registry.load();
-                let is_seen = |resource: &Resource| {
-                    allowed.as_ref().is_none_or(|allowed| allowed.listed(&snapshot, &resource.uri))
-                };
-                resources.extend(page.resources.into_iter().filter(is_seen));
-                let next = match page.next {
-                    Some(next) => Some(format!("{which}:{next}")),
-                    None => (which + 1 < self.inner.listers.len()).then(|| format!("{}", which + 1)),
-                };
-                let next = next.map(|next| self.inner.cursors.sign(LIST, &format!("h{next}")));
-                return Ok(Reply::Resources(Arc::new(Listing::new(resources, next))));
-            }
-            Ok(Err(error)) => ToolError::hidden(error).0,
-            Err(panic) => Failure::Hidden(Box::new(panic)),
+        let allowed = scope.allowed();
+        let page = lister.attempt(cursor, scope).await?;
+        let snapshot = self.inner.registry.load();
+        let is_seen =
+            |resource: &Resource| allowed.is_none_or(|allowed| allowed.listed(&snapshot, &resource.uri));
+        resources.extend(page.resources.into_iter().filter(is_seen));
+        let next = match page.next {
+            Some(next) => Some(format!("{which}:{next}")),
+            None => (which + 1 < self.inner.listers.len()).then(|| format!("{}", which + 1)),
         };
-        let subject = Subject { method: Method::ListResources.name(), kind: "list", name: LIST };
-        Err(self.failed(&round, subject, face).await)
+        let next = next.map(|next| self.inner.cursors.sign(LIST, &format!("h{next}")));
+        Ok(Reply::Resources(Arc::new(Listing::new(resources, next))))
     }
 }
 

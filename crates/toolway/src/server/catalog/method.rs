@@ -5,14 +5,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
-use toolway_protocol::{Method, RawJson, Reply, RpcError};
+use toolway_protocol::{Method, RawJson, RpcError};
 
 use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
-use crate::ground::panic::catch;
-use crate::server::Server;
-use crate::server::call::scope::Scope;
-use crate::server::failure::errors::{Failure, Subject, ToolError};
+use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
 use crate::server::handler::function::{Adapted, Erased, Handler};
 use crate::server::respond::tool::Json;
@@ -111,56 +108,14 @@ pub(crate) fn wrong_name(name: &str) -> Option<String> {
     None
 }
 
-impl Server {
-    /// Calls a method of the application's own.
-    pub(crate) async fn call_method(
-        &self,
-        method: &Method,
-        params: Option<&RawJson>,
-        scope: Scope,
-    ) -> Result<Reply, Failure> {
-        let Some(handler) = self.inner.methods.get(method.name()) else {
-            return Err(RpcError::method_not_found(method.name()).into());
-        };
-        let arguments = Arguments::new(params.map(without_meta), None);
-        let round = scope.round();
-        let face = match catch(|| handler.call(arguments, scope)).await {
-            Ok(Ok(result)) => return Ok(Reply::Custom(result)),
-            Ok(Err(error)) => ToolError::hidden(error).0,
-            Err(panic) => Failure::Hidden(Box::new(panic)),
-        };
-        let subject = Subject { method: method.name(), kind: "method", name: method.name() };
-        Err(self.failed(&round, subject, face).await)
-    }
-
-    /// Whether there is a handler for a notification of the application's own.
-    pub(crate) fn hears(&self, method: &Method) -> bool {
-        self.inner.notifications.contains_key(method.name())
-    }
-
-    /// Hands over a notification of the application's own. Nothing is answered, whatever happens.
-    pub(crate) async fn hear(&self, method: &Method, params: Option<&RawJson>, scope: Scope) {
-        let Some(handler) = self.inner.notifications.get(method.name()) else { return };
-        let arguments = Arguments::new(params.map(without_meta), None);
-        let round = scope.round();
-        let face = match catch(|| handler.call(arguments, scope)).await {
-            Ok(Ok(_)) => return,
-            Ok(Err(error)) => ToolError::hidden(error).0,
-            Err(panic) => Failure::Hidden(Box::new(panic)),
-        };
-        // For the log and the hook only.
-        let subject = Subject { method: method.name(), kind: "notification", name: method.name() };
-        let _ = self.failed(&round, subject, face).await;
-    }
-}
-
-/// The parameters without what the protocol put among them.
-fn without_meta(params: &RawJson) -> RawJson {
-    match params.decode() {
+/// What a custom method or notification is called with: its parameters without what the protocol put among them.
+pub(crate) fn arguments_of(params: Option<&RawJson>) -> Arguments {
+    let own = params.map(|params| match params.decode() {
         Ok(Value::Object(mut members)) if members.contains_key("_meta") => {
             members.remove("_meta");
             Value::Object(members).into()
         }
         _ => params.clone(),
-    }
+    });
+    Arguments::new(own, None)
 }

@@ -3,10 +3,10 @@
 //! | file | question |
 //! |---|---|
 //! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
-//! | `agent.rs`, `generated.rs`, `named.rs`, `discover.rs` | How do other tools, generated code and marked functions become entries? |
+//! | `agent.rs`, `foreign.rs`, `generated.rs`, `named.rs`, `discover.rs` | How do other tools, generated code and marked functions become entries? |
 //! | `owner.rs`, `elements.rs`, `registry.rs` | What is there, all together, at one moment? |
 //! | `visible.rs`, `listing.rs`, `cursor.rs`, `cache.rs` | How is it listed, page by page, and how long may a list be kept? |
-//! | `edit.rs`, `source.rs` | What may change while the server runs? |
+//! | `edit.rs`, `source.rs` (`without_sources.rs`) | What may change while the server runs? |
 //! | `layered.rs`, `pace.rs` | Which layers stand around an entry, and does a tool hold up its thread? |
 
 pub(crate) mod agent;
@@ -16,6 +16,8 @@ pub(crate) mod cursor;
 pub(crate) mod discover;
 pub(crate) mod edit;
 pub(crate) mod elements;
+#[cfg(feature = "client")]
+pub(crate) mod foreign;
 pub(crate) mod generated;
 pub(crate) mod layered;
 pub(crate) mod listing;
@@ -26,7 +28,10 @@ pub(crate) mod pace;
 pub(crate) mod prompt;
 pub(crate) mod registry;
 pub(crate) mod resource;
-#[allow(dead_code, reason = "only whoever joins a server with clients asks")]
+#[cfg(feature = "client")]
+pub(crate) mod source;
+#[cfg(not(feature = "client"))]
+#[path = "without_sources.rs"]
 pub(crate) mod source;
 pub(crate) mod tool;
 pub(crate) mod visible;

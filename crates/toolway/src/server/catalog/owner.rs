@@ -6,7 +6,6 @@ pub(crate) enum Owner {
     /// The author's of this server.
     Author,
     /// Another server's, added by the author of this one: nothing of it is checked here.
-    Other,
-    /// Another server's, offered by a [source](crate::server::catalog::source), which may take it back.
-    Source,
+    /// It is `offered` by a source, which may take it back, or was added by the author for good.
+    Other { is_offered: bool },
 }

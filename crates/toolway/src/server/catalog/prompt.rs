@@ -11,19 +11,18 @@ use crate::closest::closest;
 use crate::ground::future::BoxFuture;
 use crate::ground::panic::catch;
 use crate::schema::{MOST_PROBLEMS, cut};
-use crate::server::Server;
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;
 use crate::server::call::state::{Absent, States};
 use crate::server::catalog::completion::{Completer, Completers};
 use crate::server::catalog::owner::Owner;
 use crate::server::catalog::tool::{Offer, wrong_name};
-use crate::server::failure::errors::{Failure, PromptError, Subject};
+use crate::server::failure::errors::{Failure, PromptError};
 use crate::server::handler::arguments::Arguments;
 use crate::server::handler::function::Handler;
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::respond::prompt::{IntoPrompt, check_roles};
-use toolway_protocol::{Method, RpcError};
+use toolway_protocol::RpcError;
 
 /// A prompt that is being filled in.
 pub type PromptFuture = BoxFuture<'static, Result<GetPromptResult, PromptError>>;
@@ -97,10 +96,10 @@ impl Parameter for Filled {
 /// ```
 #[derive(Clone)]
 pub struct PromptEntry {
-    definition: Arc<Prompt>,
-    handler: Arc<dyn PromptHandler>,
-    completers: Completers,
-    states: Option<Arc<States>>,
+    pub(super) definition: Arc<Prompt>,
+    pub(super) handler: Arc<dyn PromptHandler>,
+    pub(super) completers: Completers,
+    pub(super) states: Option<Arc<States>>,
     pub(crate) layers: Stages,
     pub(crate) owner: Owner,
 }
@@ -116,13 +115,6 @@ impl PromptEntry {
             layers: Stages::default(),
             owner: Owner::Author,
         }
-    }
-
-    /// Makes a handler an entry that passes on what it is asked to whoever the prompt is really of: neither what is filled in
-    /// nor what comes of it is looked at.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn foreign(handler: impl PromptHandler) -> Self {
-        Self { owner: Owner::Other, ..Self::new(handler) }
     }
 
     /// The prompt behind the name of a function that is marked `#[prompt]`: `PromptEntry::of::<review>()`,
@@ -193,19 +185,13 @@ impl PromptEntry {
         self.definition.arguments.iter().flatten().map(|argument| argument.name.as_str())
     }
 
-    /// Checks it for a door over which calls bring no such values.
-    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
-    pub(crate) fn check_given(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
-        let probe = self.states.as_deref().unwrap_or(states).without(absent);
-        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(states, mistakes);
-    }
-
-    pub(crate) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
+    /// Looks for mistakes. For the check of a door, `absent` are values that its calls do not bring.
+    pub(crate) fn check(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
         if self.owner != Owner::Author {
             return;
         }
         let name = &self.definition.name;
-        let states = self.states.as_deref().unwrap_or(states);
+        let states = &self.states.as_deref().unwrap_or(states).without(absent);
         let mut found: Vec<String> = wrong_name(name).into_iter().collect();
         found.extend(self.handler.check(states));
         found.extend(self.completers.check(states));
@@ -220,29 +206,21 @@ impl PromptEntry {
     /// Fills it in.
     pub(crate) async fn get(
         &self,
-        server: &Server,
         arguments: BTreeMap<String, String>,
-        scope: Scope,
+        scope: &Scope,
     ) -> Result<GetPromptResult, Failure> {
         // Before anything is made of them: there may be a hundred thousand.
         if self.owner == Owner::Author {
             self.check_names(&arguments)?;
         }
         let arguments: Values = arguments.into_iter().collect();
-        let round = scope.round();
         let scope = scope.with_states(self.states.as_ref()).about(arguments.clone());
-        let face = match catch(|| self.handler.get(arguments, scope)).await {
-            Ok(Ok(result)) if self.owner != Owner::Author => return Ok(result),
-            Ok(Ok(result)) => match check_roles(&result) {
-                Ok(()) => return Ok(result),
-                Err(error) => error.0,
-            },
-            Ok(Err(error)) => error.0,
-            Err(panic) => Failure::Hidden(Box::new(panic)),
-        };
-        let method = Method::GetPrompt;
-        let subject = Subject { method: method.name(), kind: "prompt", name: &self.definition.name };
-        Err(server.failed(&round, subject, face).await)
+        match catch(|| self.handler.get(arguments, scope)).await {
+            Ok(Ok(result)) if self.owner != Owner::Author => Ok(result),
+            Ok(Ok(result)) => check_roles(&result).map(|()| result).map_err(|error| error.0),
+            Ok(Err(error)) => Err(error.0),
+            Err(panic) => Err(Failure::Hidden(Box::new(panic))),
+        }
     }
 
     /// Every argument that must be there is, and no other one.
@@ -284,8 +262,8 @@ where
         self.definition.clone()
     }
 
-    fn get(&self, arguments: Values, scope: Scope) -> PromptFuture {
-        match self.handler.run(&Arguments::new(None, None), scope.about(arguments)) {
+    fn get(&self, _: Values, scope: Scope) -> PromptFuture {
+        match self.handler.run(&Arguments::new(None, None), scope) {
             Ok(running) => Box::pin(async move { running.await.into_prompt() }),
             Err(error) => Box::pin(std::future::ready(Err(PromptError(error.0)))),
         }

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
+use toolway_protocol::RpcError;
 use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::json::Encode;
 use toolway_protocol::types::{Listing, Prompt, Resource, ResourceTemplate, Tool};
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
-use crate::server::call::state::States;
+use crate::server::call::state::{Absent, States};
+use crate::server::call::visibility::Allowed;
 use crate::server::catalog::cursor::CursorKey;
 use crate::server::catalog::elements::Elements;
 use crate::server::catalog::prompt::PromptEntry;
@@ -110,9 +112,12 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     fn new(elements: Elements, layout: &Layout, states: &States) -> Result<Self, Vec<String>> {
         let mut mistakes = Vec::new();
-        elements.tools.iter().for_each(|tool| tool.check(states, &mut mistakes));
-        elements.resources.iter().for_each(|resource| resource.check(states, &mut mistakes));
-        elements.prompts.iter().for_each(|prompt| prompt.check(states, &mut mistakes));
+        elements.tools.iter().for_each(|tool| tool.check(states, Absent::default(), &mut mistakes));
+        elements
+            .resources
+            .iter()
+            .for_each(|resource| resource.check(states, Absent::default(), &mut mistakes));
+        elements.prompts.iter().for_each(|prompt| prompt.check(states, Absent::default(), &mut mistakes));
         let tools =
             by_name("tool", elements.tools.iter().map(|tool| &*tool.definition().name), &mut mistakes);
         let prompts = by_name(
@@ -310,29 +315,12 @@ impl<T: Encode> Pages<T> {
         self.pages.get(place)
     }
 
-    /// The page behind a cursor.
-    pub(crate) fn page(
-        &self,
-        cursor: Option<&str>,
-        cursors: &CursorKey,
-    ) -> Result<Arc<Listing<T>>, toolway_protocol::RpcError> {
-        let Some(cursor) = cursor else { return Ok(self.pages[0].clone()) };
-        let place = cursors.verify(self.list, cursor)?;
-        let page = place.parse().ok().and_then(|place: usize| self.pages.get(place));
-        // The list has become shorter since: there is nothing after what the client has.
-        Ok(page.cloned().unwrap_or_else(|| Arc::new(Listing::new(Vec::new(), None))))
-    }
-
     pub(crate) fn is_last(&self, place: usize) -> bool {
         place + 1 >= self.pages.len()
     }
 
     /// The place behind a cursor; one that is no number is the end.
-    pub(crate) fn place(
-        &self,
-        cursor: Option<&str>,
-        cursors: &CursorKey,
-    ) -> Result<usize, toolway_protocol::RpcError> {
+    pub(crate) fn place(&self, cursor: Option<&str>, cursors: &CursorKey) -> Result<usize, RpcError> {
         let Some(cursor) = cursor else { return Ok(0) };
         Ok(cursors.verify(self.list, cursor)?.parse().unwrap_or(usize::MAX))
     }
@@ -350,15 +338,21 @@ impl<T: Encode + Clone> Pages<T> {
         (page, seen.next().is_some())
     }
 
-    /// The page behind a cursor, for somebody who does not see everything.
-    pub(crate) fn seen_page(
+    /// The page behind a cursor, of what the caller may see.
+    pub(crate) fn page(
         &self,
         cursor: Option<&str>,
         cursors: &CursorKey,
-        is_seen: impl Fn(&T) -> bool,
-    ) -> Result<Arc<Listing<T>>, toolway_protocol::RpcError> {
+        allowed: Option<&Allowed>,
+        is_seen: impl Fn(&Allowed, &T) -> bool,
+    ) -> Result<Arc<Listing<T>>, RpcError> {
         let place = self.place(cursor, cursors)?;
-        let (items, has_more) = self.seen(place, is_seen);
+        let Some(allowed) = allowed else {
+            // The list may have become shorter: then there is nothing after what the client has.
+            let page = self.pages.get(place).cloned();
+            return Ok(page.unwrap_or_else(|| Arc::new(Listing::new(Vec::new(), None))));
+        };
+        let (items, has_more) = self.seen(place, |item| is_seen(allowed, item));
         let next = has_more.then(|| cursors.sign(self.list, &(place + 1).to_string()));
         Ok(Arc::new(Listing::new(items, next)))
     }

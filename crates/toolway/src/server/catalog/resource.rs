@@ -181,15 +181,15 @@ pub trait ResourceHandler: Send + Sync + 'static {
 /// ```
 #[derive(Clone)]
 pub struct ResourceEntry {
-    definition: Arc<ResourceDefinition>,
+    pub(super) definition: Arc<ResourceDefinition>,
     /// Without one, the server's `read_resource` answers.
-    handler: Option<Arc<dyn ResourceHandler>>,
-    completers: Completers,
-    states: Option<Arc<States>>,
-    template: Option<Arc<UriTemplate>>,
+    pub(super) handler: Option<Arc<dyn ResourceHandler>>,
+    pub(super) completers: Completers,
+    pub(super) states: Option<Arc<States>>,
+    pub(super) template: Option<Arc<UriTemplate>>,
     pub(crate) layers: Stages,
     pub(crate) owner: Owner,
-    mistakes: Vec<String>,
+    pub(super) mistakes: Vec<String>,
 }
 
 impl ResourceEntry {
@@ -242,31 +242,6 @@ impl ResourceEntry {
             layers: Stages::default(),
             owner: Owner::Author,
             mistakes,
-        }
-    }
-
-    /// Makes a handler an entry that passes on what it is asked to whoever the resource is really of: its definition is listed as
-    /// it came, whatever its URI or its template looks like.
-    #[allow(dead_code, reason = "only whoever joins a server with clients asks")]
-    pub(crate) fn foreign(handler: impl ResourceHandler) -> Self {
-        let definition = handler.definition();
-        let template = match &definition {
-            ResourceDefinition::One(_) => None,
-            // One that cannot be told from a URI is listed all the same.
-            ResourceDefinition::Family(template) => UriTemplate::parse(&template.uri_template)
-                .ok()
-                .filter(|template| template.check_matchable().is_ok())
-                .map(Arc::new),
-        };
-        Self {
-            definition: Arc::new(definition),
-            completers: handler.completers(),
-            handler: Some(Arc::new(handler)),
-            states: None,
-            template,
-            layers: Stages::default(),
-            owner: Owner::Other,
-            mistakes: Vec::new(),
         }
     }
 
@@ -359,19 +334,13 @@ impl ResourceEntry {
         self.states.get_or_insert_with(|| states.clone());
     }
 
-    /// Checks it for a door over which calls bring no such values.
-    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
-    pub(crate) fn check_given(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
-        let probe = self.states.as_deref().unwrap_or(states).without(absent);
-        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(states, mistakes);
-    }
-
-    pub(crate) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
+    /// Looks for mistakes. For the check of a door, `absent` are values that its calls do not bring.
+    pub(crate) fn check(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
         if self.owner != Owner::Author {
             return;
         }
         let uri = self.definition.uri();
-        let states = self.states.as_deref().unwrap_or(states);
+        let states = &self.states.as_deref().unwrap_or(states).without(absent);
         let mut found = self.mistakes.clone();
         if self.definition.name().is_empty() {
             found.push("it has no name".to_owned());
@@ -387,7 +356,7 @@ impl ResourceEntry {
     }
 
     /// Reads it, if it is more than metadata.
-    pub(crate) async fn read(&self, reading: Reading, scope: Scope) -> Result<ReadResourceResult, Failure> {
+    pub(crate) async fn read(&self, reading: Reading, scope: &Scope) -> Result<ReadResourceResult, Failure> {
         let Some(handler) = &self.handler else { return Err(Failure::NotFound) };
         let scope = scope.with_states(self.states.as_ref()).about(reading.clone());
         match catch(|| handler.read(reading, scope)).await {

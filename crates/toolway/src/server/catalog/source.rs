@@ -15,14 +15,15 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 use toolway_protocol::Request;
-use toolway_protocol::capability::{ServerCapabilities, Settings};
+use toolway_protocol::capability::ServerCapabilities;
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::types::ReadResourceResult;
 
 use crate::ground::future::BoxFuture;
 use crate::ground::panic::catch;
 use crate::server::call::layer::stages::Stages;
-use crate::server::call::scope::{Facts, Scope};
+use crate::server::call::passing::RequestMeta;
+use crate::server::call::scope::{Arrival, Scope};
 use crate::server::call::visibility::Allowed;
 use crate::server::catalog::elements::Elements;
 use crate::server::catalog::owner::Owner;
@@ -30,6 +31,7 @@ use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Snapshot;
 use crate::server::catalog::resource::{ReadFuture, Reading, ResourceEntry};
 use crate::server::catalog::tool::ToolEntry;
+use crate::server::changes::interest::Interest;
 use crate::server::changes::listeners::List;
 use crate::server::failure::errors::Failure;
 use crate::server::{Inner, Server};
@@ -89,22 +91,6 @@ impl fmt::Debug for Added {
     }
 }
 
-/// Adds what sources can do to what was declared. What has settings of its own keeps them.
-pub(crate) fn declare(declared: &mut ServerCapabilities, source: &ServerCapabilities) {
-    let add = |into: &mut Option<Settings>, from: &Option<Settings>| {
-        for (name, value) in from.iter().flatten() {
-            into.get_or_insert_default().entry(name).or_insert_with(|| value.clone());
-        }
-        if from.is_some() {
-            into.get_or_insert_default();
-        }
-    };
-    add(&mut declared.tools, &source.tools);
-    add(&mut declared.prompts, &source.prompts);
-    add(&mut declared.resources, &source.resources);
-    add(&mut declared.completions, &source.completions);
-}
-
 /// The sources of a server.
 #[derive(Default)]
 pub(crate) struct Sources {
@@ -156,8 +142,8 @@ impl Sources {
     ) -> Result<ReadResourceResult, Failure> {
         let claim = self.claim(&reading.uri);
         let claim = claim.filter(|(_, name)| allowed.is_none_or(|allowed| allowed.unlisted(name)));
-        let claimed =
-            claim.and_then(|(attached, _)| attached.added.source.read(reading.clone(), scope.inner()));
+        let claimed = claim
+            .and_then(|(attached, _)| attached.added.source.read(reading.clone(), scope.with_states(None)));
         match claimed {
             Some(mut reading) => match catch(|| reading.as_mut()).await {
                 Ok(outcome) => outcome.map_err(|error| error.0),
@@ -272,16 +258,15 @@ impl Server {
     }
 
     /// Adds what only those want to know who pass requests on.
-    pub(crate) fn more_facts(&self, mut facts: Facts, params: &Params) -> Facts {
+    pub(crate) fn add_meta(&self, arrival: &mut Arrival, params: &Params) {
         if self.has_sources() {
-            facts.meta = params.meta();
+            arrival.extensions.insert(RequestMeta(params.meta()));
         }
-        facts
     }
 
     /// Waits until the sources know what listeners want to hear of, or have had time enough to.
     pub(crate) async fn followed(&self) {
-        let Some(interest) = self.inner.changes.interest() else { return };
+        let Some(interest) = self.inner.changes.interest.as_ref() else { return };
         let version = interest.version();
         let until = Instant::now() + MAX_FOLLOWING;
         for attached in &self.inner.sources.all {
@@ -362,7 +347,7 @@ impl Offering {
 
     /// What listeners want to hear of.
     pub(crate) fn wanted(&self) -> Wanted {
-        let interest = self.server().and_then(|server| server.inner.changes.interest().cloned());
+        let interest = self.server().and_then(|server| server.inner.changes.interest.as_ref().cloned());
         Wanted {
             changes: interest.map_or_else(|| watch::Sender::new(0).subscribe(), |interest| interest.watch()),
             offering: self.clone(),
@@ -382,7 +367,7 @@ impl Wanted {
     pub(crate) fn now(&mut self) -> (BTreeSet<String>, u64) {
         self.changes.mark_unchanged();
         let server = self.offering.server();
-        let interest = server.as_ref().and_then(|server| server.inner.changes.interest());
+        let interest = server.as_ref().and_then(|server| server.inner.changes.interest.as_ref());
         interest.map(|interest| interest.now()).unwrap_or_default()
     }
 
@@ -405,16 +390,16 @@ impl Wanted {
 impl Elements {
     /// Keeps those that the author has added, whichever server they really belong to.
     fn keep_own(&mut self) {
-        self.tools.retain(|tool| tool.owner != Owner::Source);
-        self.prompts.retain(|prompt| prompt.owner != Owner::Source);
-        self.resources.retain(|resource| resource.owner != Owner::Source);
+        self.tools.retain(|tool| tool.owner != Owner::Other { is_offered: true });
+        self.prompts.retain(|prompt| prompt.owner != Owner::Other { is_offered: true });
+        self.resources.retain(|resource| resource.owner != Owner::Other { is_offered: true });
     }
 
     /// Marks all of them as a source's.
     fn of_source(&mut self) {
-        self.tools.iter_mut().for_each(|tool| tool.owner = Owner::Source);
-        self.prompts.iter_mut().for_each(|prompt| prompt.owner = Owner::Source);
-        self.resources.iter_mut().for_each(|resource| resource.owner = Owner::Source);
+        self.tools.iter_mut().for_each(|tool| tool.owner = Owner::Other { is_offered: true });
+        self.prompts.iter_mut().for_each(|prompt| prompt.owner = Owner::Other { is_offered: true });
+        self.resources.iter_mut().for_each(|resource| resource.owner = Owner::Other { is_offered: true });
     }
 
     /// Adds those whose name, URI or template is nobody's yet, and tells which are not.
@@ -482,4 +467,49 @@ fn definitions<'e, E, D: 'e>(
     definition: fn(&'e E) -> &'e D,
 ) -> impl Iterator<Item = &'e D> {
     entries.iter().map(definition)
+}
+
+impl Interest {
+    /// The resources, and how often they have become others until now.
+    fn now(&self) -> (BTreeSet<String>, u64) {
+        let counts = self.lock();
+        (counts.keys().cloned().collect(), *self.version.borrow())
+    }
+
+    /// How often they have become others.
+    fn version(&self) -> u64 {
+        *self.version.borrow()
+    }
+
+    /// Hears each time they become others.
+    fn watch(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+}
+
+impl Allowed {
+    /// Whether a resource may be read that nobody has offered, but somebody behind this server may have. It may be one of a
+    /// family, and nobody here knows of which: where families are hidden, it has to be named.
+    fn unlisted(&self, uri: &str) -> bool {
+        self.resources.lets(uri) && (self.templates.is_all() || !self.resources.is_all())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_two_want_is_wanted_until_neither_does() {
+        let interest = Interest::default();
+        interest.add("a://b");
+        interest.add("a://b");
+        interest.add("c://d");
+        assert_eq!(interest.now(), (BTreeSet::from(["a://b".to_owned(), "c://d".to_owned()]), 2));
+        interest.remove("a://b");
+        interest.remove("nobody://ever");
+        assert_eq!(interest.version(), 2);
+        interest.remove("a://b");
+        assert_eq!(interest.now(), (BTreeSet::from(["c://d".to_owned()]), 3));
+    }
 }

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use toolway_protocol::RawJson;
 use toolway_protocol::http::param::ParamHeaders;
 use toolway_protocol::types::{CallToolResult, Icon, Tool};
-use toolway_protocol::{Method, RawJson};
 
 use crate::ground::future::BoxFuture;
 use crate::ground::panic::catch;
 use crate::schema::{Checker, Examined, examine, object_by_default, output_text};
-use crate::server::Server;
 use crate::server::call::context::Ctx;
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;
@@ -23,7 +22,7 @@ use crate::server::call::state::{Absent, States};
 use crate::server::catalog::generated::misfit;
 use crate::server::catalog::owner::Owner;
 use crate::server::catalog::pace::Pace;
-use crate::server::failure::errors::{Failure, Subject, ToolError};
+use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
 use crate::server::handler::function::Handler;
 use crate::server::respond::tool::IntoToolResult;
@@ -299,7 +298,7 @@ impl ToolEntry {
     /// and neither arguments nor results are held against it.
     pub(crate) fn foreign(handler: impl ToolHandler) -> Self {
         let mut entry = Self::bare(handler.definition(), Arc::new(handler));
-        entry.owner = Owner::Other;
+        entry.owner = Owner::Other { is_offered: false };
         entry.compile();
         entry
     }
@@ -464,19 +463,13 @@ impl ToolEntry {
         self.compile();
     }
 
-    /// Checks it for a door over which calls bring no such values.
-    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
-    pub(crate) fn check_given(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
-        let probe = self.states.as_deref().unwrap_or(states).without(absent);
-        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(states, mistakes);
-    }
-
-    pub(crate) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
+    /// Looks for mistakes. For the check of a door, `absent` are values that its calls do not bring.
+    pub(crate) fn check(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
         if self.owner != Owner::Author {
             return;
         }
         let name = &self.definition.name;
-        let states = self.states.as_deref().unwrap_or(states);
+        let states = &self.states.as_deref().unwrap_or(states).without(absent);
         // The schema of an argument often knows better why a default does not fit the type.
         let told: Vec<String> = self.wrong_defaults.iter().map(|name| misfit(name)).collect();
         let handler = self.handler.check(states).into_iter().filter(|mistake| !told.contains(mistake));
@@ -485,35 +478,26 @@ impl ToolEntry {
         mistakes.extend(found.map(|mistake| format!("tool `{name}`: {mistake}")));
     }
 
-    /// Calls the tool. Whatever happens inside, the caller gets an answer.
+    /// Calls the tool. A panic is a failure, too.
     pub(crate) async fn call(
         &self,
-        server: &Server,
         arguments: Option<RawJson>,
-        scope: Scope,
+        scope: &Scope,
     ) -> Result<CallToolResult, Failure> {
-        let (round, sent) = (scope.round(), server.kept(arguments.as_ref()));
+        if let Some(limit) = self.deadline {
+            scope.set_deadline(limit);
+        }
         let scope = scope.with_states(self.states.as_ref()).with_output(self.output.as_ref());
         let arguments = Arguments::new(arguments, self.rules.clone());
-        if let Some(limit) = self.deadline {
-            let _ = round.deadline.set(limit);
-        }
-        let name = &*self.definition.name;
-        let outcome = {
-            let mut calling = pin!(catch(|| self.handler.call(arguments, scope)));
-            poll_fn(|cx| self.pace.poll(name, calling.as_mut(), cx)).await
-        };
-        let face = match outcome {
+        let mut calling = pin!(catch(|| self.handler.call(arguments, scope)));
+        match poll_fn(|cx| self.pace.poll(&self.definition.name, calling.as_mut(), cx)).await {
             Ok(Ok(result)) => match self.wrong_output(&result) {
-                None => return Ok(result),
-                Some(text) => Failure::Hidden(text.into()),
+                None => Ok(result),
+                Some(text) => Err(Failure::Hidden(text.into())),
             },
-            Ok(Err(error)) => error.0,
-            Err(panic) => Failure::Hidden(Box::new(panic)),
-        };
-        let method = Method::CallTool;
-        let subject = Subject { method: method.name(), kind: "tool", name };
-        server.tool_failed(&round, subject, sent, face).await
+            Ok(Err(error)) => Err(error.0),
+            Err(panic) => Err(Failure::Hidden(Box::new(panic))),
+        }
     }
 
     /// A result that the tool's own schema does not allow is the tool's fault, and clients refuse it.

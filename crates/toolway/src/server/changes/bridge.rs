@@ -108,7 +108,7 @@ impl Crossing {
         loop {
             tokio::select! {
                 () = self.here.changed() => {
-                    let mut untold = self.here.untold();
+                    let mut untold = self.here.untold_for(|_| true);
                     while let Some(news) = untold.first() {
                         self.publish(news).await?;
                         untold.told();

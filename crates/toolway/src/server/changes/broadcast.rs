@@ -11,9 +11,9 @@ use crate::store::Store;
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     listeners: Arc<Listeners>,
-    bridge: Option<Bridge>,
+    pub(crate) bridge: Option<Bridge>,
     /// What listeners want to hear of, if somebody has to know.
-    interest: Option<Arc<Interest>>,
+    pub(crate) interest: Option<Arc<Interest>>,
 }
 
 impl Changes {
@@ -28,10 +28,6 @@ impl Changes {
     /// From now on it is known which resources anybody wants to hear of.
     pub(crate) fn note_interest(&mut self) {
         self.interest = Some(Arc::default());
-    }
-
-    pub(crate) fn interest(&self) -> Option<&Arc<Interest>> {
-        self.interest.as_ref()
     }
 
     /// Adds a listener that hears of every list, and of resources once it subscribes. It is forgotten when it is dropped.

@@ -77,26 +77,26 @@ pub(crate) fn untold(mut capabilities: ServerCapabilities) -> ServerCapabilities
 /// One conversation that wants to hear of changes.
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
-    state: Mutex<State>,
+    pub(crate) state: Mutex<State>,
     wake: Notify,
     interest: Option<Arc<Interest>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+pub(crate) struct State {
     /// Which lists it wants to hear of, and was promised to.
-    lists: [bool; 3],
-    can_subscribe: bool,
-    subscribed: HashSet<String>,
+    pub(crate) lists: [bool; 3],
+    pub(crate) can_subscribe: bool,
+    pub(crate) subscribed: HashSet<String>,
     /// It hears of every resource.
-    hears_all: bool,
-    pending: Pending,
+    pub(crate) hears_all: bool,
+    pub(crate) pending: Pending,
 }
 
 #[derive(Debug, Default)]
-struct Pending {
-    lists: [bool; 3],
-    updated: Vec<String>,
+pub(crate) struct Pending {
+    pub(crate) lists: [bool; 3],
+    pub(crate) updated: Vec<String>,
 }
 
 impl Listener {
@@ -175,13 +175,7 @@ impl Listener {
         self.take().filter(is_seen)
     }
 
-    /// Takes what is to be told, and takes back what is not told after all.
-    pub(crate) fn untold(&self) -> Untold<'_> {
-        Untold { listener: self, news: self.take().collect() }
-    }
-
-    /// The same for somebody who may see this much.
-    #[allow(dead_code, reason = "only HTTP asks")]
+    /// Takes what is to be told to somebody who may see this much, and takes back what is not told after all.
     pub(crate) fn untold_for(&self, is_seen: impl Fn(&Notification) -> bool) -> Untold<'_> {
         Untold { listener: self, news: self.take_for(is_seen).collect() }
     }
@@ -209,26 +203,6 @@ impl Listener {
             }
         }
         self.wake.notify_one();
-    }
-
-    /// What it has subscribed to.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn subscribed(&self) -> Vec<String> {
-        let mut uris: Vec<_> = lock(&self.state).subscribed.iter().cloned().collect();
-        uris.sort_unstable();
-        uris
-    }
-
-    /// Wants to hear of these resources, and of no others.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn set_subscribed(&self, uris: Vec<String>) {
-        let mut state = lock(&self.state);
-        let uris: HashSet<String> = uris.into_iter().collect();
-        self.wants(uris.difference(&state.subscribed));
-        self.wants_no_more(state.subscribed.difference(&uris));
-        state.subscribed = uris;
-        let State { subscribed, pending, .. } = &mut *state;
-        pending.updated.retain(|uri| subscribed.contains(uri));
     }
 
     /// Keeps to what the peer was promised: nothing else is told.
@@ -275,13 +249,13 @@ impl Listener {
         state.pending.updated.retain(|known| known != uri);
     }
 
-    fn wants<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
+    pub(crate) fn wants<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
         if let Some(interest) = &self.interest {
             uris.into_iter().for_each(|uri| interest.add(uri));
         }
     }
 
-    fn wants_no_more<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
+    pub(crate) fn wants_no_more<'u>(&self, uris: impl IntoIterator<Item = &'u String>) {
         if let Some(interest) = &self.interest {
             uris.into_iter().for_each(|uri| interest.remove(uri));
         }

@@ -3,24 +3,26 @@
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::request::{CallTool, GetPrompt, Outcome, ReadResource, Reply, Request};
 use toolway_protocol::types::{
-    CacheHints, Complete, CompleteResult, Completion, ReadResourceResult, Reference,
+    CacheHints, CallToolResult, Complete, CompleteResult, Completion, Prompt, ReadResourceResult, Reference,
+    ResourceTemplate, Tool,
 };
 use toolway_protocol::uri_template::UriTemplate;
-use toolway_protocol::{Method, ProtocolVersion, RpcError};
+use toolway_protocol::{Method, ProtocolVersion, RawJson, RpcError};
 
 use crate::closest::closest;
 use crate::ground::panic::catch;
 use crate::server::Server;
-use crate::server::call::layer::answer::Answered;
-use crate::server::call::scope::Scope;
+use crate::server::call::layer::answer::Answer;
+use crate::server::call::scope::{Arrival, Scope};
 use crate::server::call::visibility::Allowed;
 use crate::server::catalog::cache::Cacheable;
 use crate::server::catalog::completion::Completing;
+use crate::server::catalog::method::arguments_of;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Snapshot;
 use crate::server::catalog::resource::{Reading, ResourceEntry};
 use crate::server::catalog::visible::unshared;
-use crate::server::failure::errors::{Failure, ResourceError, Subject, ToolError};
+use crate::server::failure::errors::{Failure, ResourceError, Subject};
 
 impl Server {
     /// Whether this server has anything behind a method. A method that is not offered does not exist.
@@ -43,54 +45,48 @@ impl Server {
         request.ok_or_else(|| RpcError::method_not_found(method.name()))
     }
 
-    /// Has a request answered by whoever it is for.
-    pub(crate) async fn route(&self, request: Request, scope: Scope) -> Result<Answered, Failure> {
+    /// Has a request answered by the part of the server that it is for.
+    pub(crate) async fn route(&self, request: Request, scope: &Scope) -> Result<Answer, Failure> {
         let mut cache = None;
-        let cursors = &self.inner.cursors;
-        let allowed = scope.round.arrival.allowed.clone();
-        let allowed = allowed.as_deref();
+        let (cursors, allowed) = (&self.inner.cursors, scope.allowed());
         let reply = match request {
-            Request::CallTool(call) => self.call_tool(call, scope).await?,
+            Request::CallTool(CallTool { name, arguments, .. }) => {
+                Reply::ToolCalled(self.call_tool(&name, arguments, scope).await?)
+            }
             Request::ListTools(page) => {
                 let pages = &self.inner.registry.load().tool_pages;
-                let cursor = page.cursor.as_deref();
-                Reply::Tools(match allowed {
-                    None => pages.page(cursor, cursors)?,
-                    Some(allowed) => pages.seen_page(cursor, cursors, |tool| allowed.tool(&tool.name))?,
-                })
+                let is_seen = |allowed: &Allowed, tool: &Tool| allowed.tool(&tool.name);
+                Reply::Tools(pages.page(page.cursor.as_deref(), cursors, allowed, is_seen)?)
             }
             Request::ListPrompts(page) => {
                 let pages = &self.inner.registry.load().prompt_pages;
-                let cursor = page.cursor.as_deref();
-                Reply::Prompts(match allowed {
-                    None => pages.page(cursor, cursors)?,
-                    Some(allowed) => {
-                        pages.seen_page(cursor, cursors, |prompt| allowed.prompt(&prompt.name))?
-                    }
-                })
+                let is_seen = |allowed: &Allowed, prompt: &Prompt| allowed.prompt(&prompt.name);
+                Reply::Prompts(pages.page(page.cursor.as_deref(), cursors, allowed, is_seen)?)
             }
             Request::ListResourceTemplates(page) => {
                 let pages = &self.inner.registry.load().template_pages;
-                let cursor = page.cursor.as_deref();
-                Reply::ResourceTemplates(match allowed {
-                    None => pages.page(cursor, cursors)?,
-                    Some(allowed) => pages.seen_page(cursor, cursors, |template| {
-                        allowed.template(&template.uri_template, &template.name)
-                    })?,
-                })
+                let is_seen = |allowed: &Allowed, template: &ResourceTemplate| {
+                    allowed.template(&template.uri_template, &template.name)
+                };
+                Reply::ResourceTemplates(pages.page(page.cursor.as_deref(), cursors, allowed, is_seen)?)
             }
             Request::ListResources(page) => {
-                let round = scope.round();
-                let reply = self.list_resources(&page, scope).await?;
+                let reply = match self.list_resources(&page, scope).await {
+                    Ok(reply) => reply,
+                    Err(failure) => {
+                        return Err(self
+                            .failed(scope, Subject::new(&Method::ListResources, "list", "resources"), failure)
+                            .await);
+                    }
+                };
                 // All pages of a list must be for the same readers: a handler says how long, the server for whom.
-                let scope = &self.inner.cache.get(Cacheable::Resources).cache_scope;
-                cache = round.cache_hints().map(|hints| CacheHints::new(hints.ttl_ms, scope.clone()));
+                let readers = &self.inner.cache.get(Cacheable::Resources).cache_scope;
+                cache = scope.cache_hints().map(|hints| CacheHints::new(hints.ttl_ms, readers.clone()));
                 reply
             }
             Request::ReadResource(ReadResource { uri, .. }) => {
-                let round = scope.round();
                 let result = self.read_resource(uri, scope).await?;
-                cache = round.cache_hints();
+                cache = scope.cache_hints();
                 Reply::ResourceRead(result)
             }
             Request::GetPrompt(get) => self.get_prompt(get, scope).await?,
@@ -108,55 +104,101 @@ impl Server {
         };
         let hints = cache.as_ref().unwrap_or_else(|| self.inner.cache.of(&reply));
         let cache = unshared(allowed, &reply, hints).or(cache);
-        Ok(Answered { outcome: Outcome::Complete(reply), cache, past: None })
+        Ok(Answer { outcome: Outcome::Complete(reply), cache, past: None })
     }
 
-    async fn call_tool(&self, call: CallTool, scope: Scope) -> Result<Reply, Failure> {
+    async fn call_tool(
+        &self,
+        name: &str,
+        arguments: Option<RawJson>,
+        scope: &Scope,
+    ) -> Result<CallToolResult, Failure> {
         // A clone of the entry would cost more than a count on the snapshot that holds it.
         let snapshot = self.inner.registry.load_full();
         let is_seen = |name: &str| scope.allowed().is_none_or(|allowed| allowed.tool(name));
-        match snapshot.tool(&call.name).filter(|_| is_seen(&call.name)) {
-            Some(tool) => Ok(Reply::ToolCalled(tool.call(self, call.arguments, scope).await?)),
-            None => {
-                Err(unknown("tool", &call.name, snapshot.tool_names().filter(|name| is_seen(name))).into())
+        let Some(tool) = snapshot.tool(name).filter(|_| is_seen(name)) else {
+            return Err(unknown("tool", name, snapshot.tool_names().filter(|name| is_seen(name))).into());
+        };
+        let sent = self.kept(arguments.as_ref());
+        match tool.call(arguments, scope).await {
+            Ok(result) => Ok(result),
+            Err(failure) => {
+                self.tool_failed(
+                    scope,
+                    Subject::new(&Method::CallTool, "tool", &tool.definition().name),
+                    sent,
+                    failure,
+                )
+                .await
             }
         }
     }
 
-    async fn get_prompt(&self, get: GetPrompt, scope: Scope) -> Result<Reply, Failure> {
+    async fn get_prompt(&self, get: GetPrompt, scope: &Scope) -> Result<Reply, Failure> {
         let snapshot = self.inner.registry.load_full();
-        let arguments = get.arguments.unwrap_or_default();
-        match seen_prompt(&snapshot, &get.name, scope.allowed()) {
-            Ok(prompt) => Ok(Reply::PromptFilled(prompt.get(self, arguments, scope).await?)),
-            Err(error) => Err(error.into()),
+        let prompt = seen_prompt(&snapshot, &get.name, scope.allowed())?;
+        match prompt.get(get.arguments.unwrap_or_default(), scope).await {
+            Ok(result) => Ok(Reply::PromptFilled(result)),
+            Err(failure) => Err(self
+                .failed(scope, Subject::new(&Method::GetPrompt, "prompt", &prompt.definition().name), failure)
+                .await),
         }
     }
 
-    async fn read_resource(&self, uri: String, scope: Scope) -> Result<ReadResourceResult, Failure> {
+    /// Calls a method of the application's own.
+    async fn call_method(
+        &self,
+        method: &Method,
+        params: Option<&RawJson>,
+        scope: &Scope,
+    ) -> Result<Reply, Failure> {
+        let Some(handler) = self.inner.methods.get(method.name()) else {
+            return Err(RpcError::method_not_found(method.name()).into());
+        };
+        match handler.attempt(arguments_of(params), scope).await {
+            Ok(result) => Ok(Reply::Custom(result)),
+            Err(failure) => {
+                Err(self.failed(scope, Subject::new(method, "method", method.name()), failure).await)
+            }
+        }
+    }
+
+    /// Whether there is a handler for a notification of the application's own.
+    pub(crate) fn hears(&self, method: &Method) -> bool {
+        self.inner.notifications.contains_key(method.name())
+    }
+
+    /// Hands over a notification of the application's own. Nothing is answered, whatever happens.
+    pub(crate) async fn hear(&self, method: &Method, params: &Params, arrival: Box<Arrival>) {
+        let Some(handler) = self.inner.notifications.get(method.name()) else { return };
+        let scope = Scope::begin(self.clone(), arrival);
+        if let Err(failure) = handler.attempt(arguments_of(params.text().as_ref()), &scope).await {
+            // For the log and the hook only.
+            let _ = self.failed(&scope, Subject::new(method, "notification", method.name()), failure).await;
+        }
+    }
+
+    async fn read_resource(&self, uri: String, scope: &Scope) -> Result<ReadResourceResult, Failure> {
         if let Some(allowed) = scope.allowed()
             && !allowed.uri(&self.inner.registry.load(), &uri)
         {
             return Err(Failure::NoSuchResource(uri));
         }
         let name = uri.clone();
-        let round = scope.round();
-        let allowed = scope.round.arrival.allowed.clone();
-        let face = match self.read_any(uri, scope, allowed.as_deref()).await {
-            Ok(result) => return Ok(result),
-            Err(_) if round.asked.is_open() => return Err(Failure::Unanswered),
-            Err(Failure::NotFound) => return Err(Failure::NoSuchResource(name)),
-            Err(face) => face,
-        };
-        let method = Method::ReadResource;
-        let subject = Subject { method: method.name(), kind: "resource", name: &name };
-        Err(self.failed(&round, subject, face).await)
+        match self.read_any(uri, scope, scope.allowed()).await {
+            Ok(result) => Ok(result),
+            Err(Failure::NotFound) if !scope.asked().is_open() => Err(Failure::NoSuchResource(name)),
+            Err(failure) => {
+                Err(self.failed(scope, Subject::new(&Method::ReadResource, "resource", &name), failure).await)
+            }
+        }
     }
 
     /// Reads a resource on behalf of a handler, which may read what its caller may not.
     pub(crate) async fn read_in_process(
         &self,
         uri: String,
-        scope: Scope,
+        scope: &Scope,
     ) -> Result<ReadResourceResult, ResourceError> {
         self.read_any(uri, scope, None).await.map_err(ResourceError)
     }
@@ -166,7 +208,7 @@ impl Server {
     async fn read_any(
         &self,
         uri: String,
-        scope: Scope,
+        scope: &Scope,
         allowed: Option<&Allowed>,
     ) -> Result<ReadResourceResult, Failure> {
         let snapshot = self.inner.registry.load_full();
@@ -179,23 +221,19 @@ impl Server {
             }
         }
         for reader in &self.inner.readers {
-            match catch(|| reader.call(reading.clone(), scope.inner())).await {
-                Ok(Ok(result)) => return Ok(result),
-                Ok(Err(error)) => match ResourceError::hidden(error).0 {
-                    Failure::NotFound => {}
-                    face => return Err(face),
-                },
-                Err(panic) => return Err(Failure::Hidden(Box::new(panic))),
+            match reader.attempt(reading.clone(), scope).await {
+                Err(Failure::NotFound) => {}
+                outcome => return outcome,
             }
         }
         if self.has_sources() {
             // Boxed: most servers have none.
-            return Box::pin(self.inner.sources.read(&reading, &scope, allowed)).await;
+            return Box::pin(self.inner.sources.read(&reading, scope, allowed)).await;
         }
         Err(Failure::NotFound)
     }
 
-    async fn complete(&self, asked: Complete, scope: Scope) -> Result<Completion, Failure> {
+    async fn complete(&self, asked: Complete, scope: &Scope) -> Result<Completion, Failure> {
         let snapshot = self.inner.registry.load_full();
         let (completers, known, states): (_, Vec<&str>, _) = match &asked.reference {
             Reference::Prompt(reference) => {
@@ -220,14 +258,12 @@ impl Server {
         let Some(completer) = completers.get(name) else { return Ok(Completion::new(Vec::new())) };
         let mut typed = Completing::new(name, asked.argument.value);
         typed.arguments = asked.context.and_then(|context| context.arguments).unwrap_or_default();
-        let round = scope.round();
-        let face = match catch(|| Box::pin(completer.complete(typed, scope.with_states(states)))).await {
+        let failure = match catch(|| Box::pin(completer.complete(typed, scope.with_states(states)))).await {
             Ok(Ok(completion)) => return Ok(completion),
-            Ok(Err(error)) => ToolError::hidden(error).0,
+            Ok(Err(error)) => Failure::unbox(error),
             Err(panic) => Failure::Hidden(Box::new(panic)),
         };
-        let subject = Subject { method: Method::Complete.name(), kind: "completion of", name };
-        Err(self.failed(&round, subject, face).await)
+        Err(self.failed(scope, Subject::new(&Method::Complete, "completion of", name), failure).await)
     }
 }
 

@@ -6,8 +6,8 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use toolway_protocol::RpcError;
 use toolway_protocol::capability::ClientCapabilities;
+use toolway_protocol::{Method, RpcError};
 
 use crate::ground::error::Chain;
 use crate::ground::mistakes::BoxError;
@@ -286,7 +286,11 @@ pub(crate) struct Subject<'s> {
     pub(crate) name: &'s str,
 }
 
-impl Subject<'_> {
+impl<'s> Subject<'s> {
+    pub(crate) fn new(method: &'s Method, kind: &'static str, name: &'s str) -> Self {
+        Self { method: method.name(), kind, name }
+    }
+
     /// With a name of bounded length: a URI may be as long as a message.
     pub(crate) fn cut(self) -> Self {
         let end = self.name.char_indices().nth(MAX_NAME).map_or(self.name.len(), |(end, _)| end);

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
+use crate::ground::panic::catch;
 use crate::schema::{Checker, InputSchema};
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;
 use crate::server::call::state::{Absent, States};
-use crate::server::failure::errors::ToolError;
+use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
 use crate::server::handler::parameter::Parameter;
 
@@ -31,31 +32,26 @@ impl<In, Out> Erased<In, Out> {
         Self { handler: Arc::new(handler), states: None, layers: Stages::default() }
     }
 
-    pub(crate) fn call(&self, sent: In, scope: Scope) -> BoxFuture<'static, Result<Out, BoxError>> {
+    pub(crate) fn call(&self, sent: In, scope: &Scope) -> BoxFuture<'static, Result<Out, BoxError>> {
         self.handler.call(sent, scope.with_states(self.states.as_ref()))
+    }
+
+    /// Calls the handler and waits for it. A panic is a failure, too.
+    pub(crate) async fn attempt(&self, sent: In, scope: &Scope) -> Result<Out, Failure> {
+        match catch(|| self.call(sent, scope)).await {
+            Ok(outcome) => outcome.map_err(Failure::unbox),
+            Err(panic) => Err(Failure::Hidden(Box::new(panic))),
+        }
     }
 
     pub(crate) fn bind(&mut self, states: &Arc<States>) {
         self.states.get_or_insert_with(|| states.clone());
     }
 
-    /// What is missing for it to work, with `what` it is before each sentence.
-    pub(crate) fn check(&self, what: &str, states: &States, mistakes: &mut Vec<String>) {
-        let found = self.handler.check(self.states.as_deref().unwrap_or(states));
+    /// What is missing for it to work, with `what` it is before each sentence; `absent` are values that calls do not bring.
+    pub(crate) fn check(&self, what: &str, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
+        let found = self.handler.check(&self.states.as_deref().unwrap_or(states).without(absent));
         mistakes.extend(found.into_iter().map(|mistake| format!("{what}: {mistake}")));
-    }
-
-    /// Checks it for a door over which calls bring no such values.
-    #[allow(dead_code, reason = "only doors ask that open a socket or take stdin and stdout")]
-    pub(crate) fn check_given(
-        &self,
-        what: &str,
-        states: &States,
-        absent: Absent,
-        mistakes: &mut Vec<String>,
-    ) {
-        let probe = self.states.as_deref().unwrap_or(states).without(absent);
-        Self { states: Some(Arc::new(probe)), ..self.clone() }.check(what, states, mistakes);
     }
 }
 

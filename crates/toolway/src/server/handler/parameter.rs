@@ -165,7 +165,7 @@ pub(crate) struct Told(AtomicBool);
 /// log says once how a call gets a `P`.
 pub(crate) fn needed<P: Parameter>(scope: &Scope) -> Option<&'static str> {
     let text = P::NEEDED?;
-    let inner = &scope.round.server.inner;
+    let inner = &scope.server().inner;
     if inner.admission.is_none() && !inner.told.0.swap(true, Ordering::Relaxed) {
         let (kind, given) = (type_name::<P>(), P::GIVEN_BY.unwrap_or_default());
         tracing::warn!("a call came without the `{kind}` that its handler takes{given}");

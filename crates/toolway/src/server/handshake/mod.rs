@@ -6,8 +6,6 @@ pub(crate) mod session;
 
 use std::sync::Arc;
 
-#[allow(unused_imports, reason = "only HTTP asks")]
-pub(super) use questions::is_question;
 pub(super) use session::Session;
 
 use toolway_protocol::era::handshake as codec;
@@ -18,7 +16,7 @@ use toolway_protocol::{Id, Method, Outcome, Reply, Request, RpcError};
 
 use super::Server;
 use crate::server::call::question_log::Asking;
-use crate::server::call::scope::{Arrival, Facts, Scope};
+use crate::server::call::scope::Arrival;
 use crate::server::changes::listeners::{Listener, untold};
 use crate::server::failure::errors::Failure;
 
@@ -58,7 +56,7 @@ pub(super) async fn serve(
     id: &Id,
     method: &Method,
     params: &Params,
-    arrival: Arrival,
+    arrival: Box<Arrival>,
 ) -> Vec<u8> {
     let mut frame = Vec::with_capacity(256);
     if let Err(trouble) = answer(server, session, id, method, params, arrival, &mut frame).await {
@@ -97,7 +95,7 @@ async fn answer(
     id: &Id,
     method: &Method,
     params: &Params,
-    arrival: Arrival,
+    mut arrival: Box<Arrival>,
     frame: &mut Vec<u8>,
 ) -> Result<(), Failure> {
     let version = session.version();
@@ -108,13 +106,10 @@ async fn answer(
     if let Some(settling) = server.settling() {
         settling.await;
     }
+    session.describe(&mut arrival, Some(id), params);
     let request = match server.read(version, method, params) {
         Ok(request) => request,
-        Err(error) => {
-            return Err(
-                Box::pin(server.refuse(method, error, session.facts(Some(id), params), &arrival)).await
-            );
-        }
+        Err(error) => return Err(Box::pin(server.refuse(method, error, &mut arrival)).await),
     };
     let reply = if let Request::SetLogLevel(wanted) = request {
         session.set_log_level(wanted.level);
@@ -129,8 +124,8 @@ async fn answer(
         session.listener(method)?.unsubscribe(&resource.uri);
         Reply::Done
     } else {
-        let facts = server.more_facts(session.facts(Some(id), params), params);
-        match server.answer(request, facts, arrival).await?.outcome {
+        server.add_meta(&mut arrival, params);
+        match server.answer(request, arrival).await?.outcome {
             Outcome::Complete(reply) => reply,
             // A client that is asked while its call runs is never sent away with questions.
             Outcome::NeedInput(_) => {
@@ -148,10 +143,10 @@ pub(super) async fn hear(
     session: &Session,
     method: &Method,
     params: &Params,
-    arrival: Arrival,
+    mut arrival: Box<Arrival>,
 ) {
-    // Nobody waits for what comes of a notification, so nothing can be asked about it.
-    let facts = Facts { asking: Asking::default(), ..session.facts(None, params) };
-    let (scope, _ending) = Scope::begin(server.clone(), facts, arrival);
-    server.hear(method, params.text().as_ref(), scope).await;
+    session.describe(&mut arrival, None, params);
+    // A notification has no answer, so nothing can be asked about it.
+    arrival.asking = Asking::default();
+    server.hear(method, params, arrival).await;
 }

@@ -4,8 +4,10 @@
 //! finds its question by id. Whoever stops waiting takes the question back.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -17,19 +19,11 @@ use toolway_protocol::{Id, Notification, ProtocolVersion, RawJson, RpcError};
 use crate::ground::future::BoxFuture;
 use crate::ground::outbound::Outbound;
 use crate::ground::random::random;
-use crate::server::call::question_log::Asker;
+use crate::server::call::question_log::{Answers, Asker};
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
 /// What the ids of questions begin with.
-const PREFIX: &str = "ask-";
-/// The longest of them.
-const LONGEST_ID: usize = 40;
-
-/// Whether a server like this one may have asked under an id.
-#[allow(dead_code, reason = "only HTTP asks")]
-pub(in crate::server) fn is_question(id: &Id) -> bool {
-    matches!(id, Id::String(id) if id.starts_with(PREFIX) && id.len() <= LONGEST_ID)
-}
+pub(crate) const PREFIX: &str = "ask-";
 
 /// How many questions of one conversation may wait for their answers.
 const MAX_PENDING: usize = 64;
@@ -102,7 +96,37 @@ impl Questions {
 }
 
 impl Asker for Questions {
-    fn ask(
+    fn ask<'a>(
+        &'a self,
+        version: ProtocolVersion,
+        outbound: &'a Outbound,
+        questions: Vec<(String, InputRequest)>,
+        within: Duration,
+    ) -> BoxFuture<'a, Answers> {
+        let mut waiting: Vec<_> = questions
+            .into_iter()
+            .map(|(key, question)| (key, self.ask_one(version, outbound.clone(), question, within)))
+            .collect();
+        let mut answers = Answers::new();
+        Box::pin(async move {
+            poll_fn(|cx| {
+                waiting.retain_mut(|(key, asking)| match asking.as_mut().poll(cx) {
+                    Poll::Ready(answer) => {
+                        answers.insert(std::mem::take(key), answer);
+                        false
+                    }
+                    Poll::Pending => true,
+                });
+                if waiting.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            answers
+        })
+    }
+}
+
+impl Questions {
+    fn ask_one(
         &self,
         version: ProtocolVersion,
         outbound: Outbound,
@@ -136,7 +160,7 @@ impl Asker for Questions {
             // However long the client takes to read it, its time runs.
             let asking = async {
                 waiting.is_wanted(true);
-                waiting.outbound.ask(waiting.id.clone(), frame).await;
+                waiting.outbound.ask(frame).await;
                 answer.await
             };
             let outcome = match tokio::time::timeout(within, asking).await {

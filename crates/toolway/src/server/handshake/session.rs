@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolway_protocol::era::handshake::{self as codec, Initialize};
+use toolway_protocol::era::handshake::Initialize;
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::meta::Key;
 use toolway_protocol::types::LogLevel;
@@ -11,8 +11,8 @@ use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 use super::questions::Questions;
 use crate::ground::peer::Peer;
 use crate::server::call::noted::Noted;
-use crate::server::call::question_log::{Asking, Way};
-use crate::server::call::scope::Facts;
+use crate::server::call::question_log::Way;
+use crate::server::call::scope::Arrival;
 use crate::server::call::threshold::{Level, Threshold};
 use crate::server::changes::listeners::Listener;
 
@@ -20,7 +20,7 @@ use crate::server::changes::listeners::Listener;
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Session {
     peer: Arc<Peer>,
-    log_level: Arc<Level>,
+    pub(in crate::server) log_level: Arc<Level>,
     /// Where changes are told; nothing, if there is no way to tell them.
     listener: Option<Arc<Listener>>,
     /// What the client is being asked; nothing, if it cannot be asked.
@@ -59,33 +59,19 @@ impl Session {
         self.log_level.set(level);
     }
 
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(in crate::server) fn log_level(&self) -> LogLevel {
-        self.log_level.get()
-    }
-
-    /// Whether streams begin with an event that can be come back to, and may be left by the server.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(in crate::server) fn has_primers(&self) -> bool {
-        codec::has_primers(self.version())
-    }
-
     /// Who keeps the subscriptions. Without anybody, the method does not exist.
     pub(super) fn listener(&self, method: &Method) -> Result<&Listener, RpcError> {
         let listener = self.listener.as_deref().filter(|listener| listener.can_subscribe());
         listener.ok_or_else(|| RpcError::method_not_found(method.name()))
     }
 
-    /// What is known about a request of this conversation.
-    pub(super) fn facts(&self, id: Option<&Id>, params: &Params) -> Facts {
-        Facts {
-            peer: self.peer.clone(),
-            progress_token: params.reserved(Key::ProgressToken),
-            threshold: Threshold::Shared(self.log_level.clone()),
-            noted: Noted::of(id, params),
-            asking: Asking { way: self.way(), ..Asking::default() },
-            meta: None,
-        }
+    /// Adds what is known about a message of this conversation.
+    pub(super) fn describe(&self, arrival: &mut Arrival, id: Option<&Id>, params: &Params) {
+        arrival.peer = self.peer.clone();
+        arrival.progress_token = params.reserved(Key::ProgressToken);
+        arrival.threshold = Threshold::Shared(self.log_level.clone());
+        arrival.noted = Noted::of(id, params);
+        arrival.asking.way = self.way();
     }
 
     fn way(&self) -> Way {

@@ -8,7 +8,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::HttpService;
+use crate::server::http::service::HttpService;
 
 /// Answers everything that comes on one connection.
 pub(super) async fn converse(
@@ -16,7 +16,7 @@ pub(super) async fn converse(
     socket: impl AsyncRead + AsyncWrite + Unpin,
     remote: SocketAddr,
 ) -> hyper::Result<()> {
-    let limits = &service.settings.limits;
+    let limits = &service.endpoint().limits;
     let answer =
         service_fn(|request| async move { Ok::<_, Infallible>(service.route(request, remote).await) });
     let connection = http1::Builder::new()
@@ -28,7 +28,7 @@ pub(super) async fn converse(
     tokio::pin!(connection);
     tokio::select! {
         outcome = connection.as_mut() => outcome,
-        () = service.settings.state().closing.cancelled() => {
+        () = service.endpoint().closing().cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

@@ -28,7 +28,9 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{BoxError, HttpBody, HttpService};
+use super::door::body::HttpBody;
+use super::door::endpoint::BoxError;
+use super::service::HttpService;
 
 /// Answers everything that comes on one connection.
 pub(super) async fn converse(
@@ -39,8 +41,8 @@ pub(super) async fn converse(
     let mut start = Start::default();
     let version = tokio::select! {
         version = start.read(&mut socket) => version?,
-        () = tokio::time::sleep(service.settings.limits.head_timeout) => return Ok(()),
-        () = service.settings.state().closing.cancelled() => return Ok(()),
+        () = tokio::time::sleep(service.endpoint().limits.head_timeout) => return Ok(()),
+        () = service.endpoint().closing().cancelled() => return Ok(()),
     };
     let (reader, writer) = socket.into_split();
     let socket = tokio::io::join(start.into_reader().chain(reader), writer);
@@ -90,7 +92,7 @@ async fn speak(
     socket: impl AsyncRead + AsyncWrite + Unpin,
     remote: SocketAddr,
 ) -> hyper::Result<()> {
-    let limits = &service.settings.limits;
+    let limits = &service.endpoint().limits;
     let streams = u32::try_from(limits.h2_streams).unwrap_or(u32::MAX);
     // How many replies the server owes; every byte that goes out is a change as well.
     let owed = watch::Sender::new(0);
@@ -119,7 +121,7 @@ async fn speak(
         .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
         .serve_connection(TokioIo::new(socket), answer);
     tokio::pin!(connection);
-    let closing = &service.settings.state().closing;
+    let closing = &service.endpoint().closing();
     tokio::select! {
         outcome = connection.as_mut() => return outcome,
         () = closing.cancelled() => {}

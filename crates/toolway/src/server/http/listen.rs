@@ -13,7 +13,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use toolway_protocol::RpcError;
 
-use super::{HttpBody, HttpService, Remote, protocol, refused, signal, socket};
+use super::door::body::HttpBody;
+use super::door::endpoint::Remote;
+use super::door::reply::refused;
+use super::service::HttpService;
+use super::{protocol, signal, socket};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::operator::tell_without_log;
 use crate::server::Server;
@@ -134,10 +138,10 @@ impl HttpService {
     /// ```
     pub async fn serve_until(self, listener: TcpListener, told: impl Future<Output = ()>) -> Result<()> {
         if let Ok(address) = listener.local_addr() {
-            tracing::info!("{}", self.settings.server.greeting(address));
+            tracing::info!("{}", self.endpoint().server.greeting(address));
         }
         let mut connections = JoinSet::new();
-        let places = Arc::new(Semaphore::new(self.settings.limits.connections));
+        let places = Arc::new(Semaphore::new(self.endpoint().limits.connections));
         tokio::pin!(told);
         loop {
             tokio::select! {
@@ -165,10 +169,10 @@ impl HttpService {
         let all = async { while connections.join_next().await.is_some() {} };
         // Requests that nobody waits for may finish as well.
         let both = async { tokio::join!(self.stop(), all) };
-        let _ = tokio::time::timeout(self.settings.limits.grace, both).await;
-        self.settings.state().sessions.stop();
+        let _ = tokio::time::timeout(self.endpoint().limits.grace, both).await;
+        self.end_sessions();
         connections.shutdown().await;
-        self.settings.server.hooks_done().await;
+        self.hooks_done().await;
         Ok(())
     }
 
@@ -186,7 +190,7 @@ impl HttpService {
         remote: SocketAddr,
     ) -> Response<HttpBody> {
         // HTTP/1.1 is stopped before it comes here; HTTP/2 counts bytes only.
-        if request.headers().len() > self.settings.limits.headers {
+        if request.headers().len() > self.endpoint().limits.headers {
             let error = RpcError::invalid_request("the request has too many headers");
             return refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &error);
         }
@@ -195,7 +199,7 @@ impl HttpService {
             return self.handle(request).await;
         }
         let (parts, _) = request.into_parts();
-        if let Some(refusal) = self.settings.refusal(&parts) {
+        if let Some(refusal) = self.endpoint().refusal(&parts) {
             return refusal;
         }
         if parts.uri.path() == HEALTH && matches!(parts.method, Method::GET | Method::HEAD) {
@@ -206,7 +210,7 @@ impl HttpService {
     }
 
     fn health(&self) -> Response<HttpBody> {
-        let (status, text) = if self.settings.state().closing.is_cancelled() {
+        let (status, text) = if self.endpoint().closing().is_cancelled() {
             (StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
         } else {
             (StatusCode::OK, "ok\n")

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use ::http::{Method, Response};
 
-use super::HttpBody;
+use super::door::body::HttpBody;
 
 /// A request that somebody watches.
 pub(super) struct Seen {

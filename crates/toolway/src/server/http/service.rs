@@ -1,26 +1,37 @@
-//! How is the door described, and what does it keep while it is open?
+//! How does a request find its era? And how is the door described?
 
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use ::http::request::Parts;
-use ::http::{Request, Response, StatusCode};
+use ::http::{Method as HttpMethod, Request, Response, StatusCode};
+use bytes::Bytes;
 use http_body::Body;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_util::sync::CancellationToken;
-use toolway_protocol::RpcError;
+use tokio::sync::Semaphore;
+use toolway_protocol::Era;
+use toolway_protocol::era::{Claim, Door, batch, classify_in};
+use toolway_protocol::jsonrpc::{Incoming, Rejected, parse};
 
-use super::handshake::{Pipes, Sessions};
-use super::limits::Limits;
-use super::{BoxError, Hosts, HttpBody, Origins, guard, refused};
+use super::door::body::HttpBody;
+use super::door::endpoint::{BoxError, Endpoint, headers, mirrored_headers};
+use super::door::guard::{Hosts, Origins};
+use super::door::reply::{failed, not_allowed, refused, request_id};
+use super::handshake::batch::post as post_batch;
+use super::handshake::visit::{Handshake, Visit, session_id};
+use super::handshake::{legacy_sse, requests};
+use super::seen::Seen;
+use super::stateless;
 use crate::ground::error::Result;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
-use crate::server::failure::errors::busy;
+use crate::server::call::scope::Arrival;
+use crate::server::observe::hooks::{Disconnected, Parting};
+
+/// How long a server that stops waits for the hooks that still run.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Server {
     /// This server as a tower service, to mount at any path of a web application, or to
@@ -34,15 +45,7 @@ impl Server {
     /// ```
     pub fn http(&self) -> HttpService {
         HttpService {
-            settings: Arc::new(Settings {
-                server: self.clone(),
-                hosts: Hosts::default(),
-                origins: Origins::default(),
-                limits: Limits::new(self.max_message(), self.inner.places_of_one),
-                is_sessionless: false,
-                has_legacy_sse: false,
-                state: OnceLock::new(),
-            }),
+            inner: Arc::new(Inner { endpoint: Endpoint::new(self), handshake: Handshake::new(self) }),
         }
     }
 }
@@ -63,72 +66,128 @@ impl ServerBuilder {
 /// Clones are the same door: they share its sessions and its limits.
 #[derive(Clone)]
 pub struct HttpService {
-    pub(super) settings: Arc<Settings>,
+    inner: Arc<Inner>,
 }
 
 #[derive(Clone)]
-pub(super) struct Settings {
-    pub(super) server: Server,
-    pub(super) hosts: Hosts,
-    pub(super) origins: Origins,
-    pub(super) limits: Limits,
-    pub(super) is_sessionless: bool,
-    pub(super) has_legacy_sse: bool,
-    state: OnceLock<Arc<State>>,
+struct Inner {
+    endpoint: Endpoint,
+    handshake: Handshake,
 }
 
-/// What is kept while the door is open.
-pub(super) struct State {
-    /// Places for requests that run.
-    running: Arc<Semaphore>,
-    /// Places for streams of news.
-    pub(super) streams: Arc<Semaphore>,
-    pub(super) sessions: Sessions,
-    pub(super) pipes: Pipes,
-    /// Trips when the server is told to stop.
-    pub(super) closing: Arc<CancellationToken>,
-}
+impl HttpService {
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.inner.endpoint
+    }
 
-impl State {
-    fn new(settings: &Settings) -> Self {
-        let Settings { server, limits, .. } = settings;
-        Self {
-            running: Arc::new(Semaphore::new(limits.in_flight)),
-            streams: Arc::new(Semaphore::new(limits.streams)),
-            sessions: Sessions::new(server, limits),
-            pipes: Pipes::default(),
-            closing: Arc::default(),
+    /// Ends the conversations that are served.
+    pub(super) fn end_sessions(&self) {
+        self.inner.handshake.stop();
+    }
+
+    /// Answers one request, in the task of the caller.
+    ///
+    /// A web application that has values for the handlers of this request puts an
+    /// [`Extensions`](crate::Extensions) into the extensions of the request; handlers get them as
+    /// [`Extension<T>`](crate::Extension).
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<HttpBody>
+    where
+        B: Body + Send,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        let seen = Seen::begin(request.method());
+        let response = self.answer(request).await;
+        if let Some(seen) = seen {
+            seen.end(&response);
+        }
+        response
+    }
+
+    async fn answer<B>(&self, request: Request<B>) -> Response<HttpBody>
+    where
+        B: Body + Send,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        let Inner { endpoint, handshake: era } = &*self.inner;
+        let (parts, body) = request.into_parts();
+        if let Some(refusal) = endpoint.refusal(&parts) {
+            return refusal;
+        }
+        let has_handshake = endpoint.server.serves(Era::Handshake);
+        let query = parts.uri.query().filter(|_| has_handshake && era.has_legacy_sse);
+        let pipe = query.and_then(legacy_sse::named).map(str::to_owned);
+        let method = parts.method.clone();
+        let arrival = match endpoint.admit(parts, session_id).await {
+            Ok(arrival) => arrival,
+            Err(refusal) => return refusal,
+        };
+        // Told when the reply is over, or when this future is dropped before there is one.
+        let parting = endpoint.server.hears_disconnect().then(|| {
+            let disconnected = Disconnected::new(Some(&method));
+            Box::new(Parting::new(&endpoint.server, arrival.clone(), Some(disconnected)))
+        });
+        let response = match method {
+            HttpMethod::POST => match endpoint.read(headers(&arrival), body).await {
+                Ok(frame) => self.post(arrival, pipe, frame).await,
+                Err(refusal) => refusal,
+            },
+            _ if !has_handshake => not_allowed("POST"),
+            // Boxed, as are the rarer ways below: what is not on the way of a call shall not make its future larger.
+            HttpMethod::GET => either(Box::pin(requests::get(Visit { endpoint, era, arrival })).await),
+            HttpMethod::DELETE => either(Box::pin(requests::delete(Visit { endpoint, era, arrival })).await),
+            _ => not_allowed(era.methods()),
+        };
+        match parting {
+            Some(parting) => response.map(|body| body.watched(parting)),
+            None => response,
         }
     }
 
-    /// A place for a request that is about to run.
-    pub(super) fn place(&self) -> Result<OwnedSemaphorePermit, RpcError> {
-        self.running.clone().try_acquire_owned().map_err(|_| busy("too many requests are running"))
+    /// Answers what was posted, in the era that it is of.
+    async fn post(&self, arrival: Box<Arrival>, pipe: Option<String>, frame: Bytes) -> Response<HttpBody> {
+        let Inner { endpoint, handshake: era } = &*self.inner;
+        let server = &endpoint.server;
+        if let Some(pipe) = pipe {
+            let owner = arrival.principal.as_ref();
+            return Box::pin(legacy_sse::post(era.pipes(), owner, &pipe, &frame)).await;
+        }
+        let message = match parse(&frame, server.inner.limits) {
+            Ok(Incoming::One(message)) => message,
+            Ok(Incoming::Batch(_)) if !server.serves(Era::Handshake) => {
+                return refused(StatusCode::BAD_REQUEST, &batch::refused());
+            }
+            Ok(Incoming::Batch(messages)) => {
+                return Box::pin(post_batch(Visit { endpoint, era, arrival }, messages)).await;
+            }
+            Err(Rejected { id, error }) => return failed(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+        };
+        match classify_in(server.inner.era, &message, Door::Http(&mirrored_headers(&arrival))) {
+            Ok(Claim::Stateless(envelope)) => stateless::post(endpoint, arrival, message, envelope).await,
+            Ok(Claim::Handshake(version)) => {
+                either(Box::pin(requests::post(Visit { endpoint, era, arrival }, message, version)).await)
+            }
+            Err(error) => failed(StatusCode::BAD_REQUEST, request_id(&message), &error),
+        }
     }
 }
 
-impl Settings {
-    pub(super) fn state(&self) -> &State {
-        self.state.get_or_init(|| Arc::new(State::new(self)))
-    }
-
-    /// The one place that every request passes, whatever its route and method: what is said to one that may not come in.
-    pub(super) fn refusal(&self, parts: &Parts) -> Option<Response<HttpBody>> {
-        let refusal = guard::check(parts, &self.hosts, &self.origins).err()?;
-        Some(refused(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal)))
-    }
+/// A reply, whichever it is.
+fn either(reply: Result<Response<HttpBody>, Response<HttpBody>>) -> Response<HttpBody> {
+    reply.unwrap_or_else(|refusal| refusal)
 }
 
 impl HttpService {
     /// The names by which the server may be reached, besides the loopback names.
     pub fn hosts(mut self, hosts: impl Into<Hosts>) -> Self {
-        self.edit().hosts = hosts.into();
+        self.edit().endpoint.hosts = hosts.into();
         self
     }
 
     /// The origins of web pages that may talk to the server, besides those of loopback names.
     pub fn origins(mut self, origins: impl Into<Origins>) -> Self {
-        self.edit().origins = origins.into();
+        self.edit().endpoint.origins = origins.into();
         self
     }
 
@@ -144,34 +203,34 @@ impl HttpService {
 
     /// The longest body that is accepted, in bytes.
     pub fn max_body(mut self, bytes: usize) -> Self {
-        self.edit().limits.body = bytes;
+        self.edit().endpoint.limits.body = bytes;
         self
     }
 
     /// How long the head of a request may take to come, and how long a connection may be idle between two requests. Only
     /// for [`serve`](Self::serve); an application that mounts the service has its own.
     pub fn head_timeout(mut self, time: Duration) -> Self {
-        self.edit().limits.head_timeout = time;
+        self.edit().endpoint.limits.head_timeout = time;
         self
     }
 
     /// How long the body of a request may take to come.
     pub fn body_timeout(mut self, time: Duration) -> Self {
-        self.edit().limits.body_timeout = time;
+        self.edit().endpoint.limits.body_timeout = time;
         self
     }
 
     /// How many headers a request may have, and how long its head may be in bytes (at least 8 KiB). Only for
     /// [`serve`](Self::serve).
     pub fn max_head(mut self, headers: usize, bytes: usize) -> Self {
-        let limits = &mut self.edit().limits;
+        let limits = &mut self.edit().endpoint.limits;
         (limits.headers, limits.head) = (headers, bytes.max(8 << 10));
         self
     }
 
     /// How many connections may be open; more wait until others have gone. Only for [`serve`](Self::serve).
     pub fn max_connections(mut self, number: usize) -> Self {
-        self.edit().limits.connections = number.min(Semaphore::MAX_PERMITS);
+        self.edit().endpoint.limits.connections = number.min(Semaphore::MAX_PERMITS);
         self
     }
 
@@ -179,26 +238,26 @@ impl HttpService {
     /// refused, and the client may send them again. Only for [`serve`](Self::serve) with the feature `h2c`: on HTTP/1.1 a
     /// connection has one.
     pub fn max_h2_streams(mut self, number: usize) -> Self {
-        self.edit().limits.h2_streams = number.max(1);
+        self.edit().endpoint.limits.h2_streams = number.max(1);
         self
     }
 
     /// How many requests may run at the same time.
     pub fn max_in_flight(mut self, number: usize) -> Self {
-        self.edit().limits.in_flight = number.min(Semaphore::MAX_PERMITS);
+        self.edit().endpoint.limits.in_flight = number.min(Semaphore::MAX_PERMITS);
         self
     }
 
     /// How many streams of news may be open at the same time.
     pub fn max_streams(mut self, number: usize) -> Self {
-        self.edit().limits.streams = number.min(Semaphore::MAX_PERMITS);
+        self.edit().endpoint.limits.streams = number.min(Semaphore::MAX_PERMITS);
         self
     }
 
     /// How many sessions may be open: in total, and by one peer. A peer is a principal, or an address if there are no
     /// principals.
     pub fn max_sessions(mut self, total: usize, by_one_peer: usize) -> Self {
-        let limits = &mut self.edit().limits;
+        let limits = &mut self.edit().handshake.limits;
         (limits.sessions, limits.sessions_per_peer) = (total, by_one_peer);
         self
     }
@@ -206,14 +265,14 @@ impl HttpService {
     /// How long a session may be silent before it is forgotten. One with an open stream or a running request is not
     /// silent.
     pub fn session_idle(mut self, time: Duration) -> Self {
-        self.edit().limits.session_idle = time;
+        self.edit().handshake.limits.session_idle = time;
         self
     }
 
     /// How much of a stream is kept for a client that comes back: so many notifications, so many bytes of them, for so
     /// long after the stream was last used. What answers a request is kept in any case.
     pub fn kept_events(mut self, number: usize, bytes: usize, time: Duration) -> Self {
-        let limits = &mut self.edit().limits;
+        let limits = &mut self.edit().handshake.limits;
         (limits.kept_events, limits.kept_bytes, limits.kept_for) = (number, bytes, time);
         self
     }
@@ -230,13 +289,13 @@ impl HttpService {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn retry(mut self, time: Duration) -> Self {
-        self.edit().limits.retry = time;
+        self.edit().handshake.limits.retry = time;
         self
     }
 
     /// How long running requests may take once the server is told to stop.
     pub fn grace(mut self, time: Duration) -> Self {
-        self.edit().limits.grace = time;
+        self.edit().endpoint.limits.grace = time;
         self
     }
 
@@ -244,34 +303,36 @@ impl HttpService {
     /// balancer can answer it. What needs a memory is then not offered: log levels, subscriptions, news of changes, streams
     /// that can be come back to.
     pub fn sessionless(mut self) -> Self {
-        self.edit().is_sessionless = true;
+        self.edit().handshake.is_sessionless = true;
         self
     }
 
     /// Serves the two-URL transport of 2024-11-05 as well, for clients that know nothing newer: they open a stream with
     /// GET and are told on it where to POST. Deprecated by the protocol.
     pub fn legacy_sse(mut self) -> Self {
-        self.edit().has_legacy_sse = true;
+        self.edit().handshake.has_legacy_sse = true;
         self
     }
 
-    fn edit(&mut self) -> &mut Settings {
-        let settings = Arc::make_mut(&mut self.settings);
-        // Another description is another door.
-        settings.state = OnceLock::new();
-        settings
+    /// Waits until no hook runs, a little.
+    pub(super) async fn hooks_done(&self) {
+        let mut running = self.endpoint().server.inner.hook_tasks.running.subscribe();
+        let _ = tokio::time::timeout(PATIENCE, running.wait_for(|running| *running == 0)).await;
+    }
+
+    fn edit(&mut self) -> &mut Inner {
+        let inner = Arc::make_mut(&mut self.inner);
+        inner.endpoint.reset();
+        inner.handshake.reset();
+        inner
     }
 
     /// Lets running requests finish, for as long as [`grace`](Self::grace) says, and then ends them. Streams of news end at
     /// once, so that a web application with open ones can stop; new requests are answered with 503.
     pub async fn stop(&self) {
-        let settings = &*self.settings;
-        let state = settings.state();
-        state.closing.cancel();
-        let all = u32::try_from(settings.limits.in_flight).unwrap_or(u32::MAX);
-        let _ = tokio::time::timeout(settings.limits.grace, state.running.acquire_many(all)).await;
-        state.sessions.stop();
-        settings.server.hooks_done().await;
+        self.endpoint().close().await;
+        self.end_sessions();
+        self.hooks_done().await;
     }
 }
 
@@ -297,12 +358,13 @@ where
 
 impl fmt::Debug for HttpService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { server, hosts, origins, limits, .. } = &*self.settings;
+        let Endpoint { server, hosts, origins, limits, .. } = self.endpoint();
         f.debug_struct("HttpService")
             .field("server", server)
             .field("hosts", hosts)
             .field("origins", origins)
             .field("limits", limits)
+            .field("session_limits", &self.inner.handshake.limits)
             .finish_non_exhaustive()
     }
 }

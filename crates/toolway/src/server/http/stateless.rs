@@ -4,32 +4,34 @@
 //! gets a queue, and a task of its own once it is. When the client closes the connection the future is dropped with everything in
 //! it, and on this wire that is what cancelling means.
 
-use ::http::header::HeaderValue;
 use ::http::{Response, StatusCode};
 use serde_json::Value;
 use toolway_protocol::era::Envelope;
-use toolway_protocol::http::header::Mirrored;
 use toolway_protocol::http::status;
 use toolway_protocol::jsonrpc::{Code, Params};
 use toolway_protocol::meta::Key;
 use toolway_protocol::{Message, Method, RpcError};
 
-use super::exchange::exchange;
-use super::{HttpBody, Visit, accepted, failed, reply, unavailable};
+use super::door::body::HttpBody;
+use super::door::endpoint::{Endpoint, mirrored, takes_events};
+use super::door::exchange::exchange;
+use super::door::reply::{accepted, failed, reply, unavailable};
+use crate::server::call::scope::Arrival;
 use crate::server::catalog::tool::ToolEntry;
 use crate::server::stateless;
 
 pub(super) async fn post(
-    visit: Visit<'_>,
+    endpoint: &Endpoint,
+    arrival: Box<Arrival>,
     message: Message,
     envelope: Option<Envelope>,
 ) -> Response<HttpBody> {
-    let server = &visit.settings.server;
+    let server = &endpoint.server;
     let (id, method, params, envelope) = match (message, envelope) {
         (Message::Request { id, method, params }, Some(envelope)) => (id, method, params, envelope),
         (Message::Notification { method, params }, envelope) => {
             // Nothing in the protocol acts on a notification that is posted in this era; the application may.
-            stateless::hear(server, &method, &params, envelope, visit.arrival()).await;
+            stateless::hear(server, &method, &params, envelope, arrival).await;
             return accepted();
         }
         _ => return accepted(),
@@ -37,16 +39,16 @@ pub(super) async fn post(
     if let Some(settling) = server.settling() {
         settling.await;
     }
-    if let Err(error) = check_param_headers(&visit, &method, &params) {
+    if let Err(error) = check_param_headers(endpoint, &arrival, &method, &params) {
         return failed(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
-    if method == Method::Listen && !visit.takes_events() {
+    if method == Method::Listen && !takes_events(&arrival) {
         let error = RpcError::invalid_request(
             "the Accept header must allow text/event-stream: changes are told on a stream",
         );
         return failed(StatusCode::NOT_ACCEPTABLE, Some(&id), &error);
     }
-    let place = match visit.place(&method) {
+    let place = match endpoint.permit(&method) {
         Ok(place) => place,
         Err(error) => return unavailable(Some(&id), &error),
     };
@@ -54,28 +56,35 @@ pub(super) async fn post(
     let may_speak = params.reserved(Key::ProgressToken).is_some()
         || envelope.log_level.is_some()
         || method == Method::Listen;
-    if !may_speak || !visit.takes_events() {
-        let (frame, error) = stateless::serve(server, &id, &method, &params, envelope, visit.arrival()).await;
+    if !may_speak || !takes_events(&arrival) {
+        let mut frame = Vec::new();
+        let error = stateless::serve(server, &id, &method, &params, envelope, arrival, &mut frame).await;
         return reply(shown(&method, error), frame);
     }
     let server = server.clone();
-    exchange(visit.arrival(), server.max_message(), |arrival| async move {
+    exchange(arrival, server.max_message(), |arrival| async move {
         let _place = place;
-        let (frame, error) = stateless::serve(&server, &id, &method, &params, envelope, arrival).await;
+        let mut frame = Vec::new();
+        let error = stateless::serve(&server, &id, &method, &params, envelope, arrival, &mut frame).await;
         (frame, shown(&method, error))
     })
     .await
 }
 
 /// Arguments that a tool's schema marks travel in headers as well, and both must say the same.
-fn check_param_headers(visit: &Visit<'_>, method: &Method, params: &Params) -> Result<(), RpcError> {
+fn check_param_headers(
+    endpoint: &Endpoint,
+    arrival: &Arrival,
+    method: &Method,
+    params: &Params,
+) -> Result<(), RpcError> {
     if *method != Method::CallTool {
         return Ok(());
     }
-    let snapshot = visit.settings.server.inner.registry.load();
+    let snapshot = endpoint.server.inner.registry.load();
     // A tool that the caller may not see has no schema that could be broken.
     let is_seen = |tool: &&ToolEntry| {
-        visit.admitted.allowed.as_ref().is_none_or(|allowed| allowed.tool(&tool.definition().name))
+        arrival.allowed.as_ref().is_none_or(|allowed| allowed.tool(&tool.definition().name))
     };
     let tool = params.name()?.and_then(|name| snapshot.tool(&name)).filter(is_seen);
     let Some(tool) = tool else { return Ok(()) };
@@ -83,9 +92,7 @@ fn check_param_headers(visit: &Visit<'_>, method: &Method, params: &Params) -> R
         return Ok(());
     }
     let arguments: Value = params.arguments()?.and_then(|text| text.decode().ok()).unwrap_or_default();
-    tool.param_headers().check(&arguments, |name| {
-        Mirrored::from_lines(visit.parts.headers.get_all(name).iter().map(HeaderValue::as_bytes))
-    })
+    tool.param_headers().check(&arguments, |name| mirrored(arrival, name))
 }
 
 /// The status that goes with an error.

@@ -11,19 +11,16 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use toolway_protocol::ProtocolVersion;
 
 use crate::ground::random::random;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
-use crate::server::call::scope::{Arrival, Facts, Scope};
-use crate::server::call::state::States;
+use crate::server::call::scope::{Arrival, Scope};
+use crate::server::call::state::{Absent, States};
 use crate::server::handler::function::Erased;
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::observe::report::within_time;
 
-/// How long somebody who ends waits for the hooks that still run.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How many hooks may run at the same time.
 const MAX_RUNNING: usize = 16_384;
 
@@ -46,7 +43,7 @@ pub struct Disconnected {
 }
 
 impl Disconnected {
-    fn new(method: Option<&Method>) -> Self {
+    pub(crate) fn new(method: Option<&Method>) -> Self {
         Self { method: method.cloned(), is_complete: false, duration: Duration::ZERO }
     }
 
@@ -148,8 +145,12 @@ pub(crate) struct Endings {
 impl Endings {
     pub(crate) fn check(&self, states: &States, mistakes: &mut Vec<String>) {
         let what = |name: &str| format!("the handler of `{name}`");
-        self.disconnect.iter().for_each(|hook| hook.check(&what("on_disconnect"), states, mistakes));
-        self.terminate.iter().for_each(|hook| hook.check(&what("on_terminate"), states, mistakes));
+        self.disconnect
+            .iter()
+            .for_each(|hook| hook.check(&what("on_disconnect"), states, Absent::default(), mistakes));
+        self.terminate
+            .iter()
+            .for_each(|hook| hook.check(&what("on_terminate"), states, Absent::default(), mistakes));
     }
 
     /// Adds those of a server that is merged.
@@ -165,7 +166,8 @@ impl Endings {
 #[derive(Debug)]
 pub(crate) struct HookTasks {
     tasks: Mutex<JoinSet<()>>,
-    running: watch::Sender<usize>,
+    /// How many run.
+    pub(crate) running: watch::Sender<usize>,
 }
 
 impl Default for HookTasks {
@@ -219,27 +221,7 @@ impl Server {
         self.inner.hook_tasks.spawn(work);
     }
 
-    /// Waits until no hook runs, a little.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) async fn hooks_done(&self) {
-        let mut running = self.inner.hook_tasks.running.subscribe();
-        let _ = tokio::time::timeout(PATIENCE, running.wait_for(|running| *running == 0)).await;
-    }
-
-    /// Runs the hooks for a session that has ended, in a task.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn terminated(&self, terminated: Terminated, mut arrival: Arrival) {
-        if self.hears_terminate() {
-            arrival.principal.clone_from(&terminated.principal);
-            let server = self.clone();
-            self.inner.hook_tasks.spawn(async move {
-                let hooks = &server.inner.endings.terminate;
-                server.run_hooks("on_terminate", hooks, &terminated, &arrival).await;
-            });
-        }
-    }
-
-    async fn run_hooks<T: Clone>(
+    pub(crate) async fn run_hooks<T: Clone>(
         &self,
         name: &'static str,
         hooks: &[Erased<T, ()>],
@@ -247,9 +229,8 @@ impl Server {
         arrival: &Arrival,
     ) {
         for hook in hooks {
-            let facts = Facts::unknown(ProtocolVersion::LATEST);
-            let (scope, _ending) = Scope::begin(self.clone(), facts, arrival.clone());
-            within_time(name, || hook.call(over.clone(), scope)).await;
+            let scope = Scope::begin(self.clone(), Box::new(arrival.clone()));
+            within_time(name, || hook.call(over.clone(), &scope)).await;
         }
     }
 }
@@ -258,7 +239,7 @@ impl Server {
 #[derive(Debug)]
 pub(crate) struct Parting {
     server: Server,
-    arrival: Arrival,
+    arrival: Box<Arrival>,
     since: Instant,
     /// Nothing, where only the end of a session is told.
     disconnected: Option<Disconnected>,
@@ -266,29 +247,13 @@ pub(crate) struct Parting {
 }
 
 impl Parting {
-    /// What is told of an HTTP request that was let in; nothing, if nobody hears it.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn of_request(
-        server: &Server,
-        method: &Method,
-        arrival: impl FnOnce() -> Arrival,
-    ) -> Option<Box<Self>> {
-        let tells = server.hears_disconnect();
-        tells.then(|| Box::new(Self::new(server, arrival(), Some(Disconnected::new(Some(method))))))
-    }
-
     /// What is told of a pipe.
-    pub(crate) fn of_pipe(server: &Server, arrival: Arrival) -> Self {
+    pub(crate) fn of_pipe(server: &Server, arrival: Box<Arrival>) -> Self {
         Self::new(server, arrival, Some(Disconnected::new(None)))
     }
 
-    /// What is told of something that is not a connection of its own.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) fn of_session(server: &Server, arrival: Arrival) -> Self {
-        Self::new(server, arrival, None)
-    }
-
-    fn new(server: &Server, arrival: Arrival, disconnected: Option<Disconnected>) -> Self {
+    /// What is told at the end of a connection, or of a session that is not a connection of its own.
+    pub(crate) fn new(server: &Server, arrival: Box<Arrival>, disconnected: Option<Disconnected>) -> Self {
         Self { server: server.clone(), arrival, since: Instant::now(), disconnected, terminated: None }
     }
 

@@ -24,12 +24,12 @@ impl Instruments {
 
     /// Makes a span a child of the one that the request came from.
     pub(crate) fn adopt(span: &Span, origin: &Origin) {
-        let parent = origin.parent;
+        let flags = if origin.is_sampled() { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
         let state = origin.state.as_deref().and_then(|text| TraceState::from_str(text).ok());
         let context = SpanContext::new(
-            TraceId::from(parent.trace_id),
-            SpanId::from(parent.span_id),
-            TraceFlags::new(parent.flags) & TraceFlags::SAMPLED,
+            TraceId::from_hex(origin.trace_id()).unwrap_or(TraceId::INVALID),
+            SpanId::from_hex(origin.span_id()).unwrap_or(SpanId::INVALID),
+            flags,
             true,
             state.unwrap_or_default(),
         );

@@ -21,7 +21,7 @@ use crate::ground::poll_once::poll_once;
 use crate::ground::random::random;
 use crate::server::Server;
 use crate::server::call::question_log::Asking;
-use crate::server::call::scope::{Facts, Round, Scope};
+use crate::server::call::scope::{Arrival, Scope};
 use crate::server::failure::errors::{ErrorPolicy, Failure, Subject};
 use crate::server::handler::function::Erased;
 use crate::server::handler::parameter::{Missing, Parameter};
@@ -106,13 +106,13 @@ impl Server {
     /// What the caller of a tool gets when it failed. `arguments` are what [`kept`](Self::kept) has kept.
     pub(crate) async fn tool_failed(
         &self,
-        round: &Arc<Round>,
+        scope: &Scope,
         subject: Subject<'_>,
         arguments: Option<RawJson>,
         failure: Failure,
     ) -> Result<CallToolResult, Failure> {
         // A question that waits for its answer counts more than whatever the handler made of that.
-        if round.asked.is_open() {
+        if scope.asked().is_open() {
             return Err(Failure::Unanswered);
         }
         match failure {
@@ -123,9 +123,9 @@ impl Server {
             | Failure::NoSuchResource(_)
             | Failure::Unanswered) => Err(failure),
             Failure::Hidden(cause) => {
-                let scope = ErrorScope::Tool { name: subject.name.to_owned(), arguments };
+                let place = ErrorScope::Tool { name: subject.name.to_owned(), arguments };
                 // Boxed, here and below: what seldom happens shall not make the futures of calls larger.
-                let text = Box::pin(self.report(round, subject, scope, cause)).await;
+                let text = Box::pin(self.report(scope, subject, place, cause)).await;
                 match self.inner.errors {
                     ErrorPolicy::Rpc => Err(RpcError::internal(text).into()),
                     ErrorPolicy::Hidden | ErrorPolicy::Verbose => Ok(CallToolResult::error(text)),
@@ -135,8 +135,8 @@ impl Server {
     }
 
     /// What the caller of anything else gets.
-    pub(crate) async fn failed(&self, round: &Arc<Round>, subject: Subject<'_>, failure: Failure) -> Failure {
-        if round.asked.is_open() {
+    pub(crate) async fn failed(&self, scope: &Scope, subject: Subject<'_>, failure: Failure) -> Failure {
+        if scope.asked().is_open() {
             return Failure::Unanswered;
         }
         match failure {
@@ -150,8 +150,8 @@ impl Server {
             Failure::Hidden(cause) => {
                 let Subject { method, name, .. } = subject;
                 let name = (name != method).then(|| name.to_owned());
-                let scope = ErrorScope::Request { method: method.to_owned(), name };
-                RpcError::internal(Box::pin(self.report(round, subject, scope, cause)).await).into()
+                let place = ErrorScope::Request { method: method.to_owned(), name };
+                RpcError::internal(Box::pin(self.report(scope, subject, place, cause)).await).into()
             }
         }
     }
@@ -162,14 +162,8 @@ impl Server {
     }
 
     /// The cause goes to the log and to the hook under a reference. What comes back is for the peer.
-    async fn report(
-        &self,
-        round: &Arc<Round>,
-        subject: Subject<'_>,
-        scope: ErrorScope,
-        cause: BoxError,
-    ) -> String {
-        round.facts.noted.unexpected();
+    async fn report(&self, call: &Scope, subject: Subject<'_>, scope: ErrorScope, cause: BoxError) -> String {
+        call.arrival().noted.unexpected();
         let reference = random::<8>();
         let Subject { kind, name, .. } = subject.cut();
         let told = Chain(&*cause).to_string();
@@ -189,9 +183,9 @@ impl Server {
         if let Some(reporter) = &self.inner.reporter {
             let report = ErrorReport { error: cause.into(), reference: reference.into(), scope };
             // A scope of its own, because a hook must not ask: its question would take the place of the failure.
-            let facts = Facts { asking: Asking::default(), ..round.facts.clone() };
-            let (scope, _ending) = Scope::begin(self.clone(), facts, round.arrival.clone());
-            within_time("on_error", || reporter.call(report, scope)).await;
+            let arrival = Arrival { asking: Asking::default(), ..call.arrival().clone() };
+            let scope = Scope::begin(self.clone(), Box::new(arrival));
+            within_time("on_error", || reporter.call(report, &scope)).await;
         }
         text
     }

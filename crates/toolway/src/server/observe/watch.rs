@@ -25,10 +25,9 @@ use tracing::{Instrument, Span};
 use crate::ground::peer::Peer;
 use crate::ground::poll_once::poll_once;
 use crate::server::Server;
-use crate::server::call::layer::answer::Answered;
+use crate::server::call::layer::answer::Answer;
 use crate::server::call::noted::Seen;
-use crate::server::call::question_log::Asking;
-use crate::server::call::scope::{Arrival, Facts, Scope};
+use crate::server::call::scope::{Arrival, Scope};
 use crate::server::call::visibility::Allowed;
 use crate::server::catalog::visible::Element;
 use crate::server::failure::errors::Failure;
@@ -38,15 +37,9 @@ use crate::server::observe::stats::RequestStats;
 
 impl Server {
     /// Ends a request that could not become a call.
-    pub(crate) async fn refuse(
-        &self,
-        method: &Method,
-        error: RpcError,
-        mut facts: Facts,
-        arrival: &Arrival,
-    ) -> Failure {
+    pub(crate) async fn refuse(&self, method: &Method, error: RpcError, arrival: &mut Arrival) -> Failure {
         let trouble = Failure::from(error);
-        if let Some(watching) = Watching::begin(self, || method.clone(), None, &mut facts, arrival) {
+        if let Some(watching) = Watching::begin(self, || method.clone(), None, arrival) {
             watching.failed(&trouble).await;
         }
         trouble
@@ -59,7 +52,7 @@ pub(crate) struct Watching {
     seen: Arc<Seen>,
     peer: Arc<Peer>,
     /// What the hook gets of the call, if there is one.
-    kept: Option<(Facts, Arrival)>,
+    kept: Option<Box<Arrival>>,
     stats: RequestStats,
     span: Span,
     begun: Instant,
@@ -74,8 +67,7 @@ impl Watching {
         server: &Server,
         method: impl FnOnce() -> Method,
         request: Option<&Request>,
-        facts: &mut Facts,
-        arrival: &Arrival,
+        arrival: &mut Arrival,
     ) -> Option<Self> {
         let inner = &server.inner;
         let is_traced = tracing::enabled!(target: "toolway", tracing::Level::INFO);
@@ -83,20 +75,17 @@ impl Watching {
             return None;
         }
         let stats = describe(server, &method(), request, arrival.allowed.as_deref());
-        let origin = facts.noted.traced.origin(arrival.headers.as_deref());
-        let span = span(&stats, facts, arrival, origin.as_ref().map(|origin| origin.parent.trace_id));
+        let origin = arrival.noted.traced.origin(arrival.headers.as_deref());
+        let span = span(&stats, arrival, origin.as_ref().map(|origin| origin.trace_id()));
         if let Some(origin) = &origin {
             Instruments::adopt(&span, origin);
         }
-        let earlier = facts.asking.past.as_ref().map_or(0, |past| past.rounds());
+        let earlier = arrival.asking.past.as_ref().map_or(0, |past| past.rounds());
         let seen = Arc::new(Seen { rounds: AtomicU32::new(earlier.into()), ..Seen::default() });
-        facts.noted.seen = Some(seen.clone());
-        let kept = inner.counter.is_some().then(|| {
-            let facts = Facts { asking: Asking::default(), ..facts.clone() };
-            (facts, arrival.for_hooks())
-        });
+        arrival.noted.seen = Some(seen.clone());
+        let kept = inner.counter.is_some().then(|| arrival.for_hooks());
         span.in_scope(|| tracing::debug!(name: "toolway.call.start", target: "toolway", "a call begins"));
-        let peer = facts.peer.clone();
+        let peer = arrival.peer.clone();
         let begun = Instant::now();
         let is_read = request.is_some();
         Some(Self { server: server.clone(), seen, peer, kept, stats, span, begun, is_read, is_over: false })
@@ -105,12 +94,12 @@ impl Watching {
     /// Watches the work to its end.
     pub(crate) async fn over(
         mut self,
-        work: impl Future<Output = Result<Answered, Failure>>,
-    ) -> Result<Answered, Failure> {
+        work: impl Future<Output = Result<Answer, Failure>>,
+    ) -> Result<Answer, Failure> {
         let outcome = work.instrument(self.span.clone()).await;
         self.is_over = true;
         match &outcome {
-            Ok(Answered { outcome: Outcome::Complete(reply), .. }) => {
+            Ok(Answer { outcome: Outcome::Complete(reply), .. }) => {
                 let error = self.judge(reply);
                 self.settle(error, None).await;
             }
@@ -205,12 +194,12 @@ impl Watching {
         });
         let version = self.peer.version.as_str();
         self.server.inner.instruments.ended(&self.stats, version, error_type, code.as_deref());
-        let (facts, arrival) = self.kept.take()?;
+        let arrival = self.kept.take()?;
         let (server, stats, span) = (self.server.clone(), self.stats.clone(), self.span.clone());
         let hook = async move {
             let Some(counter) = &server.inner.counter else { return };
-            let (scope, _ending) = Scope::begin(server.clone(), facts, arrival);
-            within_time("on_request_end", || counter.call(stats, scope)).await;
+            let scope = Scope::begin(server.clone(), arrival);
+            within_time("on_request_end", || counter.call(stats, &scope)).await;
         };
         Some(hook.instrument(span))
     }
@@ -260,14 +249,14 @@ fn describe(
 
 /// The span of a call, by OpenTelemetry's conventions for this protocol. Of the resource there is what was registered, and no
 /// id of a conversation: who reads traces may not enter it.
-fn span(stats: &RequestStats, facts: &Facts, arrival: &Arrival, trace_id: Option<u128>) -> Span {
+fn span(stats: &RequestStats, arrival: &Arrival, trace_id: Option<&str>) -> Span {
     let RequestStats { method, tool, prompt, uri, .. } = stats;
     let is_http = arrival.headers.is_some();
     let name = || match tool.as_ref().or(prompt.as_ref()) {
         Some(target) => format!("{method} {target}"),
         None => method.to_string(),
     };
-    let id = || match facts.noted.id.as_ref()? {
+    let id = || match arrival.noted.id.as_ref()? {
         Id::Number(number) => Some(number.to_string()),
         Id::String(text) => Some(text.chars().take(MAX_ID).collect()),
     };
@@ -278,7 +267,7 @@ fn span(stats: &RequestStats, facts: &Facts, arrival: &Arrival, trace_id: Option
         otel.kind = "server",
         otel.status_code = Empty,
         mcp.method.name = &**method,
-        mcp.protocol.version = facts.peer.version.as_str(),
+        mcp.protocol.version = arrival.peer.version.as_str(),
         mcp.resource.uri = uri.as_deref(),
         gen_ai.operation.name = tool.as_ref().map(|_| "execute_tool"),
         gen_ai.tool.name = tool.as_deref(),
@@ -288,7 +277,7 @@ fn span(stats: &RequestStats, facts: &Facts, arrival: &Arrival, trace_id: Option
         network.protocol.name = is_http.then_some("http"),
         rpc.response.status_code = Empty,
         "error.type" = Empty,
-        trace_id = trace_id.map(|id| format!("{id:032x}")),
+        trace_id,
     )
 }
 

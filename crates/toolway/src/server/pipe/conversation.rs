@@ -24,7 +24,7 @@ use crate::transport::frame::push_line;
 /// that speak for themselves beside it.
 #[derive(Debug)]
 pub(crate) struct Conversation {
-    server: Server,
+    pub(crate) server: Server,
     opened: OnceLock<Session>,
     unopened: Session,
     lifecycle: Mutex<Lifecycle>,
@@ -85,12 +85,6 @@ impl Conversation {
         }
     }
 
-    /// The most bytes that a message may have.
-    #[allow(dead_code, reason = "only a client in this process asks")]
-    pub(crate) fn max_message(&self) -> usize {
-        self.server.max_message()
-    }
-
     /// Refuses a message that is longer than the server takes, where no transport has done so.
     pub(crate) fn refuse_long(&self, frame: &[u8]) -> Result<(), Rejected> {
         self.server.refuse_long(frame)
@@ -119,7 +113,7 @@ impl Conversation {
     }
 
     /// Takes one message; only requests have an answer.
-    pub(crate) async fn serve(&self, message: Message, mut arrival: Arrival) -> Option<Vec<u8>> {
+    pub(crate) async fn serve(&self, message: Message, mut arrival: Box<Arrival>) -> Option<Vec<u8>> {
         let claim = classify_in(self.server.inner.era, &message, Door::Pipe);
         // A request that stands alone is its principal's, on whichever pipe it comes.
         if !matches!(claim, Ok(Claim::Stateless(_))) || arrival.principal.is_none() {
@@ -128,7 +122,10 @@ impl Conversation {
         match message {
             Message::Request { id, method, params } => Some(match claim {
                 Ok(Claim::Stateless(Some(envelope))) => {
-                    stateless::serve(&self.server, &id, &method, &params, envelope, arrival).await.0
+                    let mut frame = Vec::new();
+                    let server = &self.server;
+                    stateless::serve(server, &id, &method, &params, envelope, arrival, &mut frame).await;
+                    frame
                 }
                 Ok(Claim::Handshake(_)) if method == Method::Initialize => self.open(&id, &params),
                 Ok(Claim::Handshake(_) | Claim::Stateless(None)) => {

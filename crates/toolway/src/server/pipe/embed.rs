@@ -57,7 +57,7 @@ impl Server {
         let frame = match conversation.refuse_long(&text).and_then(|()| conversation.read_one(&text)) {
             Ok(message) => {
                 let principal = extensions.get::<Principal>().as_deref().cloned();
-                let arrival = Arrival { extensions, principal, ..Arrival::default() };
+                let arrival = Box::new(Arrival { extensions, principal, ..Arrival::default() });
                 conversation.serve(message, arrival).await?
             }
             Err(rejected) if !rejected.wants_answer() => return None,

@@ -27,7 +27,7 @@ use crate::ground::extensions::Extensions;
 use crate::ground::outbound::{Outbound, Said};
 use crate::ground::poll_once::poll_once;
 use crate::server::Server;
-use crate::server::admission::admit::{Admitted, Refuse};
+use crate::server::admission::admit::Refuse;
 use crate::server::admission::connecting::Connecting;
 use crate::server::build::builder::ServerBuilder;
 use crate::server::call::scope::Arrival;
@@ -83,30 +83,19 @@ impl Server {
         let admission = self.admit(Connecting::over_pipe(), Extensions::new()).await;
         match admission {
             Ok(admitted) => {
-                let parting = Parting::of_pipe(self, admitted.clone().arrival());
+                let parting = Parting::of_pipe(self, admitted.clone());
                 self.serve_until_over(reader, writer, admitted, parting).await
             }
             Err(refuse) => Err(Pipe::new(self.clone(), reader, writer).turn_away(&refuse).await),
         }
     }
 
-    /// Serves a peer that was let in already, and whose connection is somebody else's affair.
-    #[allow(dead_code, reason = "only HTTP asks")]
-    pub(crate) async fn serve_admitted(
+    /// Serves a peer that was let in.
+    pub(crate) async fn serve_until_over(
         &self,
         reader: impl AsyncRead + Unpin + Send,
         writer: impl AsyncWrite + Unpin + Send,
-        admitted: Admitted,
-    ) -> Result<()> {
-        let parting = Parting::of_session(self, admitted.clone().arrival());
-        self.serve_until_over(reader, writer, admitted, parting).await
-    }
-
-    async fn serve_until_over(
-        &self,
-        reader: impl AsyncRead + Unpin + Send,
-        writer: impl AsyncWrite + Unpin + Send,
-        admitted: Admitted,
+        admitted: Box<Arrival>,
         parting: Parting,
     ) -> Result<()> {
         let mut pipe = Pipe { admitted, ..Pipe::new(self.clone(), reader, writer) };
@@ -166,7 +155,7 @@ struct Pipe<R, W> {
     outbound: Outbound,
     closing: Arc<CancellationToken>,
     /// Who the peer is.
-    admitted: Admitted,
+    admitted: Box<Arrival>,
     open: bool,
     /// When the pipe is given up, once the input has ended.
     deadline: Instant,
@@ -187,7 +176,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             said,
             outbound: Outbound::to(sender, max_message),
             closing: Arc::default(),
-            admitted: Admitted::default(),
+            admitted: Box::default(),
             reader,
             writer,
             lines: Lines::new(max_message),
@@ -369,8 +358,9 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             outbound: self.outbound.clone(),
             closing: Some(self.closing.clone()),
             listens: Some(self.listens.clone()),
-            ..self.admitted.clone().arrival()
+            ..(*self.admitted).clone()
         };
+        let arrival = Box::new(arrival);
         let mut work: Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>> =
             Box::pin(async move { conversation.serve(message, arrival).await });
         let first = poll_once(work.as_mut()).await;

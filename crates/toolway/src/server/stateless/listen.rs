@@ -21,7 +21,7 @@ pub(super) async fn listen(
     server: &Server,
     id: &Id,
     wanted: Listen,
-    arrival: Arrival,
+    arrival: Box<Arrival>,
     frame: &mut Vec<u8>,
 ) -> Result<(), RpcError> {
     let Some(places) = arrival.listens.as_ref().filter(|_| arrival.outbound.is_open()) else {

@@ -15,28 +15,31 @@ use toolway_protocol::{Era, Id, Method, Outcome, ProtocolVersion, Reply, Request
 
 use super::Server;
 use crate::ground::peer::Peer;
-use crate::server::call::layer::answer::Answered;
+use crate::server::call::layer::answer::Answer;
 use crate::server::call::noted::Noted;
-use crate::server::call::question_log::Asking;
-use crate::server::call::scope::{Arrival, Facts, Scope};
+use crate::server::call::scope::Arrival;
 use crate::server::call::threshold::Threshold;
 use crate::server::catalog::cache::Cacheable;
 use crate::server::changes::listeners::untold;
 use crate::server::execute::size::TooLarge;
 use crate::server::failure::errors::Failure;
 
-/// Answers one request: the frame to send, and the code of the error in it, which HTTP shows as a status too. It is no
-/// `async fn`: an envelope is large, and would have several places in the future.
+/// Answers one request: writes the frame to send, and gives the code of the error in it, which HTTP shows as a status too. It is
+/// no `async fn`: an envelope is large, and would have several places in the future.
 pub(super) fn serve<'s>(
     server: &'s Server,
     id: &'s Id,
     method: &'s Method,
     params: &'s Params,
     envelope: Envelope,
-    arrival: Arrival,
-) -> impl Future<Output = (Vec<u8>, Option<Code>)> + Send + use<'s> {
-    let facts = envelope.served().map(|version| facts(version, Some(id), envelope, params));
-    written(server, id, method, params, facts, arrival)
+    mut arrival: Box<Arrival>,
+    frame: &'s mut Vec<u8>,
+) -> impl Future<Output = Option<Code>> + Send + use<'s> {
+    let served = envelope.served();
+    if let Ok(version) = served {
+        describe(&mut arrival, version, Some(id), envelope, params);
+    }
+    written(server, id, method, params, served.map(|_| arrival), frame)
 }
 
 async fn written(
@@ -44,11 +47,11 @@ async fn written(
     id: &Id,
     method: &Method,
     params: &Params,
-    facts: Result<Facts, RpcError>,
-    arrival: Arrival,
-) -> (Vec<u8>, Option<Code>) {
-    let mut frame = Vec::with_capacity(256);
-    let error = match answer(server, id, method, params, facts, arrival, &mut frame).await {
+    arrival: Result<Box<Arrival>, RpcError>,
+    frame: &mut Vec<u8>,
+) -> Option<Code> {
+    frame.reserve(256);
+    let error = match answer(server, id, method, params, arrival, frame).await {
         Ok(()) => None,
         Err(trouble) => {
             let error = match trouble {
@@ -63,27 +66,30 @@ async fn written(
                     error
                 }
             };
-            write_error(&mut frame, Some(id), &error);
+            write_error(frame, Some(id), &error);
             Some(error.code)
         }
     };
-    match server.too_large(method, &frame) {
-        None => (frame, error),
-        Some(too_large) => told_too_large(server, id, too_large),
+    match server.too_large(method, frame) {
+        None => error,
+        Some(too_large) => {
+            // Another one, because this one holds more memory than its text needs.
+            *frame = Vec::new();
+            told_too_large(server, id, too_large, frame)
+        }
     }
 }
 
-fn told_too_large(server: &Server, id: &Id, too_large: TooLarge) -> (Vec<u8>, Option<Code>) {
-    let mut frame = Vec::new();
+fn told_too_large(server: &Server, id: &Id, too_large: TooLarge, frame: &mut Vec<u8>) -> Option<Code> {
     if too_large.is_result {
         let reply = Reply::ToolCalled(CallToolResult::error(too_large.text));
         let inner = &server.inner;
-        codec::write_reply(&mut frame, id, &reply, inner.cache.of(&reply), &inner.stamp);
-        return (frame, None);
+        codec::write_reply(frame, id, &reply, inner.cache.of(&reply), &inner.stamp);
+        return None;
     }
     let error = too_large.error();
-    write_error(&mut frame, Some(id), &error);
-    (frame, Some(error.code))
+    write_error(frame, Some(id), &error);
+    Some(error.code)
 }
 
 async fn answer(
@@ -91,11 +97,11 @@ async fn answer(
     id: &Id,
     method: &Method,
     params: &Params,
-    facts: Result<Facts, RpcError>,
-    arrival: Arrival,
+    arrival: Result<Box<Arrival>, RpcError>,
     frame: &mut Vec<u8>,
 ) -> Result<(), Failure> {
-    let mut facts = server.more_facts(facts?, params);
+    let mut arrival = arrival?;
+    server.add_meta(&mut arrival, params);
     let inner = &server.inner;
     if *method == Method::Discover {
         let supported: Vec<String> =
@@ -113,19 +119,19 @@ async fn answer(
     if let Some(settling) = server.settling() {
         settling.await;
     }
-    let request = match server.read(facts.peer.version, method, params) {
+    let request = match server.read(arrival.peer.version, method, params) {
         Ok(Request::Listen(wanted)) => {
             return Ok(Box::pin(listen::listen(server, id, wanted, arrival, frame)).await?);
         }
         Ok(request) => request,
-        Err(error) => return Err(Box::pin(server.refuse(method, error, facts, &arrival)).await),
+        Err(error) => return Err(Box::pin(server.refuse(method, error, &mut arrival)).await),
     };
-    facts.asking = match request_state::asking(server, &request, arrival.principal.as_ref()).await {
+    arrival.asking = match request_state::asking(server, &request, arrival.principal.as_ref()).await {
         Ok(asking) => asking,
-        Err(error) => return Err(Box::pin(server.refuse(method, error, facts, &arrival)).await),
+        Err(error) => return Err(Box::pin(server.refuse(method, error, &mut arrival)).await),
     };
     let (principal, is_http) = (arrival.principal.clone(), arrival.headers.is_some());
-    let Answered { outcome, cache, past } = server.answer(request, facts, arrival).await?;
+    let Answer { outcome, cache, past } = server.answer(request, arrival).await?;
     match outcome {
         Outcome::Complete(reply) => {
             let hints = cache.as_ref().unwrap_or_else(|| inner.cache.of(&reply));
@@ -147,25 +153,25 @@ pub(super) async fn hear(
     method: &Method,
     params: &Params,
     envelope: Option<Envelope>,
-    arrival: Arrival,
+    mut arrival: Box<Arrival>,
 ) {
-    let facts = match envelope.map(|envelope| (envelope.served(), envelope)) {
-        Some((Ok(version), envelope)) => facts(version, None, envelope, params),
-        _ => Facts::unknown(codec::VERSION),
-    };
-    let (scope, _ending) = Scope::begin(server.clone(), facts, arrival);
-    server.hear(method, params.text().as_ref(), scope).await;
+    match envelope.map(|envelope| (envelope.served(), envelope)) {
+        Some((Ok(version), envelope)) => describe(&mut arrival, version, None, envelope, params),
+        _ => arrival.peer = Arc::new(Peer::unknown(codec::VERSION)),
+    }
+    server.hear(method, params, arrival).await;
 }
 
-/// What a request says about itself.
-fn facts(version: ProtocolVersion, id: Option<&Id>, envelope: Envelope, params: &Params) -> Facts {
-    let threshold = envelope.log_level.map_or(Threshold::Nothing, Threshold::From);
-    Facts {
-        peer: Arc::new(Peer::from_envelope(version, envelope)),
-        progress_token: params.reserved(Key::ProgressToken),
-        threshold,
-        asking: Asking::default(),
-        noted: Noted::of(id, params),
-        meta: None,
-    }
+/// Adds what a message says about itself.
+fn describe(
+    arrival: &mut Arrival,
+    version: ProtocolVersion,
+    id: Option<&Id>,
+    envelope: Envelope,
+    params: &Params,
+) {
+    arrival.threshold = envelope.log_level.map_or(Threshold::Nothing, Threshold::From);
+    arrival.peer = Arc::new(Peer::from_envelope(version, envelope));
+    arrival.progress_token = params.reserved(Key::ProgressToken);
+    arrival.noted = Noted::of(id, params);
 }

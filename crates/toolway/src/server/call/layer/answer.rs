@@ -14,21 +14,6 @@ use crate::ground::mistakes::BoxError;
 use crate::server::call::replay::Past;
 use crate::server::failure::errors::Failure;
 
-/// How a request ended, and how long that may be kept if the handler said so.
-#[derive(Debug)]
-pub(crate) struct Answered {
-    pub(crate) outcome: Outcome,
-    pub(crate) cache: Option<CacheHints>,
-    /// What the next round has to know, if the call ended in questions.
-    pub(crate) past: Option<Box<Past>>,
-}
-
-impl Answered {
-    pub(crate) fn complete(reply: Reply) -> Self {
-        Self { outcome: Outcome::Complete(reply), cache: None, past: None }
-    }
-}
-
 /// The answer to a call, on its way back through the [layers](crate::server::Service).
 ///
 /// A layer that answers itself makes one of a result. It must be one of the kind that was asked for, else the peer gets an
@@ -56,9 +41,19 @@ impl Answered {
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Answer(pub(crate) Answered);
+pub struct Answer {
+    pub(crate) outcome: Outcome,
+    /// How long it may be kept, if the handler said so.
+    pub(crate) cache: Option<CacheHints>,
+    /// What the next round has to know, if the call ended in questions.
+    pub(crate) past: Option<Box<Past>>,
+}
 
 impl Answer {
+    pub(crate) fn complete(reply: Reply) -> Self {
+        Self { outcome: Outcome::Complete(reply), cache: None, past: None }
+    }
+
     /// Whether this is the result of a tool that failed.
     pub fn is_error(&self) -> bool {
         self.as_tool().is_some_and(CallToolResult::is_error)
@@ -66,7 +61,7 @@ impl Answer {
 
     /// Whether the peer is to be asked something before there is an answer.
     pub fn is_question(&self) -> bool {
-        !matches!(self.0.outcome, Outcome::Complete(_))
+        !matches!(self.outcome, Outcome::Complete(_))
     }
 
     /// What a tool gave back.
@@ -76,11 +71,7 @@ impl Answer {
 
     /// What a tool gave back, to change it.
     pub fn as_tool_mut(&mut self) -> Option<&mut CallToolResult> {
-        if let Outcome::Complete(Reply::ToolCalled(result)) = &mut self.0.outcome {
-            Some(result)
-        } else {
-            None
-        }
+        if let Outcome::Complete(Reply::ToolCalled(result)) = &mut self.outcome { Some(result) } else { None }
     }
 
     /// What is in a resource.
@@ -104,7 +95,7 @@ impl Answer {
     }
 
     fn reply(&self) -> Option<&Reply> {
-        match &self.0.outcome {
+        match &self.outcome {
             Outcome::Complete(reply) => Some(reply),
             Outcome::NeedInput(_) => None,
         }
@@ -115,7 +106,7 @@ macro_rules! answers {
     ($($result:ty => $reply:ident),*) => {$(
         impl From<$result> for Answer {
             fn from(result: $result) -> Self {
-                Self(Answered::complete(Reply::$reply(result)))
+                Self::complete(Reply::$reply(result))
             }
         }
     )*};

@@ -11,7 +11,7 @@ use crate::ground::peer::Peer;
 use crate::server::Server;
 use crate::server::call::layer::stages::{Kind, Path};
 use crate::server::call::principal::Principal;
-use crate::server::call::scope::{Arrival, Facts};
+use crate::server::call::scope::Arrival;
 
 /// A request that is about to be answered, and everything that is known about it. [Layers](crate::server::Service) get it and hand it
 /// on.
@@ -32,8 +32,7 @@ use crate::server::call::scope::{Arrival, Facts};
 pub struct Call {
     pub(crate) server: Server,
     pub(crate) request: Request,
-    pub(crate) facts: Facts,
-    pub(crate) arrival: Arrival,
+    pub(crate) arrival: Box<Arrival>,
     /// The layers that it has yet to pass.
     pub(crate) path: Path,
 }
@@ -83,7 +82,7 @@ impl Call {
 
     /// Facts about the caller.
     pub fn peer(&self) -> &Peer {
-        &self.facts.peer
+        &self.arrival.peer
     }
 
     /// Who the caller is, if [`on_connect`](crate::server::ServerBuilder::on_connect) has said so.

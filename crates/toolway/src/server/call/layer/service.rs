@@ -85,7 +85,7 @@ impl Next {
         // given to another server.
         match call.path.step(Kind::of(&call.request)) {
             Some(layer) => layer.call(call),
-            None => (call.path.end)(Box::new(call)),
+            None => (call.path.end)(call),
         }
     }
 }

@@ -116,7 +116,7 @@ pub(crate) struct Path {
 }
 
 /// Answers a call that has passed all its layers.
-pub(crate) type End = fn(Box<Call>) -> BoxFuture<'static, Result<Answer, CallError>>;
+pub(crate) type End = fn(Call) -> BoxFuture<'static, Result<Answer, CallError>>;
 
 impl Path {
     pub(crate) fn new(server: Stages, element: Stages, end: End) -> Self {

@@ -9,25 +9,28 @@ use toolway_protocol::http::header::MirroredHeaders;
 use toolway_protocol::jsonrpc::{Rejected, write_error};
 use toolway_protocol::{Message, ProtocolVersion, RpcError};
 
-use super::super::exchange::exchange;
-use super::super::{HttpBody, Visit, accepted, mirrored_headers, refused, reply};
+use super::super::door::body::HttpBody;
+use super::super::door::endpoint::mirrored_headers;
+use super::super::door::exchange::exchange;
+use super::super::door::reply::{accepted, refused, reply};
 use super::call::{Work, changed, run};
-use super::{answered, changes_record, find, hear, no_store, unopened};
+use super::requests::{answered, changes_record, hear};
+use super::visit::{Visit, no_store};
 use crate::server::call::scope::Arrival;
 use crate::server::handshake::batch::Gathered;
 use crate::server::handshake::{self, Session};
 
 type Messages = Vec<Result<Message, Rejected>>;
 
-pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpBody> {
-    let version = match version(&messages, &mirrored_headers(&visit.parts.headers)) {
+pub(crate) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpBody> {
+    let version = match version(&messages, &mirrored_headers(&visit.arrival)) {
         Ok(version) => version,
         Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
     };
-    if visit.settings.is_sessionless {
+    if visit.era.is_sessionless {
         return alone(visit, messages, version).await;
     }
-    let live = match find(&visit, None).await {
+    let live = match visit.find(None).await {
         Ok(live) => live,
         Err(refusal) => return refusal,
     };
@@ -35,7 +38,7 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
         Ok(messages) => messages,
         Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
     };
-    let mut together = Together::new(&messages, visit.settings.server.max_message());
+    let mut together = Together::new(&messages, visit.server().max_message());
     let mut runs = Vec::new();
     let mut places = Vec::new();
     for (index, message) in messages.into_iter().enumerate() {
@@ -47,7 +50,7 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
                 }
             }
             Ok(Message::Request { id, method, params }) => {
-                match live.begin(&id).and_then(|turn| Ok((turn, visit.place(&method)?))) {
+                match live.begin(&id).and_then(|turn| Ok((turn, visit.endpoint.permit(&method)?))) {
                     Ok((turn, place)) => {
                         places.push(place);
                         runs.push((index, turn, id, method, params));
@@ -57,12 +60,12 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
             }
             Ok(Message::Notification { method, params }) => {
                 if let Err(error) = hear(&visit, &live, method, params).await {
-                    return no_store(&error);
+                    return no_store(error);
                 }
             }
             Ok(Message::Response { id, outcome }) => {
                 if let Err(error) = answered(&live, id.as_ref(), outcome).await {
-                    return no_store(&error);
+                    return no_store(error);
                 }
             }
             Err(rejected) if rejected.wants_answer() => together.refuse(index, rejected),
@@ -72,7 +75,7 @@ pub(super) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
     if runs.is_empty() {
         return poll_once(together);
     }
-    let server = visit.settings.server.clone();
+    let server = visit.server().clone();
     let session = live.session.clone();
     run(visit, live, places, move |arrival| {
         for (index, turn, id, method, params) in runs {
@@ -104,22 +107,21 @@ fn version(messages: &Messages, headers: &MirroredHeaders<'_>) -> Result<Option<
 
 /// A batch that belongs to no conversation.
 async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVersion>) -> Response<HttpBody> {
-    let session = unopened(&visit.settings.server, version);
+    let session = visit.unopened(version);
     let messages = match batch::judge(session.version(), messages) {
         Ok(messages) => messages,
         Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
     };
-    let mut together = Together::new(&messages, visit.settings.server.max_message());
+    let mut together = Together::new(&messages, visit.server().max_message());
     let mut runs = Vec::new();
     for (index, message) in messages.into_iter().enumerate() {
         match message {
-            Ok(Message::Request { id, method, params }) => match visit.place(&method) {
+            Ok(Message::Request { id, method, params }) => match visit.endpoint.permit(&method) {
                 Ok(place) => runs.push((index, place, id, method, params)),
                 Err(error) => together.refuse(index, Rejected { id: Some(id), error }),
             },
             Ok(Message::Notification { method, params }) => {
-                let server = &visit.settings.server;
-                handshake::hear(server, &session, &method, &params, visit.arrival_again()).await;
+                handshake::hear(visit.server(), &session, &method, &params, visit.arrival.clone()).await;
             }
             Err(rejected) if rejected.wants_answer() => together.refuse(index, rejected),
             Ok(Message::Response { .. }) | Err(_) => {}
@@ -128,9 +130,9 @@ async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVer
     if runs.is_empty() {
         return poll_once(together);
     }
-    let server = visit.settings.server.clone();
+    let server = visit.server().clone();
     let max_message = server.max_message();
-    let work = move |arrival: Arrival| async move {
+    let work = move |arrival: Box<Arrival>| async move {
         for (index, place, id, method, params) in runs {
             let (server, session, arrival): (_, Session, _) =
                 (server.clone(), session.clone(), arrival.clone());
@@ -146,9 +148,9 @@ async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVer
         (together.await.unwrap_or_default(), StatusCode::OK)
     };
     if visit.takes_events() {
-        return exchange(visit.arrival(), max_message, work).await;
+        return exchange(visit.arrival, max_message, work).await;
     }
-    let (frame, status) = work(visit.arrival()).await;
+    let (frame, status) = work(visit.arrival).await;
     reply(status, frame)
 }
 

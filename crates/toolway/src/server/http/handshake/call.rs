@@ -11,16 +11,17 @@ use std::time::Duration;
 use ::http::{Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
+use toolway_protocol::era::handshake::has_primers;
 use toolway_protocol::jsonrpc::{Code, Params};
-use toolway_protocol::{Id, Message, Method, ProtocolVersion};
+use toolway_protocol::{Id, Message, Method, ProtocolVersion, RpcError};
 
-use super::super::body::{HttpBody, event_stream};
-use super::super::exchange::exchange;
-use super::super::{Visit, accepted, failed, reply, unavailable};
+use super::super::door::body::{HttpBody, event_stream};
+use super::super::door::exchange::exchange;
+use super::super::door::reply::{accepted, failed, refused, reply, unavailable};
 use super::elsewhere::Elsewhere;
 use super::live::Live;
 use super::stream::{Log, Reader};
-use super::{TRIES, asked_nothing, no_store, unopened};
+use super::visit::{Visit, no_store};
 use crate::ground::error::Result;
 use crate::ground::outbound::{Outbound, Said};
 use crate::ground::poll_once::poll_once;
@@ -28,6 +29,8 @@ use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
 use crate::server::handshake;
 
+/// How often a change of what is kept is tried.
+pub(super) const TRIES: usize = 8;
 /// How many notifications of one request may wait to be written down.
 const MAX_SAID: usize = 256;
 /// How long a silent request keeps its client waiting for one message before the reply becomes a stream, which can be come
@@ -45,31 +48,34 @@ pub(super) async fn alone(
     message: Message,
     version: Option<ProtocolVersion>,
 ) -> Response<HttpBody> {
-    let server = visit.settings.server.clone();
-    let session = unopened(&server, version);
+    let server = visit.server().clone();
+    let session = visit.unopened(version);
     match message {
         Message::Request { id, method, params } => {
-            let place = match visit.place(&method) {
+            let place = match visit.endpoint.permit(&method) {
                 Ok(place) => place,
                 Err(error) => return unavailable(Some(&id), &error),
             };
             let takes_events = visit.takes_events();
             let max_message = server.max_message();
-            let work = |arrival: Arrival| async move {
+            let work = |arrival: Box<Arrival>| async move {
                 let _place = place;
                 (handshake::serve(&server, &session, &id, &method, &params, arrival).await, StatusCode::OK)
             };
             if takes_events {
-                return exchange(visit.arrival(), max_message, work).await;
+                return exchange(visit.arrival, max_message, work).await;
             }
-            let (frame, status) = work(visit.arrival()).await;
+            let (frame, status) = work(visit.arrival).await;
             reply(status, frame)
         }
         Message::Notification { method, params } => {
-            handshake::hear(&server, &session, &method, &params, visit.arrival()).await;
+            handshake::hear(&server, &session, &method, &params, visit.arrival).await;
             accepted()
         }
-        Message::Response { .. } => asked_nothing(),
+        Message::Response { .. } => {
+            let error = RpcError::invalid_request("this server has asked nothing");
+            refused(StatusCode::BAD_REQUEST, &error)
+        }
     }
 }
 
@@ -82,15 +88,15 @@ pub(super) async fn changed(
     method: &Method,
     params: &Params,
 ) -> Result<Vec<u8>, Response<HttpBody>> {
-    let server = &visit.settings.server;
+    let server = visit.server();
     for _ in 0..TRIES {
         let before = live.applied();
-        let frame = handshake::serve(server, &live.session, id, method, params, Arrival::default()).await;
-        let is_saved = live.save().await.map_err(|error| no_store(&error))?;
+        let frame = handshake::serve(server, &live.session, id, method, params, Box::default()).await;
+        let is_saved = live.save().await.map_err(no_store)?;
         if is_saved && live.applied() == before {
             return Ok(frame);
         }
-        live.refresh().await.map_err(|error| no_store(&error))?;
+        live.refresh().await.map_err(no_store)?;
     }
     Err(unavailable(Some(id), &busy("too many changes of this session come at once")))
 }
@@ -108,11 +114,11 @@ pub(super) async fn call(
         Err(error) if error.code == Code::INTERNAL_ERROR => return unavailable(Some(&id), &error),
         Err(error) => return failed(StatusCode::OK, Some(&id), &error),
     };
-    let place = match visit.place(&method) {
+    let place = match visit.endpoint.permit(&method) {
         Ok(place) => place,
         Err(error) => return unavailable(Some(&id), &error),
     };
-    let server = visit.settings.server.clone();
+    let server = visit.server().clone();
     let session = live.session.clone();
     run(visit, live, place, |arrival| {
         Box::pin(async move {
@@ -129,12 +135,12 @@ pub(super) async fn run(
     visit: Visit<'_>,
     live: Arc<Live>,
     places: impl Send + 'static,
-    start: impl FnOnce(Arrival) -> Work,
+    start: impl FnOnce(Box<Arrival>) -> Work,
 ) -> Response<HttpBody> {
     let takes_events = visit.takes_events();
-    let closing = visit.state.closing.clone();
-    let max_message = visit.settings.server.max_message();
-    let mut arrival = visit.arrival();
+    let closing = visit.endpoint.closing().clone();
+    let max_message = visit.server().max_message();
+    let mut arrival = visit.arrival;
     arrival.memory = Some(live.memory());
     let (sender, mut said) = mpsc::channel(MAX_SAID);
     if takes_events {
@@ -162,7 +168,7 @@ pub(super) async fn run(
         drop(places);
     });
     // A reply that can be come back to becomes a stream if it takes long.
-    let opening = if takes_events && live.session.has_primers() {
+    let opening = if takes_events && has_primers(live.session.version()) {
         match tokio::time::timeout(PATIENCE, &mut decided).await {
             Ok(opening) => opening.ok(),
             Err(_) => {
@@ -183,7 +189,7 @@ pub(super) async fn run(
     }
     match Reader::new(&live, log, None, closing).await {
         Ok(reader) => event_stream(|pen| reader.write_to(pen)),
-        Err(error) => no_store(&error),
+        Err(error) => no_store(error),
     }
 }
 
@@ -236,8 +242,8 @@ async fn write(
     let answer = loop {
         if let Some(spoken) = next.take() {
             begin(decide);
-            if let Said::Question { id, .. } = &spoken {
-                elsewhere.expect(live, id.clone()).await?;
+            if let Said::Question(frame) = &spoken {
+                elsewhere.expect(live, frame).await?;
             }
             say(live, log, spoken).await?;
         }
@@ -293,9 +299,9 @@ async fn prolong(live: &Live, log: &Log) -> Result<()> {
 async fn say(live: &Live, log: &Log, spoken: Said) -> Result<()> {
     match spoken {
         Said::Frame(frame) => log.say(&frame).await,
-        Said::Question { frame, .. } => log.ask(&frame).await,
+        Said::Question(frame) => log.ask(&frame).await,
         // Whoever cannot come back is not sent away.
-        Said::Release(retry) if live.session.has_primers() => log.release(retry).await,
+        Said::Release(retry) if has_primers(live.session.version()) => log.release(retry).await,
         Said::Release(_) => Ok(()),
     }
 }

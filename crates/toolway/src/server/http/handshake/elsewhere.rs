@@ -11,8 +11,11 @@ use toolway_protocol::{Id, Message, RawJson, RpcError};
 
 use super::live::Live;
 use crate::ground::error::Result;
-use crate::server::handshake::is_question;
+use crate::server::handshake::questions::PREFIX;
 use crate::store::Subscription;
+
+/// The longest id of a question.
+const LONGEST_ID: usize = 40;
 
 /// The questions of one request that may be answered elsewhere.
 #[derive(Default)]
@@ -26,10 +29,12 @@ pub(super) struct Elsewhere {
 
 impl Elsewhere {
     /// A question is about to be asked.
-    pub(super) async fn expect(&mut self, live: &Live, id: Id) -> Result<()> {
+    pub(super) async fn expect(&mut self, live: &Live, question: &[u8]) -> Result<()> {
         if !live.is_shared() {
             return Ok(());
         }
+        let question = parse(&Bytes::copy_from_slice(question), live.json_limits());
+        let Ok(Incoming::One(Message::Request { id, .. })) = question else { return Ok(()) };
         if self.told.is_none() {
             self.told = Some(live.store().subscribe(&channel(live)).await?);
         }
@@ -80,6 +85,11 @@ pub(super) async fn pass_on(live: &Live, id: Option<&Id>, outcome: &Result<RawJs
         live.store().publish(&channel(live), Bytes::new()).await?;
     }
     Ok(())
+}
+
+/// Whether a server like this one may have asked under an id.
+fn is_question(id: &Id) -> bool {
+    matches!(id, Id::String(id) if id.starts_with(PREFIX) && id.len() <= LONGEST_ID)
 }
 
 fn settle(live: &Live, frame: &Bytes) {

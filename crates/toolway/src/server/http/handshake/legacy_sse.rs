@@ -15,11 +15,15 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::RpcError;
 
-use super::super::body::{ALIVE, HttpBody, KEEP_ALIVE, Pen, event_stream};
-use super::super::{Visit, accepted, refused, unavailable};
+use super::super::door::body::{ALIVE, HttpBody, KEEP_ALIVE, Pen, event_stream};
+use super::super::door::endpoint::Endpoint;
+use super::super::door::reply::{accepted, refused, unavailable};
 use super::live::lock;
 use crate::ground::random::random;
+use crate::server::call::principal::Principal;
+use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
+use crate::server::observe::hooks::Parting;
 use crate::transport::frame::{Line, Lines, push_line};
 use crate::transport::sse;
 
@@ -32,40 +36,44 @@ const NAME: &str = "sessionId";
 
 /// The pipes that are open, by their ids.
 #[derive(Debug, Default)]
-pub(in crate::server::http) struct Pipes(Arc<Mutex<HashMap<String, Arc<Pipe>>>>);
+pub(crate) struct Pipes(Arc<Mutex<HashMap<String, Arc<Pipe>>>>);
 
 #[derive(Debug)]
 struct Pipe {
-    owner: Option<String>,
+    owner: Option<Principal>,
     /// Nothing, once nothing more is taken.
     writer: tokio::sync::Mutex<Option<DuplexStream>>,
 }
 
 /// Opens a pipe.
-pub(super) fn open(visit: Visit<'_>) -> Response<HttpBody> {
-    let Ok(place) = visit.state.streams.clone().try_acquire_owned() else {
-        return unavailable(None, &busy("too many streams are open"));
-    };
+pub(super) fn open(
+    pipes: &Pipes,
+    endpoint: &Endpoint,
+    arrival: Box<Arrival>,
+) -> Result<Response<HttpBody>, Response<HttpBody>> {
+    let place = endpoint.stream_permit().map_err(|full| unavailable(None, &full))?;
     // One for each direction: what is posted ends when its writer is dropped, and what is said goes on.
     let (writer, far_reader) = tokio::io::duplex(BUFFER);
     let (far_writer, reader) = tokio::io::duplex(BUFFER);
     let id = random::<16>();
-    let pipe =
-        Pipe { owner: visit.owner().map(str::to_owned), writer: tokio::sync::Mutex::new(Some(writer)) };
-    let pipe = Arc::new(pipe);
-    lock(&visit.state.pipes.0).insert(id.clone(), pipe.clone());
-    let closing = visit.state.closing.clone();
-    let pipes = visit.state.pipes.0.clone();
-    let server = visit.settings.server.clone();
-    let admitted = visit.admitted;
-    let serving = tokio::spawn(async move { server.serve_admitted(far_reader, far_writer, admitted).await });
+    // The messages of the pipe come with other requests than this one.
+    let Arrival { extensions, principal, allowed, .. } = *arrival;
+    let admitted = Box::new(Arrival { extensions, principal, allowed, ..Arrival::default() });
+    let owner = admitted.principal.clone();
+    let pipe = Arc::new(Pipe { owner, writer: tokio::sync::Mutex::new(Some(writer)) });
+    lock(&pipes.0).insert(id.clone(), pipe.clone());
+    let closing = endpoint.closing().clone();
+    let (pipes, server) = (pipes.0.clone(), endpoint.server.clone());
+    let parting = Parting::new(&server, admitted.clone(), None);
+    let serving =
+        tokio::spawn(async move { server.serve_until_over(far_reader, far_writer, admitted, parting).await });
     let opened = Opened { id, pipes, serving: serving.abort_handle(), _place: place };
-    event_stream(move |pen| async move {
+    Ok(event_stream(move |pen| async move {
         // The address is relative: only the client knows by which path it came.
         pen.write(format!("event: endpoint\ndata: ?{NAME}={}\n\n", opened.id)).await;
         // What the server says is as long as it may be: nothing of it is left out here.
         tell(&pen, reader, Lines::new(usize::MAX), &pipe, &closing).await;
-    })
+    }))
 }
 
 /// Hands over what is said, until there is no more of it.
@@ -99,17 +107,20 @@ async fn tell(
     }
 }
 
-/// Which pipe a post is for, if it says so.
-pub(super) fn named<'v>(visit: &'v Visit<'_>) -> Option<&'v str> {
-    let query = visit.parts.uri.query().filter(|_| visit.settings.has_legacy_sse)?;
+/// Which pipe a POST is for, if its query says so.
+pub(crate) fn named(query: &str) -> Option<&str> {
     query.split('&').find_map(|pair| pair.strip_prefix(NAME)?.strip_prefix('='))
 }
 
 /// Takes what is posted. One that belongs to somebody else is like one that never was.
-pub(super) async fn post(visit: &Visit<'_>, frame: &Bytes) -> Response<HttpBody> {
-    let id = named(visit).unwrap_or_default();
-    let pipe = lock(&visit.state.pipes.0).get(id).cloned();
-    let Some(pipe) = pipe.filter(|pipe| pipe.owner.as_deref() == visit.owner()) else {
+pub(crate) async fn post(
+    pipes: &Pipes,
+    owner: Option<&Principal>,
+    id: &str,
+    frame: &Bytes,
+) -> Response<HttpBody> {
+    let pipe = lock(&pipes.0).get(id).cloned();
+    let Some(pipe) = pipe.filter(|pipe| pipe.owner.as_ref() == owner) else {
         let error = RpcError::invalid_request("there is no such session: open the stream again");
         return refused(StatusCode::NOT_FOUND, &error);
     };

@@ -1,6 +1,6 @@
 //! What is needed to serve one conversation: what was said about it, what runs, and which streams are open.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -16,14 +16,14 @@ use toolway_protocol::era::handshake::Initialize;
 use toolway_protocol::types::LogLevel;
 use toolway_protocol::{Id, ProtocolVersion, RpcError};
 
-use super::super::limits::Limits;
+use super::limits::SessionLimits;
 use super::stream::{Log, Pace};
 use crate::ground::error::Result;
 use crate::ground::random::random;
 use crate::server::Server;
 use crate::server::call::place::Place;
 use crate::server::catalog::visible::Sight;
-use crate::server::changes::listeners::Listener;
+use crate::server::changes::listeners::{self, Listener};
 use crate::server::failure::errors::busy;
 use crate::server::handshake::Session;
 use crate::store::Store;
@@ -112,13 +112,13 @@ pub(super) struct Live {
     pub(super) gone: CancellationToken,
     server: Server,
     store: Arc<dyn Store>,
-    limits: Arc<Limits>,
+    limits: Arc<SessionLimits>,
 }
 
 impl Live {
     pub(super) fn new(
         server: &Server,
-        limits: &Arc<Limits>,
+        limits: &Arc<SessionLimits>,
         id: String,
         key: String,
         peer: Option<String>,
@@ -155,7 +155,7 @@ impl Live {
         Arc::new(live)
     }
 
-    pub(super) fn limits(&self) -> &Limits {
+    pub(super) fn limits(&self) -> &SessionLimits {
         &self.limits
     }
 
@@ -165,7 +165,7 @@ impl Live {
 
     /// Whether other servers may have this conversation too.
     pub(super) fn is_shared(&self) -> bool {
-        self.server.inner.is_shared
+        self.server.inner.changes.bridge.is_some()
     }
 
     /// How long a question may stay without an answer.
@@ -254,7 +254,7 @@ impl Live {
         // What the client said about itself stands there only, and stays as it is.
         let Some(mut record) = Record::read(&old.text) else { return Ok(false) };
         record.ready = self.is_ready();
-        record.level = self.session.log_level();
+        record.level = self.session.log_level.get();
         record.uris = self.listener.subscribed();
         if old.text == record.write() {
             return Ok(true);
@@ -407,7 +407,7 @@ impl Live {
 }
 
 /// How long what is remembered is left alone; it lives so much longer than a silent conversation.
-fn memory_pause(limits: &Limits) -> Duration {
+fn memory_pause(limits: &SessionLimits) -> Duration {
     limits.session_idle / 3
 }
 
@@ -476,6 +476,39 @@ impl Drop for Feed {
         *lock(&live.used) = Instant::now();
         // The next one looks whether there is something that this one did not tell.
         self.listener.rouse();
+    }
+}
+
+impl Listener {
+    /// What it has subscribed to.
+    pub(super) fn subscribed(&self) -> Vec<String> {
+        let mut uris: Vec<_> = lock(&self.state).subscribed.iter().cloned().collect();
+        uris.sort_unstable();
+        uris
+    }
+
+    /// Wants to hear of these resources, and of no others.
+    pub(super) fn set_subscribed(&self, uris: Vec<String>) {
+        let mut state = lock(&self.state);
+        let uris: HashSet<String> = uris.into_iter().collect();
+        self.wants(uris.difference(&state.subscribed));
+        self.wants_no_more(state.subscribed.difference(&uris));
+        state.subscribed = uris;
+        let listeners::State { subscribed, pending, .. } = &mut *state;
+        pending.updated.retain(|uri| subscribed.contains(uri));
+    }
+}
+
+impl Place {
+    /// Lets it live on, whether anybody has used it or not.
+    pub(super) async fn renew(&self) -> Result<()> {
+        self.store.renew(&self.key, self.ttl).await.map(drop)
+    }
+
+    /// Forgets everything, also what is about to be written.
+    pub(super) async fn forget(&self) -> Result<()> {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.store.delete(&self.key).await.map(drop)
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use toolway_protocol::RpcError;
 
-use super::super::limits::Limits;
+use super::limits::SessionLimits;
 use super::live::{Live, Record, lock};
 use crate::ground::error::Result;
 use crate::ground::random::random;
@@ -31,9 +31,9 @@ const SWEEP: Duration = Duration::from_secs(30);
 const SHORTEST: Duration = Duration::from_millis(10);
 
 /// The conversations that are open.
-pub(in crate::server::http) struct Sessions {
+pub(crate) struct Sessions {
     server: Server,
-    limits: Arc<Limits>,
+    limits: Arc<SessionLimits>,
     table: Arc<Mutex<Table>>,
     /// Looks for what is over where nobody comes, if somebody wants to know.
     sweeper: OnceLock<AbortHandle>,
@@ -50,7 +50,7 @@ struct Table {
 }
 
 impl Sessions {
-    pub(in crate::server::http) fn new(server: &Server, limits: &Limits) -> Self {
+    pub(crate) fn new(server: &Server, limits: &SessionLimits) -> Self {
         Self {
             server: server.clone(),
             limits: Arc::new(limits.clone()),
@@ -101,7 +101,7 @@ impl Sessions {
         let Some(text) = self.store().renew(&key, self.limits.session_idle).await? else {
             let gone = self.lock().remove(&key);
             if let Some(live) = gone {
-                over(&self.server, &live, Termination::Expired, Arrival::default());
+                over(&self.server, &live, Termination::Expired, Box::default());
             }
             return Ok(None);
         };
@@ -129,7 +129,7 @@ impl Sessions {
     }
 
     /// Ends a conversation and everything in it.
-    pub(super) async fn end(&self, live: &Live, arrival: Arrival) -> Result<()> {
+    pub(super) async fn end(&self, live: &Live, arrival: Box<Arrival>) -> Result<()> {
         let gone = self.lock().remove(&live.key);
         self.store().delete(&live.key).await?;
         if let Some(live) = gone {
@@ -164,12 +164,12 @@ impl Sessions {
     }
 
     /// Ends what runs. The conversations themselves stay in the store, for whoever serves next.
-    pub(in crate::server::http) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         let keys: Vec<_> = self.lock().live.keys().cloned().collect();
         for key in keys {
             let gone = self.lock().remove(&key);
             if let Some(live) = gone {
-                over(&self.server, &live, Termination::Stopped, Arrival::default());
+                over(&self.server, &live, Termination::Stopped, Box::default());
             }
         }
     }
@@ -177,7 +177,7 @@ impl Sessions {
 
 impl Table {
     /// Takes a place for one more conversation.
-    fn reserve(&mut self, limits: &Limits, peer: Option<&str>) -> Result<(), RpcError> {
+    fn reserve(&mut self, limits: &SessionLimits, peer: Option<&str>) -> Result<(), RpcError> {
         let has_room = |table: &Self| {
             table.live.len() + table.opening < limits.sessions
                 && peer.is_none_or(|peer| {
@@ -230,7 +230,7 @@ impl Table {
     }
 
     /// Forgets what is over, now and then, and gives it to whoever has to tidy up after it.
-    fn sweep_sometimes(&mut self, limits: &Limits) -> Vec<Arc<Live>> {
+    fn sweep_sometimes(&mut self, limits: &SessionLimits) -> Vec<Arc<Live>> {
         let now = Instant::now();
         if self.swept.is_some_and(|swept| now < swept + pause(limits)) {
             return Vec::new();
@@ -247,7 +247,7 @@ impl Table {
 }
 
 /// How long nobody looks for what is over.
-fn pause(limits: &Limits) -> Duration {
+fn pause(limits: &SessionLimits) -> Duration {
     SWEEP.min(limits.session_idle / 4)
 }
 
@@ -266,15 +266,23 @@ fn expire(server: &Server, swept: Vec<Arc<Live>>) {
                 // Another server may go on with it: nothing of it is forgotten.
                 Err(_) => {}
             }
-            over(&here, &live, Termination::Expired, Arrival::default());
+            over(&here, &live, Termination::Expired, Box::default());
         }
     });
 }
 
 /// Tells that a conversation is over.
-fn over(server: &Server, live: &Live, reason: Termination, arrival: Arrival) {
+fn over(server: &Server, live: &Live, reason: Termination, mut arrival: Box<Arrival>) {
+    if !server.hears_terminate() {
+        return;
+    }
     let principal = owner(&live.key).map(Principal::new);
-    server.terminated(Terminated::new(live.id.clone(), principal, reason), arrival);
+    arrival.principal.clone_from(&principal);
+    let terminated = Terminated::new(live.id.clone(), principal, reason);
+    let here = server.clone();
+    server.afterwards(async move {
+        here.run_hooks("on_terminate", &here.inner.endings.terminate, &terminated, &arrival).await;
+    });
 }
 
 impl Drop for Sessions {

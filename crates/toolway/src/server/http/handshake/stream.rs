@@ -14,8 +14,10 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::super::body::{ALIVE, KEEP_ALIVE, Pen};
-use super::super::limits::Limits;
+use toolway_protocol::era::handshake::has_primers;
+
+use super::super::door::body::{ALIVE, KEEP_ALIVE, Pen};
+use super::limits::SessionLimits;
 use super::live::{ENDED, Feed, Live, lock};
 use crate::ground::error::Result;
 use crate::ground::random::random;
@@ -77,7 +79,7 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn new(
         store: Arc<dyn Store>,
-        limits: &Limits,
+        limits: &SessionLimits,
         session: &str,
         stream: &str,
         pace: Arc<Pace>,
@@ -128,8 +130,8 @@ impl Log {
     }
 
     /// Somebody writes; when that is dropped, nobody does any more.
-    pub(super) fn writing(&self) -> Writing {
-        Writing(self.pace.over.clone().drop_guard())
+    pub(super) fn writing(&self) -> DropGuard {
+        self.pace.over.clone().drop_guard()
     }
 
     /// Whether somebody reads, or may come back to do so.
@@ -247,9 +249,6 @@ impl Drop for Attached {
     }
 }
 
-/// A writer.
-pub(super) struct Writing(#[expect(dead_code, reason = "dropping it is what it is for")] DropGuard);
-
 /// How many events a reader may be behind.
 const FAR: usize = 256;
 /// How long it is waited for.
@@ -326,7 +325,7 @@ impl Reader {
         Ok(Self {
             _attached: log.attach(),
             due: Instant::now() + pause(live.limits()),
-            has_primer: live.session.has_primers(),
+            has_primer: has_primers(live.session.version()),
             live: live.clone(),
             log,
             after: 0,
@@ -480,7 +479,7 @@ impl Reader {
 }
 
 /// How often a reader shows that it is there, to its client and to the store.
-fn pause(limits: &Limits) -> Duration {
+fn pause(limits: &SessionLimits) -> Duration {
     KEEP_ALIVE.min(limits.session_idle / 3).min(limits.kept_for / 3).max(SHORTEST)
 }
 

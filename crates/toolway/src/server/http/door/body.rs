@@ -42,17 +42,17 @@ impl Drop for Watched {
 
 impl HttpBody {
     /// One piece.
-    pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
+    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self(Kind::Whole(Some(bytes.into())))
     }
 
     /// The same, whose end is told.
-    pub(super) fn watched(self, parting: Box<Parting>) -> Self {
+    pub(crate) fn watched(self, parting: Box<Parting>) -> Self {
         Self(Kind::Watched(Box::new(Watched { kind: self.0, parting })))
     }
 
     /// Nothing.
-    pub(super) fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self(Kind::Whole(None))
     }
 }
@@ -104,9 +104,9 @@ impl Kind {
 }
 
 /// How long a stream may be silent before a comment shows that it is alive.
-pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// The comment.
-pub(super) const ALIVE: &[u8] = b": alive\n\n";
+pub(crate) const ALIVE: &[u8] = b": alive\n\n";
 
 /// A body that is made while it is read: the work runs only when a piece is wanted, and is dropped with the body.
 struct Pieces {
@@ -137,11 +137,11 @@ impl fmt::Debug for Pieces {
 }
 
 /// Takes the pieces of a body from whoever makes it.
-pub(super) struct Pen(Slot);
+pub(crate) struct Pen(Slot);
 
 impl Pen {
     /// Hands over a piece, and comes back when the next one is wanted.
-    pub(super) async fn write(&self, piece: impl Into<Bytes>) {
+    pub(crate) async fn write(&self, piece: impl Into<Bytes>) {
         *lock(&self.0) = Some(piece.into());
         // Whoever polls takes the piece, and polls again when it wants more.
         std::future::poll_fn(|_| if lock(&self.0).is_some() { Poll::Pending } else { Poll::Ready(()) }).await;
@@ -153,7 +153,7 @@ fn lock(slot: &Mutex<Option<Bytes>>) -> std::sync::MutexGuard<'_, Option<Bytes>>
 }
 
 /// A reply that is a stream of events, written by `work`.
-pub(super) fn event_stream<W>(work: impl FnOnce(Pen) -> W) -> Response<HttpBody>
+pub(crate) fn event_stream<W>(work: impl FnOnce(Pen) -> W) -> Response<HttpBody>
 where
     W: Future<Output = ()> + Send + 'static,
 {

@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::body::{ALIVE, HttpBody, KEEP_ALIVE, Pen, event_stream};
-use super::reply;
+use super::reply::reply;
 use crate::ground::outbound::{Outbound, Said};
 use crate::server::call::scope::Arrival;
 use crate::transport::sse;
@@ -15,10 +15,10 @@ const MAX_SAID: usize = 256;
 
 /// Runs the work of a request that may speak. It gets the way to its peer, and gives back a frame and a status; the status
 /// counts only if nothing was said before. Whoever stops reading ends the work.
-pub(super) async fn exchange<W>(
-    mut arrival: Arrival,
+pub(crate) async fn exchange<W>(
+    mut arrival: Box<Arrival>,
     max_message: usize,
-    start: impl FnOnce(Arrival) -> W,
+    start: impl FnOnce(Box<Arrival>) -> W,
 ) -> Response<HttpBody>
 where
     W: Future<Output = (Vec<u8>, StatusCode)> + Send + 'static,

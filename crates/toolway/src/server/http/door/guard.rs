@@ -72,7 +72,7 @@ macro_rules! from_lists {
 from_lists!(Hosts, Origins);
 
 /// Checks where a request came to and where it came from.
-pub(super) fn check(parts: &Parts, hosts: &Hosts, origins: &Origins) -> Result<(), String> {
+pub(crate) fn check(parts: &Parts, hosts: &Hosts, origins: &Origins) -> Result<(), String> {
     check_host(parts, hosts)?;
     check_origin(&parts.headers, origins)
 }
@@ -141,13 +141,13 @@ fn is_loopback(host: &str) -> bool {
 }
 
 /// Whether the body is said to be JSON, and nothing else. A browser sends that to no other origin without asking first.
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let Ok(Some(value)) = only(headers, CONTENT_TYPE) else { return false };
     media_type(value).eq_ignore_ascii_case("application/json")
 }
 
 /// Whether the body is said to be as it came, neither packed nor encoded.
-pub(super) fn is_plain(headers: &HeaderMap) -> bool {
+pub(crate) fn is_plain(headers: &HeaderMap) -> bool {
     match only(headers, CONTENT_ENCODING) {
         Ok(coding) => coding.is_none_or(|coding| coding.eq_ignore_ascii_case("identity")),
         Err(()) => false,
@@ -155,12 +155,12 @@ pub(super) fn is_plain(headers: &HeaderMap) -> bool {
 }
 
 /// Whether the client takes JSON; one that says nothing takes everything.
-pub(super) fn takes_json(accept: &GetAll<'_, HeaderValue>) -> bool {
+pub(crate) fn takes_json(accept: &GetAll<'_, HeaderValue>) -> bool {
     takes(accept, ["application/json", "application/*", "*/*"])
 }
 
 /// Whether the client takes a stream of events.
-pub(super) fn takes_events(accept: &GetAll<'_, HeaderValue>) -> bool {
+pub(crate) fn takes_events(accept: &GetAll<'_, HeaderValue>) -> bool {
     takes(accept, ["text/event-stream", "text/*", "*/*"])
 }
 

@@ -1,0 +1,235 @@
+//! How is the door described, and how does a request come in?
+
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::{Arc, LazyLock, OnceLock};
+use std::task::Poll;
+
+use ::http::header::{ACCEPT, AsHeaderName, HeaderMap, HeaderName, HeaderValue};
+use ::http::request::Parts;
+use ::http::{Response, StatusCode};
+use bytes::Bytes;
+use http_body::Body;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use toolway_protocol::http::header::{Mirrored, MirroredHeaders};
+use toolway_protocol::{Method, RpcError};
+
+use super::body::HttpBody;
+use super::guard::{self, Hosts, Origins};
+use super::limits::Limits;
+use super::reply::{not_admitted, refused, unavailable};
+use crate::ground::error::Result;
+use crate::ground::extensions::Extensions;
+use crate::ground::poll_once::poll_once;
+use crate::server::Server;
+use crate::server::admission::connecting::Connecting;
+use crate::server::call::principal::Principal;
+use crate::server::call::scope::Arrival;
+use crate::server::failure::errors::busy;
+
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The address that a request came from. [`HttpService::serve`](super::super::HttpService::serve) puts it into the extensions of
+/// each request; an application that mounts the service and knows the address can do the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remote(pub SocketAddr);
+
+/// The door as its author describes it, and what it keeps while it is open.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) server: Server,
+    pub(crate) hosts: Hosts,
+    pub(crate) origins: Origins,
+    pub(crate) limits: Limits,
+    open: OnceLock<Arc<Open>>,
+}
+
+/// What is kept while the door is open.
+struct Open {
+    /// Places for requests that run.
+    running: Arc<Semaphore>,
+    /// Places for streams of news.
+    streams: Arc<Semaphore>,
+    /// Trips when the server is told to stop.
+    closing: Arc<CancellationToken>,
+}
+
+impl Endpoint {
+    pub(crate) fn new(server: &Server) -> Self {
+        Self {
+            server: server.clone(),
+            hosts: Hosts::default(),
+            origins: Origins::default(),
+            limits: Limits::new(server.max_message()),
+            open: OnceLock::new(),
+        }
+    }
+
+    /// Another description is another door.
+    pub(crate) fn reset(&mut self) {
+        self.open = OnceLock::new();
+    }
+
+    fn open(&self) -> &Open {
+        self.open.get_or_init(|| {
+            Arc::new(Open {
+                running: Arc::new(Semaphore::new(self.limits.in_flight)),
+                streams: Arc::new(Semaphore::new(self.limits.streams)),
+                closing: Arc::default(),
+            })
+        })
+    }
+
+    /// Trips when the server is told to stop.
+    pub(crate) fn closing(&self) -> &Arc<CancellationToken> {
+        &self.open().closing
+    }
+
+    /// Lets running requests finish, for as long as the limits say.
+    pub(crate) async fn close(&self) {
+        let open = self.open();
+        open.closing.cancel();
+        let all = u32::try_from(self.limits.in_flight).unwrap_or(u32::MAX);
+        let _ = tokio::time::timeout(self.limits.grace, open.running.acquire_many(all)).await;
+    }
+
+    /// A permit for a request that is about to run. What is answered at once needs none.
+    pub(crate) fn permit(&self, method: &Method) -> Result<Option<OwnedSemaphorePermit>, RpcError> {
+        if matches!(method, Method::Ping | Method::Initialize | Method::Discover | Method::Listen) {
+            return Ok(None);
+        }
+        let permit = self.open().running.clone().try_acquire_owned();
+        permit.map(Some).map_err(|_| busy("too many requests are running"))
+    }
+
+    /// A permit for a stream of news.
+    pub(crate) fn stream_permit(&self) -> Result<OwnedSemaphorePermit, RpcError> {
+        self.open().streams.clone().try_acquire_owned().map_err(|_| busy("too many streams are open"))
+    }
+
+    /// The one place that every request passes, whatever its route and method: what is said to one that may not come in.
+    pub(crate) fn refusal(&self, parts: &Parts) -> Option<Response<HttpBody>> {
+        let refusal = guard::check(parts, &self.hosts, &self.origins).err()?;
+        Some(refused(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal)))
+    }
+
+    /// Asks `on_connect`, if there is one, and gathers what the door knows about the request. `session_id` finds the conversation
+    /// that a request says it belongs to.
+    pub(crate) async fn admit(
+        &self,
+        mut parts: Parts,
+        session_id: fn(&HeaderMap) -> Option<&str>,
+    ) -> Result<Box<Arrival>, Response<HttpBody>> {
+        let open = self.open();
+        if open.closing.is_cancelled() {
+            return Err(unavailable(None, &busy("the server is about to stop")));
+        }
+        let extensions: Extensions = parts.extensions.remove().unwrap_or_default();
+        let remote = parts.extensions.get::<Remote>().map(|Remote(address)| *address);
+        let headers = Arc::new(std::mem::take(&mut parts.headers));
+        let mut arrival = if self.server.inner.admission.is_some() {
+            let session_id = session_id(&headers).map(str::to_owned);
+            let query = parts.uri.query().map(str::to_owned);
+            let connecting = Connecting { headers: Some(headers.clone()), query, session_id, remote };
+            let admission = Box::pin(self.server.admit(connecting, extensions));
+            admission.await.map_err(|refuse| not_admitted(&refuse))?
+        } else {
+            Box::new(Arrival { extensions, ..Arrival::default() })
+        };
+        // An application that has found out who calls says so.
+        if arrival.principal.is_none() {
+            arrival.principal = arrival.extensions.get::<Principal>().as_deref().cloned();
+        }
+        arrival.headers = Some(headers);
+        arrival.remote = remote;
+        arrival.listens = Some(open.streams.clone());
+        arrival.closing = Some(open.closing.clone());
+        Ok(arrival)
+    }
+
+    /// Reads the body of a POST.
+    pub(crate) async fn read<B>(&self, headers: &HeaderMap, body: B) -> Result<Bytes, Response<HttpBody>>
+    where
+        B: Body + Send,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        let refused = |status, text| Err(refused(status, &RpcError::invalid_request(text)));
+        if !guard::is_json(headers) {
+            return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the Content-Type must be application/json");
+        }
+        if !guard::is_plain(headers) {
+            let text = "a body with a Content-Encoding is not taken";
+            return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
+        }
+        if !guard::takes_json(&headers.get_all(ACCEPT)) {
+            let text = "the Accept header must allow application/json and text/event-stream";
+            return refused(StatusCode::NOT_ACCEPTABLE, text);
+        }
+        let limits = &self.limits;
+        let mut reading = pin!(read(body, limits.body));
+        // Most bodies are here already, and need no clock.
+        if let Poll::Ready(outcome) = poll_once(reading.as_mut()).await {
+            return outcome;
+        }
+        match tokio::time::timeout(limits.body_timeout, reading).await {
+            Ok(outcome) => outcome,
+            Err(_) => refused(StatusCode::REQUEST_TIMEOUT, "the body took too long to come"),
+        }
+    }
+}
+
+async fn read<B>(body: B, max: usize) -> Result<Bytes, Response<HttpBody>>
+where
+    B: Body + Send,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
+    let too_large = || {
+        let error = RpcError::invalid_request(format!(
+            "the body is longer than {max} bytes: send less, or raise `max_message` on the server, or `max_body` where it is set"
+        ));
+        refused(StatusCode::PAYLOAD_TOO_LARGE, &error.with_max_message(max))
+    };
+    if usize::try_from(body.size_hint().lower()).is_ok_and(|length| length > max) {
+        return Err(too_large());
+    }
+    match std::pin::pin!(Limited::new(body, max)).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(_) => Err(refused(
+            StatusCode::BAD_REQUEST,
+            &RpcError::invalid_request("the body could not be read to its end"),
+        )),
+    }
+}
+
+/// The headers that a request came with.
+pub(crate) fn headers(arrival: &Arrival) -> &HeaderMap {
+    static NONE: LazyLock<HeaderMap> = LazyLock::new(HeaderMap::new);
+    arrival.headers.as_deref().unwrap_or(&NONE)
+}
+
+/// Whether the reply may be a stream.
+pub(crate) fn takes_events(arrival: &Arrival) -> bool {
+    guard::takes_events(&headers(arrival).get_all(ACCEPT))
+}
+
+pub(crate) static PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+static MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
+static MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+pub(crate) fn mirrored_headers(arrival: &Arrival) -> MirroredHeaders<'_> {
+    MirroredHeaders {
+        protocol_version: mirrored(arrival, &PROTOCOL_VERSION),
+        method: mirrored(arrival, &MCP_METHOD),
+        name: mirrored(arrival, &MCP_NAME),
+    }
+}
+
+/// What a header says, which must say the same as the message.
+pub(crate) fn mirrored(arrival: &Arrival, name: impl AsHeaderName) -> Mirrored<'_> {
+    Mirrored::from_lines(headers(arrival).get_all(name).iter().map(HeaderValue::as_bytes))
+}

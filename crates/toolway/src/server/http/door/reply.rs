@@ -1,0 +1,148 @@
+//! What is a reply that is one message?
+
+use std::borrow::Cow;
+
+use ::http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use ::http::{Response, StatusCode};
+use toolway_protocol::jsonrpc::write_error;
+use toolway_protocol::{Id, Message, RpcError};
+
+use super::body::HttpBody;
+use crate::server::admission::admit::{Refuse, Why};
+
+/// The id that an error about a message carries: only requests are answered.
+pub(crate) fn request_id(message: &Message) -> Option<&Id> {
+    match message {
+        Message::Request { id, .. } => Some(id),
+        Message::Notification { .. } | Message::Response { .. } => None,
+    }
+}
+
+/// A frame as the whole reply.
+pub(crate) fn reply(status: StatusCode, frame: Vec<u8>) -> Response<HttpBody> {
+    let mut response = Response::new(HttpBody::whole(frame));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// The reply to what needs no answer.
+pub(crate) fn accepted() -> Response<HttpBody> {
+    let mut response = Response::new(HttpBody::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+/// An error about a message that could be read so far.
+pub(crate) fn failed(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Response<HttpBody> {
+    let mut frame = Vec::new();
+    write_error(&mut frame, id, error);
+    reply(status, frame)
+}
+
+/// There is no room now; later there may be.
+pub(crate) fn unavailable(id: Option<&Id>, error: &RpcError) -> Response<HttpBody> {
+    let mut response = failed(StatusCode::SERVICE_UNAVAILABLE, id, error);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// An error about a request whose message was not read.
+pub(crate) fn refused(status: StatusCode, error: &RpcError) -> Response<HttpBody> {
+    failed(status, None, error)
+}
+
+/// The reply to an HTTP method that is not one of `methods`.
+pub(crate) fn not_allowed(methods: &'static str) -> Response<HttpBody> {
+    not_allowed_because(methods, format!("this endpoint takes {methods}"))
+}
+
+/// The same, with a reason.
+pub(crate) fn not_allowed_because(
+    methods: &'static str,
+    text: impl Into<Cow<'static, str>>,
+) -> Response<HttpBody> {
+    let mut response = refused(StatusCode::METHOD_NOT_ALLOWED, &RpcError::invalid_request(text));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+    response
+}
+
+/// The reply to a request that `on_connect` refused.
+pub(super) fn not_admitted(refuse: &Refuse) -> Response<HttpBody> {
+    let status = match refuse.why {
+        Why::Unauthorized => StatusCode::UNAUTHORIZED,
+        Why::Forbidden(_) => StatusCode::FORBIDDEN,
+        Why::Unchecked => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let mut response = refused(status, &refuse.error());
+    if let Some(challenge) = refuse.challenge.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The status and the challenge of a refusal.
+    fn told(refuse: &Refuse) -> (u16, String) {
+        let response = not_admitted(refuse);
+        let challenge = response.headers().get(WWW_AUTHENTICATE).map_or("", |value| value.to_str().unwrap());
+        (response.status().as_u16(), challenge.to_owned())
+    }
+
+    #[test]
+    fn a_challenge_is_one_header_with_one_string() {
+        let plain =
+            Refuse::unauthorized("https://app.example/.well-known/oauth-protected-resource/mcp?a=b&c=%20");
+        assert_eq!(
+            told(&plain),
+            (
+                401,
+                "Bearer resource_metadata=\"https://app.example/.well-known/oauth-protected-resource/mcp?a=b&c=%20\"".to_owned()
+            )
+        );
+        let hostile = Refuse::unauthorized("https://a/\", error=\"x\\\r\nSet-Cookie: a\0\u{7f}\u{e9}");
+        assert_eq!(
+            told(&hostile).1,
+            "Bearer resource_metadata=\"https://a/%22,%20error=%22x%5C%0D%0ASet-Cookie:%20a%00%7F%C3%A9\""
+        );
+    }
+
+    #[test]
+    fn a_challenge_of_ones_own_is_one_header_too() {
+        for (refuse, status, header) in [
+            (Refuse::challenge("Bearer"), 401, "Bearer"),
+            (Refuse::challenge("Basic realm=\"app\""), 401, "Basic realm=\"app\""),
+            (Refuse::challenge("Bearer\r\nSet-Cookie: a\u{e9}\0"), 401, "BearerSet-Cookie: a"),
+            (
+                Refuse::challenge("Bearer").with_error("invalid_token", "it \"has\"\nexpired"),
+                401,
+                "Bearer error=\"invalid_token\", error_description=\"it %22has%22%0Aexpired\"",
+            ),
+            (
+                Refuse::unauthorized("https://a/b").with_scope("notes:read notes:write"),
+                401,
+                "Bearer resource_metadata=\"https://a/b\", scope=\"notes:read notes:write\"",
+            ),
+            (
+                Refuse::forbidden("read only").with_error("insufficient_scope", "").with_scope("w"),
+                403,
+                "Bearer error=\"insufficient_scope\", scope=\"w\"",
+            ),
+        ] {
+            assert_eq!(told(&refuse), (status, header.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_refusal_knows_its_status_and_says_no_more_than_it_was_told() {
+        let forbidden = Refuse::forbidden("please upgrade");
+        assert_eq!(told(&forbidden), (403, String::new()));
+        assert_eq!(forbidden.error(), RpcError::invalid_request("please upgrade"));
+        let unchecked = Refuse { why: Why::Unchecked, challenge: None };
+        assert_eq!(told(&unchecked), (500, String::new()));
+        assert_eq!(unchecked.error(), RpcError::internal("the connection could not be checked"));
+    }
+}

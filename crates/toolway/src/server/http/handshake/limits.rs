@@ -1,0 +1,45 @@
+//! How much may the sessions of one door take? Every limit, with its default.
+
+use std::time::Duration;
+
+/// The limits of the sessions of one door. `docs/limits.md` has them as a table.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionLimits {
+    /// How many conversations may be open.
+    pub(crate) sessions: usize,
+    /// How many of them may belong to one principal, or to one address if there are no principals.
+    pub(crate) sessions_per_peer: usize,
+    /// How long a conversation may be silent before it is forgotten.
+    pub(crate) session_idle: Duration,
+    /// How many requests of one conversation may run at the same time.
+    pub(crate) in_flight_per_session: usize,
+    /// How many streams of news one conversation may have open.
+    pub(crate) streams_per_session: usize,
+    /// How many finished streams of one conversation are kept for a client that may come back.
+    pub(crate) kept_streams: usize,
+    /// How many notifications of one stream are kept.
+    pub(crate) kept_events: usize,
+    /// How many bytes of notifications of one stream are kept.
+    pub(crate) kept_bytes: usize,
+    /// How long a stream is kept after it was last used.
+    pub(crate) kept_for: Duration,
+    /// How long a client is to wait before it comes back to a stream that broke off.
+    pub(crate) retry: Duration,
+}
+
+impl SessionLimits {
+    pub(crate) fn new(in_flight_per_session: usize) -> Self {
+        Self {
+            sessions: 10_000,
+            sessions_per_peer: 1000,
+            session_idle: Duration::from_mins(30),
+            in_flight_per_session,
+            streams_per_session: 16,
+            kept_streams: 64,
+            kept_events: 1024,
+            kept_bytes: 1 << 20,
+            kept_for: Duration::from_mins(5),
+            retry: Duration::from_secs(1),
+        }
+    }
+}

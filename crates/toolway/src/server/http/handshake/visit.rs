@@ -1,0 +1,171 @@
+//! What does this era keep at the door, and what is one of its requests?
+
+use std::sync::{Arc, OnceLock};
+
+use ::http::header::{HeaderMap, HeaderName};
+use ::http::{Response, StatusCode};
+use toolway_protocol::{Id, ProtocolVersion, RpcError};
+
+use super::super::door::body::HttpBody;
+use super::super::door::endpoint::{Endpoint, headers, takes_events};
+use super::super::door::reply::{failed, not_allowed, not_allowed_because, unavailable};
+use super::legacy_sse::Pipes;
+use super::limits::SessionLimits;
+use super::live::Live;
+use super::sessions::Sessions;
+use crate::ground::error::{Error, Result};
+use crate::server::Server;
+use crate::server::call::principal::Principal;
+use crate::server::call::scope::Arrival;
+use crate::server::failure::errors::busy;
+use crate::server::handshake::Session;
+
+pub(super) static SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// The conversation that a request says it belongs to.
+pub(crate) fn session_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(&SESSION_ID).and_then(|id| id.to_str().ok())
+}
+
+/// How the era is served, and what is kept while the door is open.
+#[derive(Clone)]
+pub(crate) struct Handshake {
+    server: Server,
+    pub(crate) limits: SessionLimits,
+    pub(crate) is_sessionless: bool,
+    pub(crate) has_legacy_sse: bool,
+    state: OnceLock<Arc<State>>,
+}
+
+struct State {
+    sessions: Sessions,
+    pipes: Pipes,
+}
+
+impl Handshake {
+    pub(crate) fn new(server: &Server) -> Self {
+        Self {
+            server: server.clone(),
+            limits: SessionLimits::new(server.inner.places_of_one),
+            is_sessionless: false,
+            has_legacy_sse: false,
+            state: OnceLock::new(),
+        }
+    }
+
+    /// Another description is another door.
+    pub(crate) fn reset(&mut self) {
+        self.state = OnceLock::new();
+    }
+
+    fn state(&self) -> &State {
+        self.state.get_or_init(|| {
+            let sessions = Sessions::new(&self.server, &self.limits);
+            Arc::new(State { sessions, pipes: Pipes::default() })
+        })
+    }
+
+    pub(super) fn sessions(&self) -> &Sessions {
+        &self.state().sessions
+    }
+
+    pub(crate) fn pipes(&self) -> &Pipes {
+        &self.state().pipes
+    }
+
+    /// Ends what runs.
+    pub(crate) fn stop(&self) {
+        self.sessions().stop();
+    }
+
+    /// The HTTP methods that have a meaning.
+    pub(crate) fn methods(&self) -> &'static str {
+        match (self.is_sessionless, self.has_legacy_sse) {
+            (true, false) => "POST",
+            (true, true) => "GET, POST",
+            (false, _) => "GET, POST, DELETE",
+        }
+    }
+}
+
+/// A request that was let in.
+pub(crate) struct Visit<'s> {
+    pub(crate) endpoint: &'s Endpoint,
+    pub(crate) era: &'s Handshake,
+    pub(crate) arrival: Box<Arrival>,
+}
+
+impl Visit<'_> {
+    pub(super) fn server(&self) -> &Server {
+        &self.endpoint.server
+    }
+
+    pub(super) fn headers(&self) -> &HeaderMap {
+        headers(&self.arrival)
+    }
+
+    /// Whether the reply may be a stream.
+    pub(super) fn takes_events(&self) -> bool {
+        takes_events(&self.arrival)
+    }
+
+    /// Who the request comes from, if that is known.
+    pub(super) fn owner(&self) -> Option<&str> {
+        self.arrival.principal.as_ref().map(Principal::as_str)
+    }
+
+    /// Against whose share of sessions it counts.
+    pub(super) fn peer(&self) -> Option<String> {
+        match (self.owner(), self.arrival.remote) {
+            (Some(owner), _) => Some(format!("principal {owner}")),
+            (None, Some(address)) => Some(format!("address {}", address.ip())),
+            (None, None) => None,
+        }
+    }
+
+    /// The conversation that the request belongs to.
+    pub(super) async fn find(&self, request: Option<&Id>) -> Result<Arc<Live>, Response<HttpBody>> {
+        let mut lines = self.headers().get_all(&SESSION_ID).iter();
+        let id = match (lines.next(), lines.next()) {
+            (Some(id), None) => id.to_str().unwrap_or_default(),
+            (None, _) => {
+                let error = RpcError::invalid_request(
+                    "the Mcp-Session-Id header is missing: send `initialize` first, and then the id that its reply carries",
+                );
+                return Err(failed(StatusCode::BAD_REQUEST, request, &error));
+            }
+            (Some(_), Some(_)) => {
+                let error = RpcError::invalid_request("the Mcp-Session-Id header must come once");
+                return Err(failed(StatusCode::BAD_REQUEST, request, &error));
+            }
+        };
+        match self.era.sessions().find(id, self.owner()).await {
+            Ok(Some(live)) => Ok(live),
+            Ok(None) => {
+                let error = RpcError::invalid_request("there is no such session: send `initialize` again");
+                Err(failed(StatusCode::NOT_FOUND, request, &error))
+            }
+            Err(error) => Err(no_store(error)),
+        }
+    }
+
+    /// A conversation of which nothing is known but the revision.
+    pub(super) fn unopened(&self, version: Option<ProtocolVersion>) -> Session {
+        let version = self.server().inner.pinned.or(version).unwrap_or(ProtocolVersion::UNSAID);
+        Session::unopened(version, None)
+    }
+
+    pub(super) fn not_allowed(&self) -> Response<HttpBody> {
+        not_allowed(self.era.methods())
+    }
+
+    pub(super) fn not_allowed_because(&self, text: &'static str) -> Response<HttpBody> {
+        not_allowed_because(self.era.methods(), text)
+    }
+}
+
+/// What is kept cannot be reached; whose fault that is does not concern the client.
+pub(super) fn no_store(error: Error) -> Response<HttpBody> {
+    tracing::error!(%error, "the store does not answer");
+    unavailable(None, &busy("what is known about this session cannot be read now"))
+}
