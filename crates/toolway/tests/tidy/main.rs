@@ -221,3 +221,30 @@ fn the_feature_table_names_tests_that_exist() {
     }
     forbid("docs/features.md is true", broken);
 }
+
+#[test]
+fn one_call_meets_at_most_nine_types_each_in_its_file() {
+    let page = std::fs::read_to_string(root().join("docs/concepts/one-call.md")).unwrap();
+    let types: Vec<_> = page.lines().filter_map(row_of_a_type).collect();
+    assert!((1..=9).contains(&types.len()), "{types:?}");
+    let is_missing = |(name, path): &&(&str, &str)| {
+        let text = std::fs::read_to_string(root().join(path)).unwrap_or_default();
+        let defines = |kind: &str| {
+            text.lines().any(|line| {
+                let rest = line.trim_start().strip_prefix(kind).and_then(|rest| rest.strip_prefix(name));
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '(', '<', ';']))
+            })
+        };
+        !["pub struct ", "pub enum ", "pub(crate) struct "].into_iter().any(defines)
+    };
+    let missing = types.iter().filter(is_missing);
+    forbid("types that are not in the file that one-call.md names", missing.map(|row| format!("{row:?}")));
+}
+
+/// The type and the file of a row of the table of types.
+fn row_of_a_type(line: &str) -> Option<(&str, &str)> {
+    let mut cells = line.strip_prefix("| ")?.split(" | ");
+    cells.next()?.parse::<u8>().ok()?;
+    let mut code = || cells.next()?.strip_prefix('`')?.strip_suffix('`');
+    Some((code()?, code()?))
+}
