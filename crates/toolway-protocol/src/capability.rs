@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::json::{Encode, Encoder};
 use crate::wire::wire;
 
 /// An open set of settings; an empty one means "yes, without further ado".
@@ -23,8 +22,6 @@ wire! {
     /// assert!(capabilities.elicitation.is_some());
     /// ```
     pub struct ClientCapabilities {
-        fixed {}
-        required {}
         optional {
             /// Its model can be asked.
             sampling (with_sampling): Settings = "sampling";
@@ -52,8 +49,6 @@ wire! {
     /// assert!(capabilities.tools.is_some());
     /// ```
     pub struct ServerCapabilities {
-        fixed {}
-        required {}
         optional {
             /// It has tools.
             tools (with_tools): Settings = "tools";
@@ -72,17 +67,5 @@ wire! {
             /// Extensions and their settings.
             extensions (with_extensions): BTreeMap<String, Value> = "extensions";
         }
-    }
-}
-
-impl Encode for Settings {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.serde(self);
-    }
-}
-
-impl Encode for BTreeMap<String, Value> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.serde(self);
     }
 }

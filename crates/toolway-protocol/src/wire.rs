@@ -152,8 +152,30 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
 ///
 /// `required` members are arguments of `new`. `optional` ones are `Option`s; where the `null` of JSON is a value of
 /// its own, `or null` says so. Members of the `frame` are written by the codec and skipped here. A `fixed` member is written as it stands (a tag). `since` names the addition (`version::since`) that the member came with, `if` a function that may leave the value out.
+/// A section that would be empty is left out.
 macro_rules! wire {
     (
+        $(#[$struct_meta:meta])*
+        pub struct $struct:ident {
+            $(fixed { $($fixed:tt)* })?
+            $(required { $($required:tt)* })?
+            $(optional { $($optional:tt)* })?
+            $(frame { $($frame:tt)* })?
+        }
+    ) => {
+        $crate::wire::wire! {
+            @sections
+            $(#[$struct_meta])*
+            pub struct $struct {
+                fixed { $($($fixed)*)? }
+                required { $($($required)*)? }
+                optional { $($($optional)*)? }
+                frame { $($($frame)*)? }
+            }
+        }
+    };
+    (
+        @sections
         $(#[$struct_meta:meta])*
         pub struct $struct:ident {
             fixed { $($fixed_key:literal: $fixed_value:literal;)* }
@@ -164,7 +186,7 @@ macro_rules! wire {
                 $($(#[doc = $optional_doc:literal])* $optional:ident ($with:ident): $optional_type:ty
                     = $optional_key:literal $(or $null:ident)? $(, since $since:ident)? $(, if $fits:path)?;)*
             }
-            $(frame { $($frame_key:literal),* })?
+            frame { $($frame_key:literal),* }
         }
     ) => {
         $(#[$struct_meta])*
@@ -242,7 +264,7 @@ macro_rules! wire {
                         $($required_key => $crate::wire::once(&mut draft.$required, $required_key, map),)*
                         $($optional_key => $crate::wire::once(&mut draft.$optional, $optional_key, map),)*
                         // What the codec wrote around the value is the codec's again.
-                        $($($frame_key)|* => map.next_value::<serde::de::IgnoredAny>().map(drop),)?
+                        $($frame_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
                         // A tag was looked at by whoever chose this type.
                         $($fixed_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
                         _ => $crate::wire::keep(&mut draft.extra, name, map),

@@ -21,7 +21,6 @@ wire! {
     /// assert_eq!(opening.protocol_version, "2025-11-25");
     /// ```
     pub struct Initialize {
-        fixed {}
         required {
             /// The newest revision it speaks; any text.
             protocol_version: String = "protocolVersion";
@@ -49,7 +48,6 @@ wire! {
     /// assert_eq!(answer.with_instructions("Be kind.").instructions.as_deref(), Some("Be kind."));
     /// ```
     pub struct Initialized {
-        fixed {}
         required {
             /// The revision that both will speak.
             protocol_version: String = "protocolVersion";

@@ -241,8 +241,6 @@ wire! {
     /// assert_eq!(Page::new().with_cursor("").cursor.as_deref(), Some(""));
     /// ```
     pub struct Page {
-        fixed {}
-        required {}
         optional {
             /// Where the page before ended; the first page has none. The empty text is a cursor like any other.
             cursor (with_cursor): String = "cursor";
@@ -412,12 +410,10 @@ wire! {
     /// assert_eq!(ResourceUri::new("notes://7").uri, "notes://7");
     /// ```
     pub struct ResourceUri {
-        fixed {}
         required {
             /// Where it is.
             uri: String = "uri";
         }
-        optional {}
     }
 }
 
@@ -431,12 +427,10 @@ wire! {
     /// assert_eq!(SetLogLevel::new(LogLevel::Info).level, LogLevel::Info);
     /// ```
     pub struct SetLogLevel {
-        fixed {}
         required {
             /// This and everything that matters more.
             level: LogLevel = "level";
         }
-        optional {}
     }
 }
 
@@ -451,12 +445,10 @@ wire! {
     /// assert_eq!(listen.notifications.prompts_list_changed, Some(true));
     /// ```
     pub struct Listen {
-        fixed {}
         required {
             /// Those.
             notifications: SubscriptionFilter = "notifications";
         }
-        optional {}
     }
 }
 

@@ -21,7 +21,6 @@ wire! {
     /// assert_eq!(asked.argument.value, "ca");
     /// ```
     pub struct Complete {
-        fixed {}
         required {
             /// What the argument belongs to.
             reference: Reference = "ref";
@@ -44,14 +43,12 @@ wire! {
     /// assert_eq!(CompleteArgument::new("style", "ca").name, "style");
     /// ```
     pub struct CompleteArgument {
-        fixed {}
         required {
             /// Its name.
             name: String = "name";
             /// What was typed so far.
             value: String = "value";
         }
-        optional {}
     }
 }
 
@@ -65,8 +62,6 @@ wire! {
     /// assert!(CompleteContext::new().with_arguments(known).arguments.is_some());
     /// ```
     pub struct CompleteContext {
-        fixed {}
-        required {}
         optional {
             /// Arguments that were filled in before.
             arguments (with_arguments): BTreeMap<String, String> = "arguments";
@@ -109,7 +104,6 @@ wire! {
             /// The URI or the template.
             uri: String = "uri";
         }
-        optional {}
     }
 }
 
@@ -162,7 +156,6 @@ wire! {
     /// assert_eq!(completion.values, ["casual"]);
     /// ```
     pub struct Completion {
-        fixed {}
         required {
             /// At most a hundred of them.
             values: Vec<String> = "values";
@@ -186,7 +179,6 @@ wire! {
     /// assert_eq!(result.completion.values.len(), 1);
     /// ```
     pub struct CompleteResult {
-        fixed {}
         required {
             /// The suggestions.
             completion: Completion = "completion";

@@ -21,14 +21,12 @@ wire! {
     /// assert_eq!(form.message, "Who are you?");
     /// ```
     pub struct ElicitForm {
-        fixed {}
         required {
             /// What it is about.
             message: String = "message";
             /// The fields.
             requested_schema: FormSchema = "requestedSchema";
         }
-        optional {}
     }
 }
 
@@ -41,7 +39,6 @@ wire! {
     /// assert_eq!(ElicitUrl::new("Please pay.", "https://pay.example").url, "https://pay.example");
     /// ```
     pub struct ElicitUrl {
-        fixed {}
         required {
             /// What it is about.
             message: String = "message";
@@ -180,7 +177,6 @@ wire! {
     /// assert_eq!(age.kind, FieldKind::Integer);
     /// ```
     pub struct Field {
-        fixed {}
         required {
             /// `string`, `number`, `integer`, `boolean` or `array`.
             kind: FieldKind = "type";
@@ -254,14 +250,12 @@ wire! {
     /// assert_eq!(Choice::new("r", "Red").title, "Red");
     /// ```
     pub struct Choice {
-        fixed {}
         required {
             /// What is sent.
             value: String = "const";
             /// What is shown.
             title: String = "title";
         }
-        optional {}
     }
 }
 
@@ -275,8 +269,6 @@ wire! {
     /// assert_eq!(colours.any_of.unwrap().len(), 1);
     /// ```
     pub struct Choices {
-        fixed {}
-        required {}
         optional {
             /// `string`, when the choices have no names.
             kind (with_kind): FieldKind = "type";
@@ -298,7 +290,6 @@ wire! {
     /// assert!(answer.content.is_none());
     /// ```
     pub struct ElicitResult {
-        fixed {}
         required {
             /// Whether there is an answer.
             action: ElicitAction = "action";

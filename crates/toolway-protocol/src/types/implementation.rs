@@ -12,7 +12,6 @@ wire! {
     /// assert_eq!(me.display_name(), "Calculator");
     /// ```
     pub struct Implementation {
-        fixed {}
         required {
             /// The program's name.
             name: String = "name";
@@ -49,7 +48,6 @@ wire! {
     /// assert_eq!(icon.src, "https://app.example/icon.png");
     /// ```
     pub struct Icon {
-        fixed {}
         required {
             /// Where it is: an `https` or `data` URI.
             src: String = "src";
@@ -91,8 +89,6 @@ wire! {
     /// assert_eq!(annotations.priority, Some(0.9));
     /// ```
     pub struct Annotations {
-        fixed {}
-        required {}
         optional {
             /// For whom it is.
             audience (with_audience): Vec<Role> = "audience";

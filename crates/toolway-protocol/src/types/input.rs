@@ -182,7 +182,6 @@ wire! {
     /// assert_eq!(Question::new("roots/list").method, "roots/list");
     /// ```
     pub struct Question {
-        fixed {}
         required {
             /// Its kind.
             method: String = "method";
@@ -251,8 +250,6 @@ wire! {
     /// assert!(required.input_requests.is_some());
     /// ```
     pub struct InputRequired {
-        fixed {}
-        required {}
         optional {
             /// The questions.
             input_requests (with_input_requests): Keyed<InputRequest> = "inputRequests";

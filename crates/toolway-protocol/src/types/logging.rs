@@ -116,7 +116,6 @@ wire! {
     /// assert_eq!(message.level, LogLevel::Info);
     /// ```
     pub struct LogMessage {
-        fixed {}
         required {
             /// How much it matters.
             level: LogLevel = "level";

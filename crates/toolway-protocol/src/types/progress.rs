@@ -14,7 +14,6 @@ wire! {
     /// assert_eq!(half.progress_token, Id::from("p1"));
     /// ```
     pub struct Progress {
-        fixed {}
         required {
             /// The token that the request came with.
             progress_token: Id = "progressToken";
@@ -42,8 +41,6 @@ wire! {
     /// assert_eq!(cancelled.request_id, Some(Id::from(7)));
     /// ```
     pub struct Cancelled {
-        fixed {}
-        required {}
         optional {
             /// Which one. One revision's schema allows to leave it out, for requests that became tasks.
             request_id (with_request_id): Id = "requestId";
@@ -64,8 +61,6 @@ wire! {
     /// assert!(Told::new().meta.is_none());
     /// ```
     pub struct Told {
-        fixed {}
-        required {}
         optional {
             /// Anything else.
             meta (with_meta): Settings = "_meta";
@@ -82,7 +77,6 @@ wire! {
     /// assert_eq!(ResourceUpdated::new("notes://7").uri, "notes://7");
     /// ```
     pub struct ResourceUpdated {
-        fixed {}
         required {
             /// Which one.
             uri: String = "uri";
@@ -103,7 +97,6 @@ wire! {
     /// assert_eq!(ElicitationComplete::new("e1").elicitation_id, "e1");
     /// ```
     pub struct ElicitationComplete {
-        fixed {}
         required {
             /// The question's id.
             elicitation_id: String = "elicitationId";

@@ -15,7 +15,6 @@ wire! {
     /// assert_eq!(review.arguments.unwrap()[0].name, "style");
     /// ```
     pub struct Prompt {
-        fixed {}
         required {
             /// Its name, unique in one server.
             name: String = "name";
@@ -44,7 +43,6 @@ wire! {
     /// assert_eq!(PromptArgument::new("style").with_required(true).required, Some(true));
     /// ```
     pub struct PromptArgument {
-        fixed {}
         required {
             /// Its name.
             name: String = "name";
@@ -70,14 +68,12 @@ wire! {
     /// assert_eq!(message.content.as_text(), Some("Review this."));
     /// ```
     pub struct PromptMessage {
-        fixed {}
         required {
             /// Who says it.
             role: Role = "role";
             /// What is said: one block.
             content: Content = "content";
         }
-        optional {}
     }
 }
 
@@ -91,7 +87,6 @@ wire! {
     /// assert_eq!(GetPromptResult::new(vec![message]).messages.len(), 1);
     /// ```
     pub struct GetPromptResult {
-        fixed {}
         required {
             /// The messages.
             messages: Vec<PromptMessage> = "messages";

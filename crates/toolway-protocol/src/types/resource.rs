@@ -15,7 +15,6 @@ wire! {
     /// assert_eq!(readme.display_name(), "readme");
     /// ```
     pub struct Resource {
-        fixed {}
         required {
             /// Where it is.
             uri: String = "uri";
@@ -58,7 +57,6 @@ wire! {
     /// assert_eq!(notes.uri_template, "notes://{id}");
     /// ```
     pub struct ResourceTemplate {
-        fixed {}
         required {
             /// The template.
             uri_template: String = "uriTemplate";
@@ -92,7 +90,6 @@ wire! {
     /// assert_eq!(contents.text.as_deref(), Some("hello"));
     /// ```
     pub struct ResourceContents {
-        fixed {}
         required {
             /// Where it is.
             uri: String = "uri";
@@ -120,7 +117,6 @@ wire! {
     /// assert_eq!(result.contents.len(), 1);
     /// ```
     pub struct ReadResourceResult {
-        fixed {}
         required {
             /// The contents, one or several.
             contents: Vec<ResourceContents> = "contents";

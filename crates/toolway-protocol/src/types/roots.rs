@@ -12,7 +12,6 @@ wire! {
     /// assert_eq!(Root::new("file:///home/ada/project").with_name("project").name.as_deref(), Some("project"));
     /// ```
     pub struct Root {
-        fixed {}
         required {
             /// Where it is; a `file` URI.
             uri: String = "uri";
@@ -35,7 +34,6 @@ wire! {
     /// assert_eq!(ListRootsResult::new(vec![Root::new("file:///a")]).roots.len(), 1);
     /// ```
     pub struct ListRootsResult {
-        fixed {}
         required {
             /// The folders.
             roots: Vec<Root> = "roots";

@@ -18,7 +18,6 @@ wire! {
     /// assert_eq!(ask.max_tokens, 100);
     /// ```
     pub struct CreateMessage {
-        fixed {}
         required {
             /// The conversation so far.
             messages: Vec<SamplingMessage> = "messages";
@@ -56,7 +55,6 @@ wire! {
     /// assert_eq!(message.content.as_slice().len(), 1);
     /// ```
     pub struct SamplingMessage {
-        fixed {}
         required {
             /// Who says it.
             role: Role = "role";
@@ -136,8 +134,6 @@ wire! {
     /// assert_eq!(preferences.hints.unwrap().len(), 1);
     /// ```
     pub struct ModelPreferences {
-        fixed {}
-        required {}
         optional {
             /// Names, the best first.
             hints (with_hints): Vec<ModelHint> = "hints";
@@ -160,8 +156,6 @@ wire! {
     /// assert_eq!(ModelHint::new().with_name("sonnet").name.as_deref(), Some("sonnet"));
     /// ```
     pub struct ModelHint {
-        fixed {}
-        required {}
         optional {
             /// The part.
             name (with_name): String = "name";
@@ -196,8 +190,6 @@ wire! {
     /// assert_eq!(ToolChoice::new().with_mode(ToolChoiceMode::Required).mode, Some(ToolChoiceMode::Required));
     /// ```
     pub struct ToolChoice {
-        fixed {}
-        required {}
         optional {
             /// `auto` when nothing is said.
             mode (with_mode): ToolChoiceMode = "mode";
@@ -233,7 +225,6 @@ wire! {
     /// assert_eq!(answer.model, "some-model");
     /// ```
     pub struct CreateMessageResult {
-        fixed {}
         required {
             /// Who says it.
             role: Role = "role";
@@ -248,19 +239,5 @@ wire! {
             /// Anything else.
             meta (with_meta): Settings = "_meta";
         }
-    }
-}
-
-/// For members that are numbers of any kind.
-impl Encode for serde_json::Number {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.serde(self);
-    }
-}
-
-/// For members that are maps of any JSON.
-impl Encode for std::collections::BTreeMap<String, String> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.serde(self);
     }
 }

@@ -13,8 +13,6 @@ wire! {
     /// assert_eq!(filter.tools_list_changed, Some(true));
     /// ```
     pub struct SubscriptionFilter {
-        fixed {}
-        required {}
         optional {
             /// Those of the list of tools.
             tools_list_changed (with_tools_list_changed): bool = "toolsListChanged";
@@ -37,7 +35,6 @@ wire! {
     /// assert!(SubscriptionAcknowledged::new(SubscriptionFilter::new()).meta.is_none());
     /// ```
     pub struct SubscriptionAcknowledged {
-        fixed {}
         required {
             /// Which changes it will tell.
             notifications: SubscriptionFilter = "notifications";

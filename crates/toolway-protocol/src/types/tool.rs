@@ -24,7 +24,6 @@ wire! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct Tool {
-        fixed {}
         required {
             /// Its name, unique in one server.
             name: String = "name";
@@ -85,8 +84,6 @@ wire! {
     /// assert_eq!(hints.read_only_hint, Some(true));
     /// ```
     pub struct ToolAnnotations {
-        fixed {}
-        required {}
         optional {
             /// A name for people.
             title (with_title): String = "title";
@@ -141,8 +138,6 @@ wire! {
     /// assert_eq!(ToolExecution::new().with_task_support(TaskSupport::Forbidden).task_support, Some(TaskSupport::Forbidden));
     /// ```
     pub struct ToolExecution {
-        fixed {}
-        required {}
         optional {
             /// Whether a call may become a task.
             task_support (with_task_support): TaskSupport = "taskSupport";
@@ -179,7 +174,6 @@ wire! {
     /// assert!(!result.is_error());
     /// ```
     pub struct CallToolResult {
-        fixed {}
         required {
             /// The blocks, for the model.
             content: Vec<Content> = "content";
