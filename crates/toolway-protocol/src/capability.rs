@@ -22,20 +22,18 @@ wire! {
     /// assert!(capabilities.elicitation.is_some());
     /// ```
     pub struct ClientCapabilities {
-        optional {
-            /// Its model can be asked.
-            sampling (with_sampling): Settings = "sampling";
-            /// Its user can be asked.
-            elicitation (with_elicitation): Settings = "elicitation", since ELICITATION;
-            /// It tells its roots.
-            roots (with_roots): Settings = "roots";
-            /// It can run requests as tasks.
-            tasks (with_tasks): Settings = "tasks", since CORE_TASKS;
-            /// Anything outside the standard.
-            experimental (with_experimental): BTreeMap<String, Value> = "experimental";
-            /// Extensions and their settings.
-            extensions (with_extensions): BTreeMap<String, Value> = "extensions";
-        }
+        /// Its model can be asked.
+        sampling (with_sampling): Option<Settings> = "sampling";
+        /// Its user can be asked.
+        elicitation (with_elicitation): Option<Settings> = "elicitation", since ELICITATION;
+        /// It tells its roots.
+        roots (with_roots): Option<Settings> = "roots";
+        /// It can run requests as tasks.
+        tasks (with_tasks): Option<Settings> = "tasks", since CORE_TASKS;
+        /// Anything outside the standard.
+        experimental (with_experimental): Option<BTreeMap<String, Value>> = "experimental";
+        /// Extensions and their settings.
+        extensions (with_extensions): Option<BTreeMap<String, Value>> = "extensions";
     }
 }
 
@@ -49,23 +47,21 @@ wire! {
     /// assert!(capabilities.tools.is_some());
     /// ```
     pub struct ServerCapabilities {
-        optional {
-            /// It has tools.
-            tools (with_tools): Settings = "tools";
-            /// It has resources.
-            resources (with_resources): Settings = "resources";
-            /// It has prompts.
-            prompts (with_prompts): Settings = "prompts";
-            /// It completes arguments.
-            completions (with_completions): Settings = "completions", since COMPLETIONS;
-            /// It sends log messages.
-            logging (with_logging): Settings = "logging";
-            /// It can run requests as tasks.
-            tasks (with_tasks): Settings = "tasks", since CORE_TASKS;
-            /// Anything outside the standard.
-            experimental (with_experimental): BTreeMap<String, Value> = "experimental";
-            /// Extensions and their settings.
-            extensions (with_extensions): BTreeMap<String, Value> = "extensions";
-        }
+        /// It has tools.
+        tools (with_tools): Option<Settings> = "tools";
+        /// It has resources.
+        resources (with_resources): Option<Settings> = "resources";
+        /// It has prompts.
+        prompts (with_prompts): Option<Settings> = "prompts";
+        /// It completes arguments.
+        completions (with_completions): Option<Settings> = "completions", since COMPLETIONS;
+        /// It sends log messages.
+        logging (with_logging): Option<Settings> = "logging";
+        /// It can run requests as tasks.
+        tasks (with_tasks): Option<Settings> = "tasks", since CORE_TASKS;
+        /// Anything outside the standard.
+        experimental (with_experimental): Option<BTreeMap<String, Value>> = "experimental";
+        /// Extensions and their settings.
+        extensions (with_extensions): Option<BTreeMap<String, Value>> = "extensions";
     }
 }

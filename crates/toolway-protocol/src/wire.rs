@@ -148,53 +148,66 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
     }
 }
 
-/// Makes a struct of the vocabulary.
+/// Makes a struct of the vocabulary, a row a member.
 ///
-/// `required` members are arguments of `new`. `optional` ones are `Option`s; where the `null` of JSON is a value of
-/// its own, `or null` says so. Members of the `frame` are written by the codec and skipped here. A `fixed` member is written as it stands (a tag). `since` names the addition (`version::since`) that the member came with, `if` a function that may leave the value out.
-/// A section that would be empty is left out.
+/// | row | member |
+/// |---|---|
+/// | `"type": "text";` | is written as it stands (a tag) |
+/// | `frame "resultType";` | is written by the codec, and skipped here |
+/// | `name: String = "name";` | is required, and an argument of `new` |
+/// | `title (with_title): Option<String> = "title";` | may be missing |
+///
+/// Of a member that may be missing, `or null` says that the `null` of JSON is a value of its own, `since` names the addition
+/// (`version::since`) that the member came with, and `if` a function that may leave the value out.
 macro_rules! wire {
+    ($(#[$meta:meta])* pub struct $struct:ident { $($rows:tt)* }) => {
+        $crate::wire::wire! { @sort [$(#[$meta])*] $struct [] [] [] [] $($rows)* }
+    };
     (
-        $(#[$struct_meta:meta])*
-        pub struct $struct:ident {
-            $(fixed { $($fixed:tt)* })?
-            $(required { $($required:tt)* })?
-            $(optional { $($optional:tt)* })?
-            $(frame { $($frame:tt)* })?
-        }
+        @sort $meta:tt $struct:ident [$($fixed:tt)*] $frame:tt $required:tt $optional:tt
+        $key:literal: $value:literal; $($rows:tt)*
+    ) => {
+        $crate::wire::wire! { @sort $meta $struct [$($fixed)* $key: $value;] $frame $required $optional $($rows)* }
+    };
+    (
+        @sort $meta:tt $struct:ident $fixed:tt [$($frame:tt)*] $required:tt $optional:tt
+        frame $($key:literal),*; $($rows:tt)*
+    ) => {
+        $crate::wire::wire! { @sort $meta $struct $fixed [$($frame)* $($key;)*] $required $optional $($rows)* }
+    };
+    (
+        @sort $meta:tt $struct:ident $fixed:tt $frame:tt [$($required:tt)*] $optional:tt
+        $(#[$doc:meta])* $member:ident: $type:ty = $key:literal; $($rows:tt)*
     ) => {
         $crate::wire::wire! {
-            @sections
-            $(#[$struct_meta])*
-            pub struct $struct {
-                fixed { $($($fixed)*)? }
-                required { $($($required)*)? }
-                optional { $($($optional)*)? }
-                frame { $($($frame)*)? }
-            }
+            @sort $meta $struct $fixed $frame [$($required)* $(#[$doc])* $member: $type = $key;] $optional $($rows)*
         }
     };
     (
-        @sections
-        $(#[$struct_meta:meta])*
-        pub struct $struct:ident {
-            fixed { $($fixed_key:literal: $fixed_value:literal;)* }
-            required {
-                $($(#[doc = $required_doc:literal])* $required:ident: $required_type:ty = $required_key:literal;)*
-            }
-            optional {
-                $($(#[doc = $optional_doc:literal])* $optional:ident ($with:ident): $optional_type:ty
-                    = $optional_key:literal $(or $null:ident)? $(, since $since:ident)? $(, if $fits:path)?;)*
-            }
-            frame { $($frame_key:literal),* }
+        @sort $meta:tt $struct:ident $fixed:tt $frame:tt $required:tt [$($optional:tt)*]
+        $(#[$doc:meta])* $member:ident ($with:ident): Option<$type:ty> = $key:literal
+            $(or $null:ident)? $(, since $since:ident)? $(, if $fits:path)?; $($rows:tt)*
+    ) => {
+        $crate::wire::wire! {
+            @sort $meta $struct $fixed $frame $required
+            [$($optional)* $(#[$doc])* $member ($with): $type = $key $(or $null)? $(, since $since)? $(, if $fits)?;]
+            $($rows)*
         }
+    };
+    (
+        @sort [$(#[$struct_meta:meta])*] $struct:ident
+        [$($fixed_key:literal: $fixed_value:literal;)*]
+        [$($frame_key:literal;)*]
+        [$($(#[$required_doc:meta])* $required:ident: $required_type:ty = $required_key:literal;)*]
+        [$($(#[$optional_doc:meta])* $optional:ident ($with:ident): $optional_type:ty
+            = $optional_key:literal $(or $null:ident)? $(, since $since:ident)? $(, if $fits:path)?;)*]
     ) => {
         $(#[$struct_meta])*
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub struct $struct {
-            $($(#[doc = $required_doc])* pub $required: $required_type,)*
-            $($(#[doc = $optional_doc])* pub $optional: Option<$optional_type>,)*
+            $($(#[$required_doc])* pub $required: $required_type,)*
+            $($(#[$optional_doc])* pub $optional: Option<$optional_type>,)*
             /// What this crate does not know.
             pub extra: $crate::wire::Extra,
         }
@@ -206,7 +219,7 @@ macro_rules! wire {
             }
 
             $(
-                $(#[doc = $optional_doc])*
+                $(#[$optional_doc])*
                 pub fn $with(mut self, value: impl Into<$optional_type>) -> Self {
                     self.$optional = Some(value.into());
                     self

@@ -169,19 +169,15 @@ wire! {
     /// assert_eq!(discovered.supported_versions, ["2026-07-28"]);
     /// ```
     pub struct Discovered {
-        required {
-            /// The stateless revisions that the server speaks.
-            supported_versions: Vec<String> = "supportedVersions";
-            /// What it can do.
-            capabilities: ServerCapabilities = "capabilities";
-        }
-        optional {
-            /// How to use it, for the model.
-            instructions (with_instructions): String = "instructions";
-            /// Who it is, and anything else.
-            meta (with_meta): Settings = "_meta";
-        }
-        frame { "resultType", "ttlMs", "cacheScope" }
+        /// The stateless revisions that the server speaks.
+        supported_versions: Vec<String> = "supportedVersions";
+        /// What it can do.
+        capabilities: ServerCapabilities = "capabilities";
+        /// How to use it, for the model.
+        instructions (with_instructions): Option<String> = "instructions";
+        /// Who it is, and anything else.
+        meta (with_meta): Option<Settings> = "_meta";
+        frame "resultType", "ttlMs", "cacheScope";
     }
 }
 

@@ -241,10 +241,8 @@ wire! {
     /// assert_eq!(Page::new().with_cursor("").cursor.as_deref(), Some(""));
     /// ```
     pub struct Page {
-        optional {
-            /// Where the page before ended; the first page has none. The empty text is a cursor like any other.
-            cursor (with_cursor): String = "cursor";
-        }
+        /// Where the page before ended; the first page has none. The empty text is a cursor like any other.
+        cursor (with_cursor): Option<String> = "cursor";
     }
 }
 
@@ -410,10 +408,8 @@ wire! {
     /// assert_eq!(ResourceUri::new("notes://7").uri, "notes://7");
     /// ```
     pub struct ResourceUri {
-        required {
-            /// Where it is.
-            uri: String = "uri";
-        }
+        /// Where it is.
+        uri: String = "uri";
     }
 }
 
@@ -427,10 +423,8 @@ wire! {
     /// assert_eq!(SetLogLevel::new(LogLevel::Info).level, LogLevel::Info);
     /// ```
     pub struct SetLogLevel {
-        required {
-            /// This and everything that matters more.
-            level: LogLevel = "level";
-        }
+        /// This and everything that matters more.
+        level: LogLevel = "level";
     }
 }
 
@@ -445,10 +439,8 @@ wire! {
     /// assert_eq!(listen.notifications.prompts_list_changed, Some(true));
     /// ```
     pub struct Listen {
-        required {
-            /// Those.
-            notifications: SubscriptionFilter = "notifications";
-        }
+        /// Those.
+        notifications: SubscriptionFilter = "notifications";
     }
 }
 

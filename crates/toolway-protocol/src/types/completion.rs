@@ -21,16 +21,12 @@ wire! {
     /// assert_eq!(asked.argument.value, "ca");
     /// ```
     pub struct Complete {
-        required {
-            /// What the argument belongs to.
-            reference: Reference = "ref";
-            /// The argument so far.
-            argument: CompleteArgument = "argument";
-        }
-        optional {
-            /// What is known already.
-            context (with_context): CompleteContext = "context", since COMPLETION_CONTEXT;
-        }
+        /// What the argument belongs to.
+        reference: Reference = "ref";
+        /// The argument so far.
+        argument: CompleteArgument = "argument";
+        /// What is known already.
+        context (with_context): Option<CompleteContext> = "context", since COMPLETION_CONTEXT;
     }
 }
 
@@ -43,12 +39,10 @@ wire! {
     /// assert_eq!(CompleteArgument::new("style", "ca").name, "style");
     /// ```
     pub struct CompleteArgument {
-        required {
-            /// Its name.
-            name: String = "name";
-            /// What was typed so far.
-            value: String = "value";
-        }
+        /// Its name.
+        name: String = "name";
+        /// What was typed so far.
+        value: String = "value";
     }
 }
 
@@ -62,10 +56,8 @@ wire! {
     /// assert!(CompleteContext::new().with_arguments(known).arguments.is_some());
     /// ```
     pub struct CompleteContext {
-        optional {
-            /// Arguments that were filled in before.
-            arguments (with_arguments): BTreeMap<String, String> = "arguments";
-        }
+        /// Arguments that were filled in before.
+        arguments (with_arguments): Option<BTreeMap<String, String>> = "arguments";
     }
 }
 
@@ -78,15 +70,11 @@ wire! {
     /// assert_eq!(PromptReference::new("review").name, "review");
     /// ```
     pub struct PromptReference {
-        fixed { "type": "ref/prompt"; }
-        required {
-            /// Its name.
-            name: String = "name";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title", since TITLE;
-        }
+        "type": "ref/prompt";
+        /// Its name.
+        name: String = "name";
+        /// A name for people.
+        title (with_title): Option<String> = "title", since TITLE;
     }
 }
 
@@ -99,11 +87,9 @@ wire! {
     /// assert_eq!(ResourceReference::new("notes://{id}").uri, "notes://{id}");
     /// ```
     pub struct ResourceReference {
-        fixed { "type": "ref/resource"; }
-        required {
-            /// The URI or the template.
-            uri: String = "uri";
-        }
+        "type": "ref/resource";
+        /// The URI or the template.
+        uri: String = "uri";
     }
 }
 
@@ -156,16 +142,12 @@ wire! {
     /// assert_eq!(completion.values, ["casual"]);
     /// ```
     pub struct Completion {
-        required {
-            /// At most a hundred of them.
-            values: Vec<String> = "values";
-        }
-        optional {
-            /// How many there are in all.
-            total (with_total): i64 = "total";
-            /// Whether there are more than those here.
-            has_more (with_has_more): bool = "hasMore";
-        }
+        /// At most a hundred of them.
+        values: Vec<String> = "values";
+        /// How many there are in all.
+        total (with_total): Option<i64> = "total";
+        /// Whether there are more than those here.
+        has_more (with_has_more): Option<bool> = "hasMore";
     }
 }
 
@@ -179,14 +161,10 @@ wire! {
     /// assert_eq!(result.completion.values.len(), 1);
     /// ```
     pub struct CompleteResult {
-        required {
-            /// The suggestions.
-            completion: Completion = "completion";
-        }
-        optional {
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
-        frame { "resultType" }
+        /// The suggestions.
+        completion: Completion = "completion";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
+        frame "resultType";
     }
 }

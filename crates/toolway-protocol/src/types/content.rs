@@ -17,17 +17,13 @@ wire! {
     /// assert_eq!(TextContent::new("hello").text, "hello");
     /// ```
     pub struct TextContent {
-        fixed { "type": "text"; }
-        required {
-            /// The text.
-            text: String = "text";
-        }
-        optional {
-            /// For whom it is.
-            annotations (with_annotations): Box<Annotations> = "annotations";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        "type": "text";
+        /// The text.
+        text: String = "text";
+        /// For whom it is.
+        annotations (with_annotations): Option<Box<Annotations>> = "annotations";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 }
 
@@ -40,19 +36,15 @@ wire! {
     /// assert_eq!(ImageContent::new("AAAA", "image/png").mime_type, "image/png");
     /// ```
     pub struct ImageContent {
-        fixed { "type": "image"; }
-        required {
-            /// The picture, in Base64.
-            data: String = "data";
-            /// Its media type.
-            mime_type: String = "mimeType";
-        }
-        optional {
-            /// For whom it is.
-            annotations (with_annotations): Box<Annotations> = "annotations";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        "type": "image";
+        /// The picture, in Base64.
+        data: String = "data";
+        /// Its media type.
+        mime_type: String = "mimeType";
+        /// For whom it is.
+        annotations (with_annotations): Option<Box<Annotations>> = "annotations";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 }
 
@@ -65,19 +57,15 @@ wire! {
     /// assert_eq!(AudioContent::new("AAAA", "audio/wav").mime_type, "audio/wav");
     /// ```
     pub struct AudioContent {
-        fixed { "type": "audio"; }
-        required {
-            /// The sound, in Base64.
-            data: String = "data";
-            /// Its media type.
-            mime_type: String = "mimeType";
-        }
-        optional {
-            /// For whom it is.
-            annotations (with_annotations): Box<Annotations> = "annotations";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        "type": "audio";
+        /// The sound, in Base64.
+        data: String = "data";
+        /// Its media type.
+        mime_type: String = "mimeType";
+        /// For whom it is.
+        annotations (with_annotations): Option<Box<Annotations>> = "annotations";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 }
 
@@ -91,17 +79,13 @@ wire! {
     /// assert_eq!(embedded.resource.uri, "a://b");
     /// ```
     pub struct EmbeddedResource {
-        fixed { "type": "resource"; }
-        required {
-            /// The resource.
-            resource: ResourceContents = "resource";
-        }
-        optional {
-            /// For whom it is.
-            annotations (with_annotations): Box<Annotations> = "annotations";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        "type": "resource";
+        /// The resource.
+        resource: ResourceContents = "resource";
+        /// For whom it is.
+        annotations (with_annotations): Option<Box<Annotations>> = "annotations";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 }
 
@@ -115,19 +99,15 @@ wire! {
     /// assert_eq!(ToolUseContent::new("1", "add", Settings::new()).name, "add");
     /// ```
     pub struct ToolUseContent {
-        fixed { "type": "tool_use"; }
-        required {
-            /// What the answer must refer to.
-            id: String = "id";
-            /// Which tool.
-            name: String = "name";
-            /// With which arguments.
-            input: Settings = "input";
-        }
-        optional {
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        "type": "tool_use";
+        /// What the answer must refer to.
+        id: String = "id";
+        /// Which tool.
+        name: String = "name";
+        /// With which arguments.
+        input: Settings = "input";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
 }
 
@@ -141,21 +121,17 @@ wire! {
     /// assert_eq!(result.tool_use_id, "1");
     /// ```
     pub struct ToolResultContent {
-        fixed { "type": "tool_result"; }
-        required {
-            /// The request it answers.
-            tool_use_id: String = "toolUseId";
-            /// The blocks.
-            content: Vec<Content> = "content";
-        }
-        optional {
-            /// The result as JSON.
-            structured_content (with_structured_content): RawJson = "structuredContent" or null, if value_fits;
-            /// Whether the blocks tell of a failure.
-            is_error (with_is_error): bool = "isError";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        "type": "tool_result";
+        /// The request it answers.
+        tool_use_id: String = "toolUseId";
+        /// The blocks.
+        content: Vec<Content> = "content";
+        /// The result as JSON.
+        structured_content (with_structured_content): Option<RawJson> = "structuredContent" or null, if value_fits;
+        /// Whether the blocks tell of a failure.
+        is_error (with_is_error): Option<bool> = "isError";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
 }
 

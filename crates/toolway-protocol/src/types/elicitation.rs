@@ -21,12 +21,10 @@ wire! {
     /// assert_eq!(form.message, "Who are you?");
     /// ```
     pub struct ElicitForm {
-        required {
-            /// What it is about.
-            message: String = "message";
-            /// The fields.
-            requested_schema: FormSchema = "requestedSchema";
-        }
+        /// What it is about.
+        message: String = "message";
+        /// The fields.
+        requested_schema: FormSchema = "requestedSchema";
     }
 }
 
@@ -39,16 +37,12 @@ wire! {
     /// assert_eq!(ElicitUrl::new("Please pay.", "https://pay.example").url, "https://pay.example");
     /// ```
     pub struct ElicitUrl {
-        required {
-            /// What it is about.
-            message: String = "message";
-            /// The page.
-            url: String = "url";
-        }
-        optional {
-            /// What the news of its completion refers to.
-            elicitation_id (with_elicitation_id): String = "elicitationId", since ELICITATION_ID;
-        }
+        /// What it is about.
+        message: String = "message";
+        /// The page.
+        url: String = "url";
+        /// What the news of its completion refers to.
+        elicitation_id (with_elicitation_id): Option<String> = "elicitationId", since ELICITATION_ID;
     }
 }
 
@@ -123,17 +117,13 @@ wire! {
     /// assert_eq!(schema.properties.0.len(), 1);
     /// ```
     pub struct FormSchema {
-        fixed { "type": "object"; }
-        required {
-            /// The fields, in the order in which they are shown.
-            properties: Fields = "properties";
-        }
-        optional {
-            /// The fields that must be filled in.
-            required (with_required): Vec<String> = "required";
-            /// The dialect of JSON Schema.
-            dialect (with_dialect): String = "$schema", since FORM_DEFAULTS;
-        }
+        "type": "object";
+        /// The fields, in the order in which they are shown.
+        properties: Fields = "properties";
+        /// The fields that must be filled in.
+        required (with_required): Option<Vec<String>> = "required";
+        /// The dialect of JSON Schema.
+        dialect (with_dialect): Option<String> = "$schema", since FORM_DEFAULTS;
     }
 }
 
@@ -177,40 +167,36 @@ wire! {
     /// assert_eq!(age.kind, FieldKind::Integer);
     /// ```
     pub struct Field {
-        required {
-            /// `string`, `number`, `integer`, `boolean` or `array`.
-            kind: FieldKind = "type";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title";
-            /// What it is for.
-            description (with_description): String = "description";
-            /// What is filled in beforehand.
-            default (with_default): Value = "default", if default_fits;
-            /// Text of a form.
-            format (with_format): String = "format";
-            /// Shortest text.
-            min_length (with_min_length): i64 = "minLength";
-            /// Longest text.
-            max_length (with_max_length): i64 = "maxLength";
-            /// Smallest number.
-            minimum (with_minimum): serde_json::Number = "minimum";
-            /// Greatest number.
-            maximum (with_maximum): serde_json::Number = "maximum";
-            /// The choices.
-            choices (with_choices): Vec<String> = "enum";
-            /// Names for the choices (the older way).
-            choice_names (with_choice_names): Vec<String> = "enumNames";
-            /// The choices with names.
-            one_of (with_one_of): Vec<Choice> = "oneOf", since FORM_CHOICES;
-            /// What may be chosen several of.
-            items (with_items): Choices = "items", since FORM_CHOICES;
-            /// Fewest choices.
-            min_items (with_min_items): i64 = "minItems", since FORM_CHOICES;
-            /// Most choices.
-            max_items (with_max_items): i64 = "maxItems", since FORM_CHOICES;
-        }
+        /// `string`, `number`, `integer`, `boolean` or `array`.
+        kind: FieldKind = "type";
+        /// A name for people.
+        title (with_title): Option<String> = "title";
+        /// What it is for.
+        description (with_description): Option<String> = "description";
+        /// What is filled in beforehand.
+        default (with_default): Option<Value> = "default", if default_fits;
+        /// Text of a form.
+        format (with_format): Option<String> = "format";
+        /// Shortest text.
+        min_length (with_min_length): Option<i64> = "minLength";
+        /// Longest text.
+        max_length (with_max_length): Option<i64> = "maxLength";
+        /// Smallest number.
+        minimum (with_minimum): Option<serde_json::Number> = "minimum";
+        /// Greatest number.
+        maximum (with_maximum): Option<serde_json::Number> = "maximum";
+        /// The choices.
+        choices (with_choices): Option<Vec<String>> = "enum";
+        /// Names for the choices (the older way).
+        choice_names (with_choice_names): Option<Vec<String>> = "enumNames";
+        /// The choices with names.
+        one_of (with_one_of): Option<Vec<Choice>> = "oneOf", since FORM_CHOICES;
+        /// What may be chosen several of.
+        items (with_items): Option<Choices> = "items", since FORM_CHOICES;
+        /// Fewest choices.
+        min_items (with_min_items): Option<i64> = "minItems", since FORM_CHOICES;
+        /// Most choices.
+        max_items (with_max_items): Option<i64> = "maxItems", since FORM_CHOICES;
     }
 }
 
@@ -250,12 +236,10 @@ wire! {
     /// assert_eq!(Choice::new("r", "Red").title, "Red");
     /// ```
     pub struct Choice {
-        required {
-            /// What is sent.
-            value: String = "const";
-            /// What is shown.
-            title: String = "title";
-        }
+        /// What is sent.
+        value: String = "const";
+        /// What is shown.
+        title: String = "title";
     }
 }
 
@@ -269,14 +253,12 @@ wire! {
     /// assert_eq!(colours.any_of.unwrap().len(), 1);
     /// ```
     pub struct Choices {
-        optional {
-            /// `string`, when the choices have no names.
-            kind (with_kind): FieldKind = "type";
-            /// The choices.
-            choices (with_choices): Vec<String> = "enum";
-            /// The choices with names.
-            any_of (with_any_of): Vec<Choice> = "anyOf";
-        }
+        /// `string`, when the choices have no names.
+        kind (with_kind): Option<FieldKind> = "type";
+        /// The choices.
+        choices (with_choices): Option<Vec<String>> = "enum";
+        /// The choices with names.
+        any_of (with_any_of): Option<Vec<Choice>> = "anyOf";
     }
 }
 
@@ -290,16 +272,12 @@ wire! {
     /// assert!(answer.content.is_none());
     /// ```
     pub struct ElicitResult {
-        required {
-            /// Whether there is an answer.
-            action: ElicitAction = "action";
-        }
-        optional {
-            /// The fields, when the form was sent.
-            content (with_content): BTreeMap<String, Value> = "content";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since ANSWERS_ARE_RESULTS;
-        }
+        /// Whether there is an answer.
+        action: ElicitAction = "action";
+        /// The fields, when the form was sent.
+        content (with_content): Option<BTreeMap<String, Value>> = "content";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since ANSWERS_ARE_RESULTS;
     }
 }
 

@@ -116,17 +116,13 @@ wire! {
     /// assert_eq!(message.level, LogLevel::Info);
     /// ```
     pub struct LogMessage {
-        required {
-            /// How much it matters.
-            level: LogLevel = "level";
-            /// What happened; any JSON.
-            data: RawJson = "data";
-        }
-        optional {
-            /// Who says it.
-            logger (with_logger): String = "logger";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        /// How much it matters.
+        level: LogLevel = "level";
+        /// What happened; any JSON.
+        data: RawJson = "data";
+        /// Who says it.
+        logger (with_logger): Option<String> = "logger";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
 }

@@ -15,22 +15,18 @@ wire! {
     /// assert_eq!(review.arguments.unwrap()[0].name, "style");
     /// ```
     pub struct Prompt {
-        required {
-            /// Its name, unique in one server.
-            name: String = "name";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title", since TITLE;
-            /// What it is for.
-            description (with_description): String = "description";
-            /// What can be filled in.
-            arguments (with_arguments): Vec<PromptArgument> = "arguments";
-            /// Pictures of it.
-            icons (with_icons): Vec<Icon> = "icons", since ICONS;
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        /// Its name, unique in one server.
+        name: String = "name";
+        /// A name for people.
+        title (with_title): Option<String> = "title", since TITLE;
+        /// What it is for.
+        description (with_description): Option<String> = "description";
+        /// What can be filled in.
+        arguments (with_arguments): Option<Vec<PromptArgument>> = "arguments";
+        /// Pictures of it.
+        icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 }
 
@@ -43,18 +39,14 @@ wire! {
     /// assert_eq!(PromptArgument::new("style").with_required(true).required, Some(true));
     /// ```
     pub struct PromptArgument {
-        required {
-            /// Its name.
-            name: String = "name";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title", since TITLE;
-            /// What it is for.
-            description (with_description): String = "description";
-            /// Whether it must be filled in.
-            required (with_required): bool = "required";
-        }
+        /// Its name.
+        name: String = "name";
+        /// A name for people.
+        title (with_title): Option<String> = "title", since TITLE;
+        /// What it is for.
+        description (with_description): Option<String> = "description";
+        /// Whether it must be filled in.
+        required (with_required): Option<bool> = "required";
     }
 }
 
@@ -68,12 +60,10 @@ wire! {
     /// assert_eq!(message.content.as_text(), Some("Review this."));
     /// ```
     pub struct PromptMessage {
-        required {
-            /// Who says it.
-            role: Role = "role";
-            /// What is said: one block.
-            content: Content = "content";
-        }
+        /// Who says it.
+        role: Role = "role";
+        /// What is said: one block.
+        content: Content = "content";
     }
 }
 
@@ -87,17 +77,13 @@ wire! {
     /// assert_eq!(GetPromptResult::new(vec![message]).messages.len(), 1);
     /// ```
     pub struct GetPromptResult {
-        required {
-            /// The messages.
-            messages: Vec<PromptMessage> = "messages";
-        }
-        optional {
-            /// What it is for.
-            description (with_description): String = "description";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
-        frame { "resultType" }
+        /// The messages.
+        messages: Vec<PromptMessage> = "messages";
+        /// What it is for.
+        description (with_description): Option<String> = "description";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
+        frame "resultType";
     }
 }
 
