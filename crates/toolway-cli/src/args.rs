@@ -146,9 +146,9 @@ pub(crate) enum Command<K: Kind> {
     Prompt(Prompt<K>),
     /// Ask how an argument of a prompt, or a variable of a resource template, might go on.
     #[command(after_help = COMPLETING)]
-    Complete(Complete<K>),
+    Complete(Target<K>),
     /// Find out what is wrong with a server, or with the way to it.
-    Doctor(Doctor<K>),
+    Doctor(Target<K>),
     /// Run a server, on stdin and stdout unless told otherwise.
     Serve(K::Serve),
 }
@@ -157,12 +157,12 @@ impl<K: Kind> Command<K> {
     /// Whether the words are for a program to read.
     pub(crate) fn wants_json(&self) -> bool {
         match self {
-            Self::List(List { talk, .. })
-            | Self::Call(Call { talk, .. })
-            | Self::Read(Read { talk, .. })
-            | Self::Prompt(Prompt { talk, .. })
-            | Self::Complete(Complete { talk, .. })
-            | Self::Doctor(Doctor { talk, .. }) => talk.json,
+            Self::List(List { target, .. })
+            | Self::Call(Call { target, .. })
+            | Self::Read(Read { target, .. })
+            | Self::Prompt(Prompt { target, .. })
+            | Self::Complete(target)
+            | Self::Doctor(target) => target.talk.json,
             Self::Serve(_) => false,
         }
     }
@@ -171,8 +171,6 @@ impl<K: Kind> Command<K> {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(crate) struct List<K: Kind> {
-    #[arg(hide = true, num_args = 0..)]
-    pub(crate) words: Vec<String>,
     /// The tools.
     #[arg(long)]
     pub(crate) tools: bool,
@@ -186,15 +184,11 @@ pub(crate) struct List<K: Kind> {
     #[arg(long)]
     pub(crate) prompts: bool,
     #[command(flatten)]
-    pub(crate) talk: Talk,
-    #[command(flatten)]
-    pub(crate) reach: K::Reach,
+    pub(crate) target: Target<K>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Call<K: Kind> {
-    #[arg(hide = true, num_args = 0..)]
-    pub(crate) words: Vec<String>,
     /// All arguments as a JSON object, sent as it is: the text itself, @FILE, or - for stdin.
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) input_json: Option<String>,
@@ -202,49 +196,30 @@ pub(crate) struct Call<K: Kind> {
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) save: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) talk: Talk,
-    #[command(flatten)]
-    pub(crate) reach: K::Reach,
+    pub(crate) target: Target<K>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Read<K: Kind> {
-    #[arg(hide = true, num_args = 0..)]
-    pub(crate) words: Vec<String>,
     /// Write it to this file instead of stdout.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) talk: Talk,
-    #[command(flatten)]
-    pub(crate) reach: K::Reach,
+    pub(crate) target: Target<K>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Prompt<K: Kind> {
-    #[arg(hide = true, num_args = 0..)]
-    pub(crate) words: Vec<String>,
     /// Write images, sounds and files of the messages into this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) save: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) talk: Talk,
-    #[command(flatten)]
-    pub(crate) reach: K::Reach,
+    pub(crate) target: Target<K>,
 }
 
+/// The server that a command is about, how one speaks with it, and what is asked of it.
 #[derive(Debug, Args)]
-pub(crate) struct Complete<K: Kind> {
-    #[arg(hide = true, num_args = 0..)]
-    pub(crate) words: Vec<String>,
-    #[command(flatten)]
-    pub(crate) talk: Talk,
-    #[command(flatten)]
-    pub(crate) reach: K::Reach,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Doctor<K: Kind> {
+pub(crate) struct Target<K: Kind> {
     #[arg(hide = true, num_args = 0..)]
     pub(crate) words: Vec<String>,
     #[command(flatten)]

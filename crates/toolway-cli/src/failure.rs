@@ -12,11 +12,11 @@ pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 /// A command that failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    fault: Fault,
-    message: String,
-    hint: Option<String>,
-    /// Whether a person has read it already.
-    is_shown: bool,
+    pub(crate) fault: Fault,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// Whether a person has read it already, as a part of something longer.
+    pub(crate) is_shown: bool,
 }
 
 /// What was wrong. Each has an exit code, and a name for programs.
@@ -103,24 +103,6 @@ impl Failure {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
-    }
-
-    /// Says that a person has read it already, as a part of something longer.
-    pub(crate) fn shown_already(mut self) -> Self {
-        self.is_shown = true;
-        self
-    }
-
-    pub(crate) fn is_shown(&self) -> bool {
-        self.is_shown
-    }
-
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
-    pub(crate) fn fault(&self) -> Fault {
-        self.fault
     }
 
     /// For people: what happened, then what to do.

@@ -1,13 +1,11 @@
 //! How is JSON read and shown without changing the order of its members or the spelling of its numbers?
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use toolway::RawJson;
+use toolway::types::Keyed;
 
 /// The members of an object in their order; nothing, if it is none.
 pub(crate) fn members(object: &RawJson) -> Option<Vec<(String, RawJson)>> {
-    object.decode::<Members>().ok().map(|members| members.0)
+    object.decode().ok().map(|Keyed(members)| members)
 }
 
 /// The text of a string; nothing, if it is something else.
@@ -18,30 +16,6 @@ pub(crate) fn text(value: &RawJson) -> Option<String> {
 /// The items of an array; nothing, if it is none.
 pub(crate) fn items(array: &RawJson) -> Option<Vec<RawJson>> {
     array.decode().ok()
-}
-
-struct Members(Vec<(String, RawJson)>);
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
-    }
 }
 
 /// An object of these members.

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
-use toolway::types::{Prompt, Resource, ResourceTemplate, Tool};
+use toolway::types::Tool;
 use toolway::{ProtocolVersion, RawJson};
 use toolway_schema::Types;
 
 use crate::arguments::{arguments, may_be, read, says_nothing};
+use crate::place::listing::Lists;
 use crate::show::size;
 use crate::terminal::neutral_line;
 
@@ -18,39 +19,6 @@ const MAX_DESCRIPTION: usize = 1024;
 /// More tools, or longer descriptions of them all, than models choose well from.
 const MANY_TOOLS: usize = 40;
 const MUCH_TEXT: usize = 40_000;
-
-/// What a server has.
-#[derive(Debug, Default)]
-pub(super) struct Lists {
-    pub(super) tools: Option<Vec<Tool>>,
-    pub(super) resources: Option<Vec<Resource>>,
-    pub(super) templates: Option<Vec<ResourceTemplate>>,
-    pub(super) prompts: Option<Vec<Prompt>>,
-}
-
-impl Lists {
-    /// Whether nothing was listed.
-    pub(super) fn is_empty(&self) -> bool {
-        let Self { tools, resources, templates, prompts } = self;
-        tools.is_none() && resources.is_none() && templates.is_none() && prompts.is_none()
-    }
-
-    /// `3 tools, 1 prompt`.
-    pub(super) fn words(&self) -> String {
-        fn count<T>(list: Option<&Vec<T>>, noun: &str) -> Option<String> {
-            let number = list?.len();
-            Some(format!("{number} {noun}{}", if number == 1 { "" } else { "s" }))
-        }
-        let all = [
-            count(self.tools.as_ref(), "tool"),
-            count(self.resources.as_ref(), "resource"),
-            count(self.templates.as_ref(), "resource template"),
-            count(self.prompts.as_ref(), "prompt"),
-        ];
-        let all: Vec<_> = all.into_iter().flatten().collect();
-        if all.is_empty() { "it offers nothing".to_owned() } else { all.join(", ") }
-    }
-}
 
 /// What should be better: what it is about, and why.
 pub(super) fn of(lists: &Lists) -> Vec<(String, String)> {

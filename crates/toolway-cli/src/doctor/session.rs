@@ -9,8 +9,8 @@ use std::time::Duration;
 use toolway::client::ClientBuilder;
 use toolway::{Client, Era, Error, ProtocolVersion};
 
-use super::report::{Broken, Report, Step};
-use crate::failure::{Fault, chain};
+use super::report::{Report, Step};
+use crate::failure::{Fault, Result, chain};
 use crate::place::Address;
 
 /// How long a server may take to hear that the conversation is over.
@@ -94,7 +94,7 @@ impl Found {
         }
     }
 
-    pub(super) fn tell(&self, report: &mut Report<'_>, step: Step) -> Result<(), Broken> {
+    pub(super) fn tell(&self, report: &mut Report<'_>, step: Step) -> Result<()> {
         match self {
             Self::Kept(_) => {
                 // Two have opened it.

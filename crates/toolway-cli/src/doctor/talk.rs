@@ -6,13 +6,13 @@ use toolway::capability::ServerCapabilities;
 use toolway::client::{ClientBuilder, IntoTarget, Target};
 use toolway::{Client, Code, Era, Error, ProtocolVersion};
 
-use super::findings::{self, Lists};
-use super::report::{Broken, Report, Step};
+use super::findings;
+use super::report::{Report, Step};
 use super::session::{self, FAREWELL};
 use super::verdict::Verdict;
 use crate::console::Console;
-use crate::failure::{Fault, chain};
-use crate::place::listing;
+use crate::failure::{Failure, Fault, Result, chain};
+use crate::place::listing::{self, Lists};
 use crate::place::{Place, Way};
 use crate::terminal::neutral_line;
 
@@ -21,7 +21,7 @@ pub(super) async fn examine(
     place: &Place,
     builder: ClientBuilder,
     console: &Console,
-) -> Result<(), Broken> {
+) -> Result<()> {
     let step = Step::begin("era");
     let stray = StrayLines::default();
     let client = match connect(target(place, console, &stray), builder.clone()).await {
@@ -43,7 +43,7 @@ pub(super) async fn examine(
     };
     let outcome = match outcome {
         Ok(()) => list(report, &client).await,
-        Err(broken) => Err(broken),
+        Err(failure) => Err(failure),
     };
     stray.tell(report);
     let _ = tokio::time::timeout(FAREWELL, client.close()).await;
@@ -87,9 +87,7 @@ fn target(place: &Place, console: &Console, stray: &StrayLines) -> toolway::Resu
         return start.heard_by(console).on_stray_line(move |line| stray.put(line)).into_target();
     }
     // Whatever is wrong with the target was found before.
-    place
-        .target(console)
-        .map_err(|failure| Error::new(toolway::ErrorKind::Misuse, failure.message().to_owned()))
+    place.target(console).map_err(|failure| Error::new(toolway::ErrorKind::Misuse, failure.message))
 }
 
 async fn connect(target: toolway::Result<Target>, builder: ClientBuilder) -> toolway::Result<Client> {
@@ -106,7 +104,7 @@ fn steps(place: &Place) -> &'static [&'static str] {
 }
 
 /// Says that the steps before one worked.
-fn before(report: &mut Report<'_>, place: &Place, failed: &str) -> Result<(), Broken> {
+fn before(report: &mut Report<'_>, place: &Place, failed: &str) -> Result<()> {
     for name in steps(place).iter().copied().take_while(|name| *name != failed) {
         match (name, &place.way) {
             ("tls", Way::Url(address)) if !address.is_encrypted() => {
@@ -120,10 +118,10 @@ fn before(report: &mut Report<'_>, place: &Place, failed: &str) -> Result<(), Br
     Ok(())
 }
 
-fn fail(report: &mut Report<'_>, place: &Place, mut step: Step, error: &Error) -> Broken {
+fn fail(report: &mut Report<'_>, place: &Place, mut step: Step, error: &Error) -> Failure {
     let verdict = Verdict::of(error, &place.way);
-    if let Err(broken) = before(report, place, verdict.step) {
-        return broken;
+    if let Err(failure) = before(report, place, verdict.step) {
+        return failure;
     }
     step.rename(verdict.step);
     report.failed(step, verdict.fault, &verdict.what, &verdict.fix)
@@ -185,7 +183,7 @@ fn abilities(can: &ServerCapabilities) -> String {
     if can.is_empty() { "nothing that it says".to_owned() } else { can.join(", ") }
 }
 
-async fn list(report: &mut Report<'_>, client: &Client) -> Result<(), Broken> {
+async fn list(report: &mut Report<'_>, client: &Client) -> Result<()> {
     let step = Step::begin("list");
     let (lists, troubles) = lists(client).await;
     for (about, message) in findings::of(&lists) {
