@@ -16,4 +16,4 @@ pub(crate) mod values;
 
 pub(crate) use doc::text as doc_text;
 pub(crate) use outside::Outside;
-pub(crate) use settings::{Given, Keys, Setting, literal, settings, without_groups};
+pub(crate) use settings::{Given, Keys, Setting, literal, settings, settings_of, without_groups};

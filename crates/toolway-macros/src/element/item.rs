@@ -13,6 +13,7 @@ use super::{prompt, resource, tool};
 use crate::attribute::Outside;
 use crate::check::{self, Place};
 use crate::input::{self, Element, Kind, Options, Receiver, conditional};
+use crate::mistakes::Mistakes;
 use crate::package::package;
 
 pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
@@ -45,7 +46,7 @@ pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> Tok
 }
 
 fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> TokenStream {
-    let mut mistakes = Vec::new();
+    let mut mistakes = Mistakes::default();
     let outside = Outside::default();
     let element = Element::read(kind, options, &function.attrs, &mut function.sig, &outside, &mut mistakes);
     check::signature(&element, &function.sig, Place::Module, &mut mistakes);
@@ -75,7 +76,7 @@ fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> Toke
         #[derive(::core::fmt::Debug, ::core::default::Default)]
         #visibility struct #ident {}
     };
-    if let Some(errors) = check::all(mistakes) {
+    if let Some(errors) = mistakes.into_errors() {
         // In an `impl` block nothing else can stand beside it.
         if !matches!(element.function.receiver, Receiver::Nobody) {
             return quote! { #function #errors };
@@ -90,17 +91,17 @@ fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> Toke
 }
 
 fn struct_item(kind: Kind, options: TokenStream, item: &ItemStruct) -> TokenStream {
-    let mut mistakes = Vec::new();
+    let mut mistakes = Mistakes::default();
     let options = Options::read(kind, options, &Outside::default(), &mut mistakes);
     let ident = &item.ident;
     if let Some(span) = options.blocking {
         let message = "`blocking` is for functions; `run` is `async` and must not block";
-        mistakes.push(syn::Error::new(span, message));
+        mistakes.tell(span, message);
     }
     if !item.generics.params.is_empty() {
         let message =
             format!("a {} cannot be generic: its types are known when the server is built", kind.name());
-        mistakes.push(syn::Error::new_spanned(&item.generics.params, message));
+        mistakes.add(syn::Error::new_spanned(&item.generics.params, message));
     }
     let name =
         options.name.as_ref().map_or_else(|| snake_case(&ident.unraw().to_string()), syn::LitStr::value);
@@ -114,7 +115,7 @@ fn struct_item(kind: Kind, options: TokenStream, item: &ItemStruct) -> TokenStre
             None => TokenStream::new(),
         },
     };
-    if let Some(errors) = check::all(mistakes) {
+    if let Some(errors) = mistakes.into_errors() {
         let never = quote! { ::core::unreachable!("it does not compile") };
         let offer = item.generics.params.is_empty().then(|| offer(kind, ident, &never));
         return quote! { #item #errors #offer };

@@ -9,6 +9,7 @@ use super::host::Host;
 use super::listed::listed;
 use crate::check;
 use crate::input::{Element, Options, Parameter};
+use crate::mistakes::Mistakes;
 use crate::suspect::known;
 
 /// Makes a function a prompt.
@@ -16,7 +17,7 @@ pub(crate) fn of_function(
     element: &Element,
     host: &Host,
     methods: &Methods,
-    mistakes: &mut Vec<syn::Error>,
+    mistakes: &mut Mistakes,
 ) -> TokenStream {
     let function = &element.function;
     let mut assertions = host.assertions();

@@ -12,28 +12,22 @@ use super::listed::listed;
 use super::uri::{Place, Uri};
 use crate::check;
 use crate::input::{Element, Options};
+use crate::mistakes::Mistakes;
 use crate::suspect::known;
 
 /// Reads the URI of the options.
-pub(crate) fn uri(options: &Options, mistakes: &mut Vec<syn::Error>) -> Option<Uri> {
+pub(crate) fn uri(options: &Options, mistakes: &mut Mistakes) -> Option<Uri> {
     let Some(text) = &options.uri else {
         let message = "a resource has an address: `#[resource(uri = \"notes://index\")]`";
-        mistakes.push(syn::Error::new(Span::call_site(), message));
+        mistakes.tell(Span::call_site(), message);
         return None;
     };
-    match Uri::parse(&text.value()) {
-        Ok(uri) => {
-            if let (Some(size), true) = (&options.size, uri.is_template()) {
-                let message = "a template stands for many resources, which have no common size";
-                mistakes.push(syn::Error::new(size.span(), message));
-            }
-            Some(uri)
-        }
-        Err(message) => {
-            mistakes.push(syn::Error::new(text.span(), message));
-            None
-        }
+    let uri =
+        mistakes.keep(Uri::parse(&text.value()).map_err(|message| syn::Error::new(text.span(), message)))?;
+    if let (Some(size), true) = (&options.size, uri.is_template()) {
+        mistakes.tell(size.span(), "a template stands for many resources, which have no common size");
     }
+    Some(uri)
 }
 
 /// Makes a function a resource.
@@ -42,7 +36,7 @@ pub(crate) fn of_function(
     uri: &Uri,
     host: &Host,
     methods: &Methods,
-    mistakes: &mut Vec<syn::Error>,
+    mistakes: &mut Mistakes,
 ) -> TokenStream {
     let function = &element.function;
     let mut assertions = host.assertions();
@@ -68,7 +62,7 @@ pub(crate) fn of_struct(
     options: &Options,
     name: &str,
     description: &TokenStream,
-    mistakes: &mut Vec<syn::Error>,
+    mistakes: &mut Mistakes,
 ) -> TokenStream {
     let ident = &item.ident;
     bind::fields(item, uri, options, mistakes);

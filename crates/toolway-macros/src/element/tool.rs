@@ -6,6 +6,7 @@ use quote::{quote, quote_spanned};
 use super::call::{self, Sent};
 use super::host::Host;
 use super::listed::listed;
+use crate::attribute::values::option;
 use crate::check;
 use crate::input::{Element, Options, Parameter, Said};
 use crate::suspect::known;
@@ -86,20 +87,13 @@ fn ranks() -> TokenStream {
 
 fn parameter(parameter: &Parameter) -> TokenStream {
     let Parameter { name, kept: ty, arg, .. } = parameter;
-    let title = parameter.titled();
-    let description = parameter.described();
-    let default = match parameter.default() {
-        Some(default) => quote! { ::core::option::Option::Some(#default) },
-        None => quote! { ::core::option::Option::None },
-    };
+    let (title, description) = (parameter.titled(), parameter.described());
+    let default = option(parameter.default());
     let rules =
         arg.iter().flat_map(|arg| &arg.rules).map(|Said { keyword, value, .. }| quote! { #keyword: #value });
     let rules: Vec<_> = rules.collect();
-    let rules = if rules.is_empty() {
-        quote! { ::core::option::Option::None }
-    } else {
-        quote! { ::core::option::Option::Some(::toolway::__private::json!({ #(#rules),* })) }
-    };
+    let rules = (!rules.is_empty()).then(|| quote! { ::toolway::__private::json!({ #(#rules),* }) });
+    let rules = option(rules);
     // Every use of a type stands where the author wrote it: what it lacks is shown there.
     let add = quote_spanned! { parameter.type_span()=> .parameter::<#ty> };
     quote! {

@@ -1,13 +1,14 @@
 //! What does `#[arg(…)]` say about a parameter?
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, Lit, LitStr, Meta, Type};
+use syn::{Attribute, Expr, Lit, LitStr, Type};
 
 use super::shape::Shape;
 use super::{Kind, inside};
-use crate::attribute::{Given, Keys, Outside, Setting, settings, values, without_groups};
+use crate::attribute::{Given, Keys, Outside, Setting, settings_of, values, without_groups};
+use crate::mistakes::Mistakes;
 
 /// What was said about a parameter besides its type.
 pub(crate) struct Arg {
@@ -49,22 +50,12 @@ impl Arg {
         attributes: &mut Vec<Attribute>,
         ty: &Type,
         outside: &Outside,
-        mistakes: &mut Vec<syn::Error>,
+        mistakes: &mut Mistakes,
     ) -> Option<Self> {
-        let mut all = TokenStream::new();
-        let mut span = None;
-        for attribute in attributes.extract_if(.., |attribute| attribute.path().is_ident("arg")) {
-            span.get_or_insert(attribute.path().span());
-            match attribute.meta {
-                Meta::List(list) => {
-                    all.extend(list.tokens);
-                    all.extend([TokenTree::Punct(proc_macro2::Punct::new(',', proc_macro2::Spacing::Alone))]);
-                }
-                other => mistakes.push(syn::Error::new(other.span(), "write `#[arg(…)]`")),
-            }
-        }
+        let ours: Vec<Attribute> =
+            attributes.extract_if(.., |attribute| attribute.path().is_ident("arg")).collect();
         let mut arg = Self {
-            span: span?,
+            span: ours.first()?.path().span(),
             title: None,
             description: None,
             default: None,
@@ -72,10 +63,8 @@ impl Arg {
             complete: None,
         };
         let keys = if kind == Kind::Tool { &TOOL } else { &TEXT };
-        for setting in settings(without_last_comma_twice(all), keys, mistakes) {
-            if let Err(mistake) = arg.set(&setting, ty, outside) {
-                mistakes.push(mistake);
-            }
+        for setting in settings_of("arg", &ours, keys, mistakes) {
+            mistakes.keep(arg.set(&setting, ty, outside));
         }
         Some(arg)
     }
@@ -129,14 +118,6 @@ fn check_default(setting: &Setting, ty: &Type) -> syn::Result<()> {
 
 fn is_none(value: &Expr) -> bool {
     matches!(without_groups(value), Expr::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "None"))
-}
-
-/// Several attributes are one list, and each may end in a comma of its own.
-fn without_last_comma_twice(tokens: TokenStream) -> TokenStream {
-    let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(sign) if sign.as_char() == ',');
-    let mut trees: Vec<TokenTree> = tokens.into_iter().collect();
-    trees.dedup_by(|second, first| is_comma(first) && is_comma(second));
-    trees.into_iter().collect()
 }
 
 /// A keyword of JSON Schema that can be written in `#[arg(…)]`.

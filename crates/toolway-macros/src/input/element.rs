@@ -7,6 +7,7 @@ use syn::{Attribute, Signature};
 
 use super::{Function, Kind, Options};
 use crate::attribute::{Outside, doc_text};
+use crate::mistakes::Mistakes;
 
 /// A function that is to be a tool, a resource or a prompt.
 pub(crate) struct Element {
@@ -24,7 +25,7 @@ impl Element {
         attributes: &[Attribute],
         signature: &mut Signature,
         outside: &Outside,
-        mistakes: &mut Vec<syn::Error>,
+        mistakes: &mut Mistakes,
     ) -> Self {
         let options = Options::read(kind, options, outside, mistakes);
         let description = description(&options, attributes, &signature.ident.unraw().to_string());

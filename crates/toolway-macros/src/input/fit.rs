@@ -6,12 +6,13 @@ use syn::Type;
 
 use super::arg::{Arg, Group};
 use super::shape::Shape;
+use crate::mistakes::Mistakes;
 
 /// Finds what does not fit.
-pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Vec<syn::Error>) {
+pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Mistakes) {
     let shape = Shape::of(ty);
     for rule in &arg.rules {
-        let mut tell = |message: String| mistakes.push(syn::Error::new(rule.span, message));
+        let mut tell = |message: String| mistakes.tell(rule.span, message);
         let (group, owners) = match rule.group {
             Group::Numbers => (Shape::Number, "numbers"),
             Group::Texts => (Shape::Text, "texts"),

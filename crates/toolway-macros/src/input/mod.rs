@@ -27,4 +27,4 @@ pub(crate) use kind::Kind;
 pub(crate) use options::Options;
 pub(crate) use owned::borrowed;
 pub(crate) use signature::{Function, Parameter, Receiver};
-pub(crate) use types::inside;
+pub(crate) use types::{inside, ungrouped};

@@ -6,6 +6,7 @@ use syn::{Lit, LitInt, LitStr};
 
 use super::Kind;
 use crate::attribute::{Keys, Outside, Setting, settings, values};
+use crate::mistakes::Mistakes;
 
 /// What stands in the parentheses.
 #[derive(Default)]
@@ -37,22 +38,16 @@ pub(crate) struct Options {
 
 impl Options {
     /// Reads the options; what is wrong with them goes to `mistakes`.
-    pub(crate) fn read(
-        kind: Kind,
-        tokens: TokenStream,
-        outside: &Outside,
-        mistakes: &mut Vec<syn::Error>,
-    ) -> Self {
+    pub(crate) fn read(kind: Kind, tokens: TokenStream, outside: &Outside, mistakes: &mut Mistakes) -> Self {
         let mut options = Self::default();
         for setting in settings(outside.write(tokens), keys(kind), mistakes) {
-            if let Err(mistake) = options.set(&setting, mistakes) {
-                mistakes.push(mistake);
-            }
+            let set = options.set(&setting, mistakes);
+            mistakes.keep(set);
         }
         options
     }
 
-    fn set(&mut self, setting: &Setting, mistakes: &mut Vec<syn::Error>) -> syn::Result<()> {
+    fn set(&mut self, setting: &Setting, mistakes: &mut Mistakes) -> syn::Result<()> {
         match setting.key.to_string().as_str() {
             "name" => {
                 let name = setting.text()?;
@@ -133,29 +128,32 @@ const TOOL: Keys = Keys {
 };
 
 const RESOURCE: Keys = Keys {
-    owner: "`#[resource]`",
-    noun: "option",
-    known: &[
-        "uri",
-        "name",
-        "title",
-        "description",
-        "mime",
-        "size",
-        "annotations",
-        "blocking",
-        "icon",
-        "icons",
-        "meta",
-    ],
     refused,
     first: Some("uri"),
+    ..Keys::new(
+        "`#[resource]`",
+        "option",
+        &[
+            "uri",
+            "name",
+            "title",
+            "description",
+            "mime",
+            "size",
+            "annotations",
+            "blocking",
+            "icon",
+            "icons",
+            "meta",
+        ],
+    )
 };
 
 const PROMPT: Keys = Keys {
-    owner: "`#[prompt]`",
-    noun: "option",
-    known: &["name", "title", "description", "blocking", "icon", "icons", "meta"],
     refused,
-    first: None,
+    ..Keys::new(
+        "`#[prompt]`",
+        "option",
+        &["name", "title", "description", "blocking", "icon", "icons", "meta"],
+    )
 };
