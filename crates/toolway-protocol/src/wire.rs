@@ -4,6 +4,7 @@
 //! others, and both directions of JSON: reading takes an object and nothing else, in any order of members, and
 //! keeps what it does not know in `extra`; writing leaves out what the revision does not have.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
@@ -106,47 +107,22 @@ impl<'de, T: Wire> Visitor<'de> for Reader<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
         let mut draft = T::Draft::default();
-        while let Some(Name(name)) = map.next_key()? {
+        while let Some(Text(name)) = map.next_key()? {
             T::read(&mut draft, &name, &mut map)?;
         }
         T::finish(draft)
     }
 }
 
-/// A member's name, borrowed unless it holds escapes.
-struct Name<'de>(std::borrow::Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Name<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name")
-            }
-
-            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Name<'de>, E> {
-                Ok(Name(name.into()))
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<Name<'de>, E> {
-                Ok(Name(name.to_owned().into()))
-            }
-        }
-        deserializer.deserialize_str(Text)
-    }
-}
+/// A text, borrowed unless it holds escapes.
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
 /// A member that is there is `Some`, also when it is `null`: for the few members where `null` is a value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
 pub(crate) struct Present<T>(pub(crate) T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::deserialize(deserializer).map(Self)
-    }
-}
 
 /// Makes a struct of the vocabulary, a row a member.
 ///
@@ -391,19 +367,7 @@ pub(crate) fn name<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     make: impl Fn(&str) -> T,
 ) -> Result<T, D::Error> {
-    struct Text<F>(F);
-    impl<T, F: Fn(&str) -> T> Visitor<'_> for Text<F> {
-        type Value = T;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a string")
-        }
-
-        fn visit_str<E>(self, name: &str) -> Result<T, E> {
-            Ok((self.0)(name))
-        }
-    }
-    deserializer.deserialize_str(Text(make))
+    Text::deserialize(deserializer).map(|Text(name)| make(&name))
 }
 
 /// The tag of an object that may be one of several types. The tag decides, never the shape.
@@ -418,7 +382,7 @@ pub(crate) fn tag(text: &RawJson, key: &'static str) -> Result<Option<Box<str>>,
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
             let mut found = None;
-            while let Some(Name(name)) = map.next_key()? {
+            while let Some(Text(name)) = map.next_key()? {
                 if name == self.0 {
                     once(&mut found, self.0, &mut map)?;
                 } else {
