@@ -155,15 +155,13 @@ impl Failure {
 /// An error and everything underneath it; what is said already is not said again.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut words = error.to_string();
-    let mut next = error.source();
-    while let Some(error) = next {
+    for error in std::iter::successors(error.source(), |error| error.source()) {
         for (index, line) in error.to_string().lines().enumerate() {
             // What is known of a process is told by what failed, and again by what explains it.
             if !line.split("; ").all(|part| words.contains(part)) {
                 words = format!("{words}{}{line}", if index == 0 { ": " } else { "\n" });
             }
         }
-        next = error.source();
     }
     in_our_words(words)
 }

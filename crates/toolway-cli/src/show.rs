@@ -84,16 +84,14 @@ pub(crate) fn prompt(result: &GetPromptResult, saver: &mut Saver) -> Result<Stri
 fn blocks(content: &[Content], saver: &mut Saver) -> Result<String> {
     let mut text = String::new();
     for block in content {
-        match block {
-            Content::Text(block) => text.push_str(&block.text),
-            Content::Image(block) => text.push_str(&saver.place(&block.data, Some(&block.mime_type))?),
-            Content::Audio(block) => text.push_str(&saver.place(&block.data, Some(&block.mime_type))?),
-            Content::Resource(block) => text.push_str(&contents(&block.resource, saver)?),
-            Content::Link(link) => {
-                let _ = write!(text, "[{}]({})", link.display_name(), link.uri);
-            }
-            other => text.push_str(&json::pretty(&RawJson::encoded(other, toolway::ProtocolVersion::LATEST))),
-        }
+        text.push_str(&match block {
+            Content::Text(block) => block.text.clone(),
+            Content::Image(block) => saver.place(&block.data, Some(&block.mime_type))?,
+            Content::Audio(block) => saver.place(&block.data, Some(&block.mime_type))?,
+            Content::Resource(block) => contents(&block.resource, saver)?,
+            Content::Link(link) => format!("[{}]({})", link.display_name(), link.uri),
+            other => json::pretty(&RawJson::encoded(other, toolway::ProtocolVersion::LATEST)),
+        });
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }

@@ -8,12 +8,12 @@ use toolway::{Client, Code, Era, Error, ProtocolVersion};
 
 use super::findings;
 use super::report::{Report, Step};
-use super::session::{self, FAREWELL};
+use super::session;
 use super::verdict::Verdict;
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result, chain};
 use crate::place::listing::{self, Lists};
-use crate::place::{Place, Way};
+use crate::place::{FAREWELL, Place, Way};
 use crate::terminal::neutral_line;
 
 pub(super) async fn examine(

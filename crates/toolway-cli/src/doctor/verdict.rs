@@ -4,7 +4,7 @@ use toolway::{Code, Error, ErrorKind};
 
 use super::session;
 use crate::failure::{Fault, SAY_WHO, chain};
-use crate::place::Way;
+use crate::place::{Address, Way};
 
 /// What connecting came to.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Verdict {
             _ => without_place(&chain(error)),
         };
         let (step, fault, fix) = match way {
-            Way::Url(address) => of_url(error, &address.url),
+            Way::Url(address) => of_url(error, address),
             Way::Command(_) => of_command(error),
             Way::Own(_) => ("era", Fault::CannotStart, "look at how the server is built".to_owned()),
         };
@@ -32,13 +32,12 @@ impl Verdict {
     }
 }
 
-fn of_url(error: &Error, url: &str) -> (&'static str, Fault, String) {
+fn of_url(error: &Error, address: &Address) -> (&'static str, Fault, String) {
     if error.is_session_ended() {
         return ("session", Fault::Unreachable, session::FIX.to_owned());
     }
-    let is_encrypted = url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
     if let Some(status) = error.http_status() {
-        let (fault, fix) = of_status(status, url);
+        let (fault, fix) = of_status(status, &address.url);
         return ("http", fault, fix);
     }
     match error.kind() {
@@ -50,7 +49,7 @@ fn of_url(error: &Error, url: &str) -> (&'static str, Fault, String) {
                 .to_owned(),
         ),
         // A connection was there a moment ago, so what failed is what comes after it.
-        ErrorKind::Transport if error.is_unsent() && is_encrypted => (
+        ErrorKind::Transport if error.is_unsent() && address.is_encrypted() => (
             "tls",
             Fault::Unreachable,
             if chain(error).contains("nothing answered within") {

@@ -16,4 +16,4 @@ mod stranger;
 
 pub(crate) use find::{BEARER, Find};
 pub(crate) use interrupted::interrupted;
-pub(crate) use server::{Address, Place, Start, Way, builder, with_client};
+pub(crate) use server::{Address, FAREWELL, Place, Start, Way, builder, with_client};

@@ -74,7 +74,7 @@ impl Stranger {
 
     /// Goes on if somebody says so.
     pub(super) async fn admit(&self, console: &Console) -> Result<()> {
-        if !console.may_ask() {
+        if !console.may_ask {
             let mut hint = format!("if you trust it, name its file: --config {}", self.file.display());
             if let Some(own) = &self.hidden {
                 let _ = write!(hint, "; another `{}` is in {1}: --config {1}", self.name, own.display());
