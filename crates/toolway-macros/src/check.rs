@@ -40,7 +40,7 @@ pub(crate) fn signature(element: &Element, signature: &Signature, place: Place, 
     if let Safety::Unsafe(unsafety) = &signature.safety {
         mistakes.tell(unsafety.span(), format!("a {kind} is called by strangers; it cannot be `unsafe`"));
     }
-    if let (Some(blocking), true) = (element.options.blocking, element.function.is_async) {
+    if let (Some(blocking), true) = (element.definition.options.blocking, element.function.is_async) {
         let message = "an `async` function must not block; remove `async`, or `blocking` if it only awaits";
         mistakes.tell(blocking, message);
     }

@@ -29,11 +29,11 @@ pub(crate) enum Given {
 }
 
 /// The keys that an attribute knows.
-pub(crate) struct Keys {
+pub(crate) struct Keys<'k> {
     /// Who knows them, and what they are called.
     pub(crate) owner: &'static str,
     pub(crate) noun: &'static str,
-    pub(crate) known: &'static [&'static str],
+    pub(crate) known: &'k [&'static str],
     /// Keys that deserve a better answer than "unknown", and the answer.
     pub(crate) refused: fn(&str) -> Option<String>,
     /// The key of a text that comes first and without one.
@@ -41,7 +41,7 @@ pub(crate) struct Keys {
 }
 
 /// Reads settings; what is wrong with one of them does not hide the others.
-pub(crate) fn settings(tokens: TokenStream, keys: &Keys, mistakes: &mut Mistakes) -> Vec<Setting> {
+pub(crate) fn settings(tokens: TokenStream, keys: &Keys<'_>, mistakes: &mut Mistakes) -> Vec<Setting> {
     let mut found = Vec::new();
     read(tokens, keys, &mut found, mistakes);
     found
@@ -51,7 +51,7 @@ pub(crate) fn settings(tokens: TokenStream, keys: &Keys, mistakes: &mut Mistakes
 pub(crate) fn settings_of(
     name: &str,
     attributes: &[Attribute],
-    keys: &Keys,
+    keys: &Keys<'_>,
     mistakes: &mut Mistakes,
 ) -> Vec<Setting> {
     let mut found = Vec::new();
@@ -64,7 +64,7 @@ pub(crate) fn settings_of(
     found
 }
 
-fn read(tokens: TokenStream, keys: &Keys, found: &mut Vec<Setting>, mistakes: &mut Mistakes) {
+fn read(tokens: TokenStream, keys: &Keys<'_>, found: &mut Vec<Setting>, mistakes: &mut Mistakes) {
     let read_all = |input: ParseStream<'_>| {
         while !input.is_empty() {
             let setting = match keys.first {
@@ -116,9 +116,9 @@ fn skip_to_next(input: ParseStream<'_>) -> syn::Result<()> {
     Ok(())
 }
 
-impl Keys {
+impl<'k> Keys<'k> {
     /// Keys that are all there is to know.
-    pub(crate) const fn new(owner: &'static str, noun: &'static str, known: &'static [&'static str]) -> Self {
+    pub(crate) const fn new(owner: &'static str, noun: &'static str, known: &'k [&'static str]) -> Self {
         Self { owner, noun, known, refused: |_| None, first: None }
     }
 

@@ -185,7 +185,8 @@ pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
     }
 }
 
-const ICON: Keys =
+const ICON: Keys<'static> =
     Keys { first: Some("src"), ..Keys::new("`icon`", "key", &["src", "mime", "sizes", "theme"]) };
 
-const ANNOTATIONS: Keys = Keys::new("`annotations`", "key", &["audience", "priority", "last_modified"]);
+const ANNOTATIONS: Keys<'static> =
+    Keys::new("`annotations`", "key", &["audience", "priority", "last_modified"]);

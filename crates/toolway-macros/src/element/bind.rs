@@ -12,7 +12,7 @@ use crate::mistakes::Mistakes;
 /// Checks a function.
 pub(crate) fn bind(element: &Element, uri: &Uri, assertions: &mut Assertions, mistakes: &mut Mistakes) {
     let parameters = &element.function.parameters;
-    let place = place(&element.options);
+    let place = place(&element.definition.options);
     for variable in &uri.variables {
         match parameters.iter().find(|parameter| parameter.name == variable.name) {
             Some(parameter) => bound(variable, parameter, place, assertions, mistakes),

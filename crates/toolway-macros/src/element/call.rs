@@ -72,7 +72,7 @@ pub(crate) fn of_function(element: &Element, host: &Host, sent: &Sent, respond: 
     let is_method = matches!(function.receiver, Receiver::Shared(_));
     let service = is_method.then(|| quote! { let __service = ::std::sync::Arc::clone(&self.service); });
     let value = invoke(function, host, &slots);
-    let value = match element.options.blocking {
+    let value = match element.definition.options.blocking {
         Some(_) => quote! { ::toolway::__private::blocking(move || #value).await },
         None => value,
     };

@@ -12,7 +12,7 @@ use super::host::Host;
 use super::{prompt, resource, tool};
 use crate::attribute::Outside;
 use crate::check::{self, Place};
-use crate::input::{self, Element, Kind, Options, Receiver, conditional};
+use crate::input::{Definition, Element, Kind, Options, Receiver, conditional};
 use crate::mistakes::Mistakes;
 use crate::package::package;
 
@@ -58,7 +58,7 @@ fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> Toke
     let handler = match kind {
         Kind::Tool => tool::of_function(&element, &host),
         Kind::Prompt => prompt::of_function(&element, &host, &methods, &mut mistakes),
-        Kind::Resource => match resource::uri(&element.options, &mut mistakes) {
+        Kind::Resource => match resource::uri(&element.definition.options, &mut mistakes) {
             Some(uri) => {
                 let handler = resource::of_function(&element, &uri, &host, &methods, &mut mistakes);
                 let name = format_ident!("uri");
@@ -103,15 +103,13 @@ fn struct_item(kind: Kind, options: TokenStream, item: &ItemStruct) -> TokenStre
             format!("a {} cannot be generic: its types are known when the server is built", kind.name());
         mistakes.add(syn::Error::new_spanned(&item.generics.params, message));
     }
-    let name =
-        options.name.as_ref().map_or_else(|| snake_case(&ident.unraw().to_string()), syn::LitStr::value);
-    let description = input::description(&options, &item.attrs, &name);
+    let definition = Definition::of_struct(options, &item.attrs, snake_case(&ident.unraw().to_string()));
     let host = Host::plain(&format_ident!("__Handler"));
     let handler = match kind {
-        Kind::Tool => tool::of_struct(ident, &host, &options, &name, &description),
-        Kind::Prompt => prompt::of_struct(ident, &host, &options, &name, &description),
-        Kind::Resource => match resource::uri(&options, &mut mistakes) {
-            Some(uri) => resource::of_struct(item, &uri, &host, &options, &name, &description, &mut mistakes),
+        Kind::Tool => tool::of_struct(ident, &host, &definition),
+        Kind::Prompt => prompt::of_struct(ident, &host, &definition),
+        Kind::Resource => match resource::uri(&definition.options, &mut mistakes) {
+            Some(uri) => resource::of_struct(item, &uri, &host, &definition, &mut mistakes),
             None => TokenStream::new(),
         },
     };

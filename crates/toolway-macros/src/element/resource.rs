@@ -11,7 +11,7 @@ use super::host::Host;
 use super::listed::listed;
 use super::uri::{Place, Uri};
 use crate::check;
-use crate::input::{Element, Options};
+use crate::input::{Definition, Element, Options};
 use crate::mistakes::Mistakes;
 use crate::suspect::known;
 
@@ -49,7 +49,7 @@ pub(crate) fn of_function(
     let call = call::of_function(element, host, &sent(), &respond);
     let check = call::check(&call::checks(function));
     let rest = quote! { #check #completers };
-    let definition = definition(&element.options, &element.name(), &element.description, uri);
+    let definition = definition(&element.definition, uri);
     let known = known(&function.parameters);
     implement(host, &quote! { #known #assertions #definition }, &call, &rest)
 }
@@ -59,16 +59,14 @@ pub(crate) fn of_struct(
     item: &ItemStruct,
     uri: &Uri,
     host: &Host,
-    options: &Options,
-    name: &str,
-    description: &TokenStream,
+    written: &Definition,
     mistakes: &mut Mistakes,
 ) -> TokenStream {
     let ident = &item.ident;
-    bind::fields(item, uri, options, mistakes);
+    bind::fields(item, uri, &written.options, mistakes);
     let respond = respond(&call::output_of(ident), ident.span());
     let call = call::of_struct(ident, &sent(), &respond);
-    implement(host, &definition(options, name, description, uri), &call, &TokenStream::new())
+    implement(host, &definition(written, uri), &call, &TokenStream::new())
 }
 
 fn sent() -> Sent {
@@ -88,8 +86,9 @@ fn respond(output: &TokenStream, span: Span) -> TokenStream {
     }}
 }
 
-fn definition(options: &Options, name: &str, description: &TokenStream, uri: &Uri) -> TokenStream {
-    let mut listed = listed(options, description);
+fn definition(written: &Definition, uri: &Uri) -> TokenStream {
+    let Definition { options, name, .. } = written;
+    let mut listed = listed(written);
     if let Some(mime) = &options.mime {
         listed.extend(quote! { .with_mime_type(#mime) });
     }

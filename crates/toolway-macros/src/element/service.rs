@@ -14,7 +14,7 @@ use super::host::Host;
 use super::{prompt, resource, tool};
 use crate::attribute::Outside;
 use crate::check::{self, Place};
-use crate::input::{self, Element, Function, Kind, conditional};
+use crate::input::{self, Definition, Element, Function, Kind, conditional};
 use crate::mistakes::Mistakes;
 
 pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
@@ -167,7 +167,9 @@ impl Service {
         methods: &Methods,
         mistakes: &mut Mistakes,
     ) -> TokenStream {
-        let Some(uri) = resource::uri(&element.options, mistakes) else { return TokenStream::new() };
+        let Some(uri) = resource::uri(&element.definition.options, mistakes) else {
+            return TokenStream::new();
+        };
         let name = format_ident!("{}_uri", element.function.ident.unraw());
         let function = resource::uri_function(&name, &method.vis, &uri, &host.conditions);
         let Self { self_type, generics, .. } = self;
@@ -183,9 +185,9 @@ impl Service {
     /// Two elements of one kind have two names, and two addresses; what is there only under conditions may be there
     /// instead of another.
     fn see(&mut self, element: &Element, mistakes: &mut Mistakes) {
-        let Element { kind, options, function, .. } = element;
-        let name =
-            (element.name(), options.name.as_ref().map_or_else(|| function.ident.span(), syn::LitStr::span));
+        let Element { kind, definition: Definition { options, name, .. }, function } = element;
+        let named = options.name.as_ref().map_or_else(|| function.ident.span(), syn::LitStr::span);
+        let name = (name.clone(), named);
         let uri = options.uri.as_ref().map(|uri| (uri.value(), uri.span()));
         for (text, span) in [Some(name), uri].into_iter().flatten() {
             if self.seen.contains(&(*kind, text.clone())) {

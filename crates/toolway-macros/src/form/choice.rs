@@ -106,7 +106,7 @@ impl<'v> Offered<'v> {
     }
 }
 
-const ENUM: Keys = Keys {
+const ENUM: Keys<'static> = Keys {
     refused: |key| {
         Some(match key {
             "rename_all" => "variants are renamed one by one, with `#[form(rename = \"…\")]`".to_owned(),
@@ -118,4 +118,4 @@ const ENUM: Keys = Keys {
     ..Keys::new("`#[form]` on an enum", "key", &[])
 };
 
-const VARIANT: Keys = Keys::new("`#[form]` on a variant", "key", &["title", "rename"]);
+const VARIANT: Keys<'static> = Keys::new("`#[form]` on a variant", "key", &["title", "rename"]);

@@ -51,7 +51,14 @@ impl<'f> Field<'f> {
             mistakes.tell(reference.span(), message);
         }
         let mut all = Said { description: doc_text(&field.attrs), ..Said::default() };
-        for setting in settings_of("form", &field.attrs, &FIELD, mistakes) {
+        let rules = RULES.iter().map(|(key, ..)| *key);
+        let known: Vec<_> = ["title", "description", "default"]
+            .into_iter()
+            .chain(rules)
+            .chain(["choices", "rename"])
+            .collect();
+        let keys = Keys { refused, ..Keys::new("`#[form]` on a field", "key", &known) };
+        for setting in settings_of("form", &field.attrs, &keys, mistakes) {
             mistakes.keep(all.set(&setting));
         }
         let name = Name::new(ident, all.rename.as_ref());
@@ -164,31 +171,12 @@ const RULES: [(&str, &str, Group); 9] = [
     ("max_items", "max_items", Group::Lists),
 ];
 
-const FIELD: Keys = Keys {
-    owner: "`#[form]` on a field",
-    noun: "key",
-    known: &[
-        "title",
-        "description",
-        "default",
-        "format",
-        "min_length",
-        "max_length",
-        "minimum",
-        "min",
-        "maximum",
-        "max",
-        "min_items",
-        "max_items",
-        "choices",
-        "rename",
-    ],
-    refused: |key| match key {
+fn refused(key: &str) -> Option<String> {
+    match key {
         "pattern" => {
             Some("forms know no patterns; say it in the description, and check it in the handler".to_owned())
         }
         "optional" | "required" => Some("a field that may be left out is an `Option`".to_owned()),
         _ => None,
-    },
-    first: None,
-};
+    }
+}

@@ -69,41 +69,29 @@ fn form(item: &DeriveInput, data: &DataStruct, mistakes: &mut Mistakes) -> Token
     };
     let fields: Vec<Field<'_>> = written.named.iter().filter_map(read).collect();
     tell_twice(fields.iter().map(|field| &field.name), "field", mistakes);
-    let ident = &item.ident;
     let added = fields.iter().map(Field::added);
     let read = fields.iter().map(Field::read_back);
-    let (outline, content) = if fields.is_empty() {
-        (quote! { __outline }, quote! { _ })
-    } else {
-        (quote! { mut __outline }, quote! { mut __content })
-    };
     implement(
-        ident,
+        &item.ident,
         &quote! { #name },
         &quote! {
-            let #outline = <::toolway::__private::form::Outline as ::core::default::Default>::default();
+            let mut __outline = <::toolway::__private::form::Outline as ::core::default::Default>::default();
             #(#added)*
             ::toolway::__private::form::Outline::finish(__outline)
         },
-        &content,
         &quote! { ::core::result::Result::Ok(Self { #(#read)* }) },
     )
 }
 
 fn form_stub(ident: &Ident) -> TokenStream {
     let never = quote! { ::core::unreachable!("it does not compile") };
-    implement(ident, &never, &never, &quote! { _ }, &never)
+    implement(ident, &never, &never, &never)
 }
 
-fn implement(
-    ident: &Ident,
-    name: &TokenStream,
-    schema: &TokenStream,
-    content: &TokenStream,
-    read: &TokenStream,
-) -> TokenStream {
+fn implement(ident: &Ident, name: &TokenStream, schema: &TokenStream, read: &TokenStream) -> TokenStream {
     quote! {
         #[automatically_derived]
+        #[allow(unused_mut, unused_variables)]
         impl ::toolway::__private::Form for #ident {
             fn name() -> &'static ::core::primitive::str {
                 #name
@@ -114,7 +102,7 @@ fn implement(
             }
 
             fn read(
-                #content: ::std::collections::BTreeMap<
+                mut __content: ::std::collections::BTreeMap<
                     ::std::string::String,
                     ::toolway::__private::serde_json::Value,
                 >,
@@ -135,7 +123,7 @@ fn form_name(item: &DeriveInput, mistakes: &mut Mistakes) -> String {
     name
 }
 
-const FORM: Keys = Keys {
+const FORM: Keys<'static> = Keys {
     refused: |key| {
         (key == "rename_all")
             .then(|| "fields are renamed one by one, with `#[form(rename = \"…\")]`".to_owned())

@@ -69,13 +69,13 @@ pub(super) enum Group {
 impl Group {
     /// Whether a field of this shape is one of them, as far as can be seen.
     pub(super) fn has(self, shape: &Shape) -> bool {
-        match (self, shape) {
+        matches!(
+            (self, shape),
             (_, Shape::Other)
-            | (Self::Texts, Shape::Text)
-            | (Self::Numbers, Shape::Whole(..) | Shape::Fraction)
-            | (Self::Lists, Shape::Several(_)) => true,
-            _ => false,
-        }
+                | (Self::Texts, Shape::Text)
+                | (Self::Numbers, Shape::Whole(..) | Shape::Fraction)
+                | (Self::Lists, Shape::Several(_))
+        )
     }
 
     pub(super) fn name(self) -> &'static str {

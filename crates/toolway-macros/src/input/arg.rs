@@ -24,9 +24,7 @@ pub(crate) struct Arg {
 
 /// A keyword of JSON Schema that was said.
 pub(crate) struct Said {
-    pub(crate) key: &'static str,
-    pub(crate) keyword: &'static str,
-    pub(crate) group: Group,
+    pub(crate) rule: &'static Rule,
     /// An expression that makes JSON, and the text if it is one.
     pub(crate) value: TokenStream,
     pub(crate) text: Option<String>,
@@ -35,7 +33,7 @@ pub(crate) struct Said {
 
 /// What a keyword says something about.
 #[derive(Clone, Copy)]
-pub(crate) enum Group {
+pub(super) enum Group {
     Numbers,
     Texts,
     Lists,
@@ -62,8 +60,16 @@ impl Arg {
             rules: Vec::new(),
             complete: None,
         };
-        let keys = if kind == Kind::Tool { &TOOL } else { &TEXT };
-        for setting in settings_of("arg", &ours, keys, mistakes) {
+        let mut known = KEYS.to_vec();
+        let refused = if kind == Kind::Tool {
+            known.extend(RULES.iter().map(|rule| rule.key));
+            refused_by_tools
+        } else {
+            known.push("complete");
+            refused_by_texts
+        };
+        let keys = Keys { refused, ..Keys::new("`#[arg]`", "key", &known) };
+        for setting in settings_of("arg", &ours, &keys, mistakes) {
             mistakes.keep(arg.set(&setting, ty, outside));
         }
         Some(arg)
@@ -88,14 +94,7 @@ impl Arg {
                     Some(Lit::Str(text)) => Some(text.value()),
                     _ => None,
                 };
-                self.rules.push(Said {
-                    key: rule.key,
-                    keyword: rule.keyword,
-                    group: rule.group,
-                    value,
-                    text,
-                    span: setting.key.span(),
-                });
+                self.rules.push(Said { rule, value, text, span: setting.key.span() });
             }
         }
         Ok(())
@@ -121,11 +120,11 @@ fn is_none(value: &Expr) -> bool {
 }
 
 /// A keyword of JSON Schema that can be written in `#[arg(…)]`.
-struct Rule {
-    key: &'static str,
-    keyword: &'static str,
+pub(crate) struct Rule {
+    pub(crate) key: &'static str,
+    pub(crate) keyword: &'static str,
     form: Form,
-    group: Group,
+    pub(super) group: Group,
 }
 
 /// What its value is, as far as can be told without knowing types.
@@ -170,7 +169,7 @@ impl Rule {
     }
 }
 
-const RULES: [Rule; 15] = [
+static RULES: [Rule; 15] = [
     Rule::new("format", "format", Form::Text, Group::Format),
     Rule::new("minimum", "minimum", Form::Number, Group::Numbers),
     Rule::new("maximum", "maximum", Form::Number, Group::Numbers),
@@ -188,45 +187,17 @@ const RULES: [Rule; 15] = [
     Rule::new("header", "x-mcp-header", Form::Text, Group::Anything),
 ];
 
-const TOOL: Keys = Keys {
-    owner: "`#[arg]`",
-    noun: "key",
-    known: &[
-        "title",
-        "description",
-        "default",
-        "format",
-        "minimum",
-        "maximum",
-        "exclusive_minimum",
-        "exclusive_maximum",
-        "multiple_of",
-        "min_length",
-        "max_length",
-        "pattern",
-        "min_items",
-        "max_items",
-        "unique_items",
-        "enum",
-        "example",
-        "header",
-    ],
-    refused: |key| {
-        (key == "complete")
-            .then(|| "completions exist for prompts and resource templates, not for tools".to_owned())
-    },
-    first: None,
-};
+/// The keys that parameters of every kind have.
+const KEYS: [&str; 3] = ["title", "description", "default"];
 
-const TEXT: Keys = Keys {
-    owner: "`#[arg]`",
-    noun: "key",
-    known: &["title", "description", "default", "complete"],
-    refused: |key| {
-        RULES
-            .iter()
-            .any(|rule| rule.key == key)
-            .then(|| format!("`{key}` belongs to a schema, and only the arguments of tools have one"))
-    },
-    first: None,
-};
+fn refused_by_tools(key: &str) -> Option<String> {
+    (key == "complete")
+        .then(|| "completions exist for prompts and resource templates, not for tools".to_owned())
+}
+
+fn refused_by_texts(key: &str) -> Option<String> {
+    RULES
+        .iter()
+        .any(|rule| rule.key == key)
+        .then(|| format!("`{key}` belongs to a schema, and only the arguments of tools have one"))
+}

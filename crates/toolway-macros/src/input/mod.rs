@@ -22,7 +22,7 @@ mod signature;
 mod types;
 
 pub(crate) use arg::{Arg, Said};
-pub(crate) use element::{Element, conditions, description};
+pub(crate) use element::{Definition, Element, conditions};
 pub(crate) use kind::Kind;
 pub(crate) use options::Options;
 pub(crate) use owned::borrowed;

@@ -24,7 +24,7 @@ pub(crate) struct Options {
     pub(crate) single_use: bool,
     /// An expression that makes the longest time that a call may take.
     pub(crate) deadline: Option<TokenStream>,
-    /// Hints of a tool by the name of their field.
+    /// Hints of a tool by the functions that set them.
     pub(crate) hints: Vec<(Ident, bool)>,
     pub(crate) schema: Option<TokenStream>,
     pub(crate) input_schema: Option<TokenStream>,
@@ -81,15 +81,15 @@ impl Options {
             },
             "annotations" => self.annotations = Some(values::annotations(setting, mistakes)?),
             hint => {
-                let field = Ident::new(&format!("{hint}_hint"), setting.key.span());
-                self.hints.push((field, setting.flag()?));
+                let set = Ident::new(&format!("with_{hint}_hint"), setting.key.span());
+                self.hints.push((set, setting.flag()?));
             }
         }
         Ok(())
     }
 }
 
-fn keys(kind: Kind) -> &'static Keys {
+fn keys(kind: Kind) -> &'static Keys<'static> {
     match kind {
         Kind::Tool => &TOOL,
         Kind::Resource => &RESOURCE,
@@ -102,7 +102,7 @@ fn refused(key: &str) -> Option<String> {
         .then(|| "reserved: scopes are not checked yet, so they must not look as if they were".to_owned())
 }
 
-const TOOL: Keys = Keys {
+const TOOL: Keys<'static> = Keys {
     owner: "`#[tool]`",
     noun: "option",
     known: &[
@@ -127,7 +127,7 @@ const TOOL: Keys = Keys {
     first: None,
 };
 
-const RESOURCE: Keys = Keys {
+const RESOURCE: Keys<'static> = Keys {
     refused,
     first: Some("uri"),
     ..Keys::new(
@@ -149,7 +149,7 @@ const RESOURCE: Keys = Keys {
     )
 };
 
-const PROMPT: Keys = Keys {
+const PROMPT: Keys<'static> = Keys {
     refused,
     ..Keys::new(
         "`#[prompt]`",
