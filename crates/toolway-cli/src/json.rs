@@ -20,17 +20,8 @@ pub(crate) fn items(array: &RawJson) -> Option<Vec<RawJson>> {
 
 /// An object of these members.
 pub(crate) fn object<'m>(members: impl IntoIterator<Item = (&'m str, &'m str)>) -> String {
-    let mut text = String::from("{");
-    for (index, (name, value)) in members.into_iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        text.push_str(&quoted(name));
-        text.push(':');
-        text.push_str(value);
-    }
-    text.push('}');
-    text
+    let members = members.into_iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
 /// A text as JSON.

@@ -221,50 +221,35 @@ struct Trouble {
     error: Error,
 }
 
-/// Everything that can be listed. One list that fails does not hide the others, unless the server does not answer at all.
+/// Everything that can be listed.
 async fn lists(client: &Client) -> (Lists, Vec<Trouble>) {
-    let can = client.server_capabilities();
-    let (mut lists, mut troubles) = (Lists::default(), Vec::new());
-    if can.tools.is_some() {
-        let listed = client.list_tools().all().await;
-        lists.tools = keep(listed, "tools", "tools/list", &mut troubles);
-    }
-    if can.resources.is_some() && is_there(&troubles) {
-        let listed = client.resources().await;
-        lists.resources = keep(listed, "resources", "resources/list", &mut troubles);
-    }
-    if can.resources.is_some() && is_there(&troubles) {
-        // Not every server that has resources has families of them.
-        let listed = listing::all(client.list_resource_templates()).await;
-        lists.templates = keep(listed, "resource templates", "resources/templates/list", &mut troubles);
-        // Nothing is said of those where there are none.
-        if lists.resources.is_none() && lists.templates.as_ref().is_some_and(Vec::is_empty) {
-            lists.templates = None;
-        }
-    }
-    if can.prompts.is_some() && is_there(&troubles) {
-        let listed = client.prompts().await;
-        lists.prompts = keep(listed, "prompts", "prompts/list", &mut troubles);
-    }
-    (lists, troubles)
+    let (can, mut troubles) = (client.server_capabilities(), Vec::new());
+    let (has_tools, has_resources) = (can.tools.is_some(), can.resources.is_some());
+    let tools = client.list_tools().all();
+    let tools = read(has_tools, tools, "tools", "tools/list", &mut troubles).await;
+    let resources = client.resources();
+    let resources = read(has_resources, resources, "resources", "resources/list", &mut troubles).await;
+    // Not every server that has resources has families of them.
+    let templates = listing::all(client.list_resource_templates());
+    let (what, method) = ("resource templates", "resources/templates/list");
+    let templates = read(has_resources, templates, what, method, &mut troubles).await;
+    // Nothing is said of those where there are none.
+    let templates = templates.filter(|templates| resources.is_some() || !templates.is_empty());
+    let prompts = client.prompts();
+    let prompts = read(can.prompts.is_some(), prompts, "prompts", "prompts/list", &mut troubles).await;
+    (Lists { tools, resources, templates, prompts }, troubles)
 }
 
-/// Tells if the server has answered every request so far.
-fn is_there(troubles: &[Trouble]) -> bool {
-    troubles.iter().all(|trouble| trouble.error.rpc().is_some())
-}
-
-fn keep<T>(
-    listed: toolway::Result<Vec<T>>,
+/// Reads a list that a server has. One that fails does not hide the others, unless the server does not answer at all.
+async fn read<T>(
+    is_there: bool,
+    list: impl Future<Output = toolway::Result<Vec<T>>>,
     what: &'static str,
     method: &'static str,
     troubles: &mut Vec<Trouble>,
 ) -> Option<Vec<T>> {
-    match listed {
-        Ok(list) => Some(list),
-        Err(error) => {
-            troubles.push(Trouble { what, method, error });
-            None
-        }
+    if !is_there || troubles.iter().any(|trouble| trouble.error.rpc().is_none()) {
+        return None;
     }
+    list.await.map_err(|error| troubles.push(Trouble { what, method, error })).ok()
 }
