@@ -61,9 +61,6 @@ pub(crate) trait Wire: Sized {
     fn read<'de, A: MapAccess<'de>>(draft: &mut Self::Draft, name: &str, map: &mut A)
     -> Result<(), A::Error>;
 
-    /// What was not known.
-    fn extra(&mut self) -> &mut Extra;
-
     /// The struct, if nothing that is required is missing.
     fn finish<E: serde::de::Error>(draft: Self::Draft) -> Result<Self, E>;
 }
@@ -258,10 +255,6 @@ macro_rules! wire {
                         $($fixed_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
                         _ => $crate::wire::keep(&mut draft.extra, name, map),
                     }
-                }
-
-                fn extra(&mut self) -> &mut $crate::wire::Extra {
-                    &mut self.extra
                 }
 
                 fn finish<E: serde::de::Error>(draft: Draft) -> Result<Self, E> {

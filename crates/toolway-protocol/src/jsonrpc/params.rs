@@ -9,7 +9,6 @@ use super::{Code, RpcError};
 use crate::json::scan::{Kind, ScanError, Scanner, Span, unescape};
 use crate::json::{RawJson, reason};
 use crate::meta;
-use crate::wire::Wire;
 
 /// The `params` of a request or notification: text, with the well-known members already found.
 #[derive(Debug, Clone)]
@@ -70,13 +69,6 @@ impl Params {
         serde_json::from_slice(text).map_err(|error| {
             RpcError::new(Code::INVALID_PARAMS, format!("wrong `params`: {}", reason(&error)))
         })
-    }
-
-    /// Reads the members of the object, without `_meta`, as a `T`.
-    pub(crate) fn decode_body<T: DeserializeOwned + Wire>(&self) -> Result<T, RpcError> {
-        let mut body: T = self.decode()?;
-        body.extra().remove("_meta");
-        Ok(body)
     }
 
     fn string(&self, span: Option<Span>, key: &str) -> Result<Option<Cow<'_, str>>, RpcError> {

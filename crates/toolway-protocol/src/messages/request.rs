@@ -219,18 +219,12 @@ macro_rules! read_by_members {
     ($($type:ty),*) => {$(
         impl ReadParams for $type {
             fn read_params(params: &Params) -> Result<Self, RpcError> {
-                params.decode_body()
+                params.decode()
             }
         }
     )*};
 }
-read_by_members!(ResourceUri, SetLogLevel, Listen);
-
-impl ReadParams for Box<Complete> {
-    fn read_params(params: &Params) -> Result<Self, RpcError> {
-        params.decode_body().map(Box::new)
-    }
-}
+read_by_members!(ResourceUri, SetLogLevel, Listen, Box<Complete>);
 
 wire! {
     /// Which page of a list is wanted.
@@ -408,6 +402,7 @@ wire! {
     /// assert_eq!(ResourceUri::new("notes://7").uri, "notes://7");
     /// ```
     pub struct ResourceUri {
+        frame "_meta";
         /// Where it is.
         uri: String = "uri";
     }
@@ -423,6 +418,7 @@ wire! {
     /// assert_eq!(SetLogLevel::new(LogLevel::Info).level, LogLevel::Info);
     /// ```
     pub struct SetLogLevel {
+        frame "_meta";
         /// This and everything that matters more.
         level: LogLevel = "level";
     }
@@ -439,6 +435,7 @@ wire! {
     /// assert_eq!(listen.notifications.prompts_list_changed, Some(true));
     /// ```
     pub struct Listen {
+        frame "_meta";
         /// Those.
         notifications: SubscriptionFilter = "notifications";
     }

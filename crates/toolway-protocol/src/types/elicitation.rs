@@ -21,6 +21,7 @@ wire! {
     /// assert_eq!(form.message, "Who are you?");
     /// ```
     pub struct ElicitForm {
+        frame "mode";
         /// What it is about.
         message: String = "message";
         /// The fields.
@@ -37,6 +38,7 @@ wire! {
     /// assert_eq!(ElicitUrl::new("Please pay.", "https://pay.example").url, "https://pay.example");
     /// ```
     pub struct ElicitUrl {
+        frame "mode";
         /// What it is about.
         message: String = "message";
         /// The page.
@@ -91,16 +93,8 @@ impl<'de> Deserialize<'de> for Elicit {
         let text = RawJson::deserialize(deserializer)?;
         match tag(&text, "mode").map_err(de::Error::custom)?.as_deref() {
             // The first revision with forms had no other mode and did not name it.
-            None | Some("form") => {
-                let mut form: ElicitForm = text.decode().map_err(de::Error::custom)?;
-                form.extra.remove("mode");
-                Ok(Self::Form(form))
-            }
-            Some("url") => {
-                let mut url: ElicitUrl = text.decode().map_err(de::Error::custom)?;
-                url.extra.remove("mode");
-                Ok(Self::Url(url))
-            }
+            None | Some("form") => text.decode().map(Self::Form).map_err(de::Error::custom),
+            Some("url") => text.decode().map(Self::Url).map_err(de::Error::custom),
             Some(other) => Err(de::Error::unknown_variant(other, &["form", "url"])),
         }
     }

@@ -53,18 +53,12 @@ impl LogLevel {
 
     /// The name on the wire.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Info => "info",
-            Self::Notice => "notice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Critical => "critical",
-            Self::Alert => "alert",
-            Self::Emergency => "emergency",
-        }
+        NAMES[self as usize]
     }
 }
+
+/// The names of all levels, each at the place that its number says.
+const NAMES: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl FromStr for LogLevel {
     type Err = UnknownLevel;
