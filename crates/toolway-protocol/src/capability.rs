@@ -35,9 +35,7 @@ wire! {
         /// Extensions and their settings.
         extensions (with_extensions): Option<BTreeMap<String, Value>> = "extensions";
     }
-}
 
-wire! {
     /// What a server can do.
     ///
     /// ```

@@ -121,7 +121,7 @@ struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 #[serde(transparent)]
 pub(crate) struct Present<T>(pub(crate) T);
 
-/// Makes a struct of the vocabulary, a row a member.
+/// Makes structs of the vocabulary, a row a member.
 ///
 /// | row | member |
 /// |---|---|
@@ -133,8 +133,8 @@ pub(crate) struct Present<T>(pub(crate) T);
 /// Of a member that may be missing, `or null` says that the `null` of JSON is a value of its own, `since` names the addition
 /// (`version::since`) that the member came with, and `if` a function that may leave the value out.
 macro_rules! wire {
-    ($(#[$meta:meta])* pub struct $struct:ident { $($rows:tt)* }) => {
-        $crate::wire::wire! { @sort [$(#[$meta])*] $struct [] [] [] [] $($rows)* }
+    ($($(#[$meta:meta])* pub struct $struct:ident { $($rows:tt)* })+) => {
+        $($crate::wire::wire! { @sort [$(#[$meta])*] $struct [] [] [] [] $($rows)* })+
     };
     (
         @sort $meta:tt $struct:ident [$($fixed:tt)*] $frame:tt $required:tt $optional:tt

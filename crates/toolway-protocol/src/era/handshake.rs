@@ -30,9 +30,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// What a server answers.
     ///
     /// ```

@@ -406,9 +406,7 @@ wire! {
         /// Where it is.
         uri: String = "uri";
     }
-}
 
-wire! {
     /// How much of the log a session gets.
     ///
     /// ```
@@ -422,9 +420,7 @@ wire! {
         /// This and everything that matters more.
         level: LogLevel = "level";
     }
-}
 
-wire! {
     /// Which changes a stream is to tell.
     ///
     /// ```

@@ -29,9 +29,7 @@ wire! {
         /// What is known already.
         context (with_context): Option<CompleteContext> = "context", since COMPLETION_CONTEXT;
     }
-}
 
-wire! {
     /// An argument that is being typed.
     ///
     /// ```
@@ -45,9 +43,7 @@ wire! {
         /// What was typed so far.
         value: String = "value";
     }
-}
 
-wire! {
     /// What is known already when an argument is typed.
     ///
     /// ```
@@ -60,9 +56,7 @@ wire! {
         /// Arguments that were filled in before.
         arguments (with_arguments): Option<BTreeMap<String, String>> = "arguments";
     }
-}
 
-wire! {
     /// A prompt by name.
     ///
     /// ```
@@ -77,9 +71,7 @@ wire! {
         /// A name for people.
         title (with_title): Option<String> = "title", since TITLE;
     }
-}
 
-wire! {
     /// A resource or a template by its URI.
     ///
     /// ```
@@ -150,9 +142,7 @@ wire! {
         /// Whether there are more than those here.
         has_more (with_has_more): Option<bool> = "hasMore";
     }
-}
 
-wire! {
     /// The answer to a request for suggestions.
     ///
     /// ```

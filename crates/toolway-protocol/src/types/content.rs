@@ -25,9 +25,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// A picture.
     ///
     /// ```
@@ -46,9 +44,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// A sound.
     ///
     /// ```
@@ -67,9 +63,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// A resource, contents and all.
     ///
     /// ```
@@ -87,9 +81,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// A model asks for a tool to be called (sampling).
     ///
     /// ```
@@ -109,9 +101,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// What a tool that a model asked for gave back (sampling).
     ///
     /// ```
@@ -221,27 +211,21 @@ impl Encode for Content {
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = RawJson::deserialize(deserializer)?;
-        let read = || -> Result<Option<Self>, serde_json::Error> {
-            let Some(kind) = tag(&text, "type")? else { return Ok(None) };
-            Ok(Some(match &*kind {
-                "text" => Self::Text(text.decode()?),
-                "image" => Self::Image(text.decode()?),
-                "audio" => Self::Audio(text.decode()?),
-                "resource" => Self::Resource(text.decode()?),
-                "resource_link" => {
-                    let mut link: Resource = text.decode()?;
-                    link.extra.remove("type");
-                    Self::Link(Box::new(link))
-                }
-                "tool_use" => Self::ToolUse(text.decode()?),
-                "tool_result" => Self::ToolResult(text.decode()?),
-                _ => Self::Other(text.clone()),
-            }))
+        let kind = tag(&text, "type").map_err(de::Error::custom)?;
+        let kind = kind.ok_or_else(|| de::Error::missing_field("type"))?;
+        let read = match &*kind {
+            "text" => text.decode().map(Self::Text),
+            "image" => text.decode().map(Self::Image),
+            "audio" => text.decode().map(Self::Audio),
+            "resource" => text.decode().map(Self::Resource),
+            "resource_link" => text.decode().map(|mut link: Box<Resource>| {
+                link.extra.remove("type");
+                Self::Link(link)
+            }),
+            "tool_use" => text.decode().map(Self::ToolUse),
+            "tool_result" => text.decode().map(Self::ToolResult),
+            _ => return Ok(Self::Other(text)),
         };
-        match read() {
-            Ok(Some(content)) => Ok(content),
-            Ok(None) => Err(de::Error::missing_field("type")),
-            Err(error) => Err(de::Error::custom(error)),
-        }
+        read.map_err(de::Error::custom)
     }
 }

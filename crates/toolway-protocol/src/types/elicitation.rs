@@ -27,9 +27,7 @@ wire! {
         /// The fields.
         requested_schema: FormSchema = "requestedSchema";
     }
-}
 
-wire! {
     /// Something to do at a web page.
     ///
     /// ```
@@ -235,9 +233,7 @@ wire! {
         /// What is shown.
         title: String = "title";
     }
-}
 
-wire! {
     /// What may be chosen several of.
     ///
     /// ```
@@ -254,9 +250,7 @@ wire! {
         /// The choices with names.
         any_of (with_any_of): Option<Vec<Choice>> = "anyOf";
     }
-}
 
-wire! {
     /// What the user answered.
     ///
     /// ```

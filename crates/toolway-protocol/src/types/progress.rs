@@ -25,9 +25,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// A request is not wanted any more.
     ///
     /// ```
@@ -44,9 +42,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// A notification that says nothing beyond its name.
     ///
     /// ```
@@ -58,9 +54,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// A resource has another content now.
     ///
     /// ```
@@ -74,9 +68,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// What the user was asked to do elsewhere is done.
     ///
     /// ```

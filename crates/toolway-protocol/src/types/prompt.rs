@@ -28,9 +28,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// Something that can be filled in. Its value is text.
     ///
     /// ```
@@ -48,9 +46,7 @@ wire! {
         /// Whether it must be filled in.
         required (with_required): Option<bool> = "required";
     }
-}
 
-wire! {
     /// One message of a prompt.
     ///
     /// ```
@@ -65,9 +61,7 @@ wire! {
         /// What is said: one block.
         content: Content = "content";
     }
-}
 
-wire! {
     /// A prompt, filled in.
     ///
     /// ```

@@ -70,9 +70,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// What is in a resource: text, or bytes in Base64.
     ///
     /// ```
@@ -93,9 +91,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// What reading a resource gives.
     ///
     /// ```

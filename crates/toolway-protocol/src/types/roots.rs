@@ -19,9 +19,7 @@ wire! {
         /// Anything else.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// The folders.
     ///
     /// ```

@@ -39,9 +39,7 @@ wire! {
         /// Whether it must.
         tool_choice (with_tool_choice): Option<ToolChoice> = "toolChoice", since SAMPLING_TOOLS;
     }
-}
 
-wire! {
     /// One message of a conversation with a model.
     ///
     /// ```
@@ -135,9 +133,7 @@ wire! {
         /// How much ability matters, from 0 to 1.
         intelligence_priority (with_intelligence_priority): Option<serde_json::Number> = "intelligencePriority";
     }
-}
 
-wire! {
     /// A part of a model's name.
     ///
     /// ```

@@ -22,9 +22,7 @@ wire! {
         /// Those of these resources.
         resource_subscriptions (with_resource_subscriptions): Option<Vec<String>> = "resourceSubscriptions";
     }
-}
 
-wire! {
     /// A stream of changes is open.
     ///
     /// ```
