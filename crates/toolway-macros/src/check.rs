@@ -87,13 +87,27 @@ impl VisitMut for FindImplTrait {
 /// What only rustc can tell, because it knows the types.
 pub(crate) struct Assertions {
     /// A constant cannot see the type parameters of an `impl` block, an inline one can.
-    pub(crate) is_generic: bool,
+    is_generic: bool,
     pub(crate) tokens: TokenStream,
 }
 
 impl Assertions {
-    pub(crate) fn new(is_generic: bool) -> Self {
-        Self { is_generic, tokens: TokenStream::new() }
+    /// What can be told about the parameters of any kind.
+    pub(crate) fn of(element: &Element, is_generic: bool) -> Self {
+        let mut assertions = Self { is_generic, tokens: TokenStream::new() };
+        for parameter in &element.function.parameters {
+            if !parameter.has_name() {
+                let message = "a parameter without a name cannot be an argument: write `name: Type`";
+                assertions.argument(parameter.span, parameter, false, message);
+            } else if let (Some(arg), true) = (&parameter.arg, element.kind != Kind::Resource) {
+                let message = format!(
+                    "`{}` is no argument: the server provides it, so there is nothing to say in `#[arg(…)]`",
+                    parameter.name
+                );
+                assertions.argument(arg.span, parameter, true, &message);
+            }
+        }
+        assertions
     }
 
     pub(crate) fn add(&mut self, span: Span, condition: &TokenStream, message: &str) {
@@ -129,21 +143,5 @@ impl Assertions {
             __Type::<#ty>::IS_OPTION == #expected
         }};
         self.add(span, &condition, message);
-    }
-}
-
-/// What can be told about the parameters of any kind.
-pub(crate) fn parameters(element: &Element, assertions: &mut Assertions) {
-    for parameter in &element.function.parameters {
-        if !parameter.has_name() {
-            let message = "a parameter without a name cannot be an argument: write `name: Type`";
-            assertions.argument(parameter.span, parameter, false, message);
-        } else if let (Some(arg), true) = (&parameter.arg, element.kind != Kind::Resource) {
-            let message = format!(
-                "`{}` is no argument: the server provides it, so there is nothing to say in `#[arg(…)]`",
-                parameter.name
-            );
-            assertions.argument(arg.span, parameter, true, &message);
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! What stands in the parentheses of an attribute? Keys, each alone, with a value, or with a list of its own.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
@@ -185,16 +184,6 @@ impl Setting {
 
     pub(crate) fn error(&self, message: impl Into<String>) -> syn::Error {
         syn::Error::new(self.key.span(), message.into())
-    }
-}
-
-impl ToTokens for Given {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        match self {
-            Self::Nothing => {}
-            Self::Braces(given) | Self::List(given) => given.to_tokens(tokens),
-            Self::Value(value) => value.to_tokens(tokens),
-        }
     }
 }
 

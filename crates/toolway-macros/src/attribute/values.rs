@@ -145,12 +145,9 @@ fn annotation(setting: &Setting) -> syn::Result<TokenStream> {
 /// `[user, assistant]`, or one of them.
 fn roles(setting: &Setting) -> syn::Result<Vec<Ident>> {
     let one = |value: &Expr| {
-        let name = match without_groups(value) {
-            Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
-            Expr::Lit(literal) => match &literal.lit {
-                Lit::Str(text) => Some(text.value()),
-                _ => None,
-            },
+        let name = match (without_groups(value), literal(value)) {
+            (Expr::Path(path), _) => path.path.get_ident().map(ToString::to_string),
+            (_, Some(Lit::Str(text))) => Some(text.value()),
             _ => None,
         };
         match name.as_deref() {

@@ -7,7 +7,6 @@ use super::call::{self, Sent};
 use super::complete::{Methods, completers};
 use super::host::Host;
 use super::listed::listed;
-use crate::check;
 use crate::input::{Definition, Element, Parameter};
 use crate::mistakes::Mistakes;
 use crate::suspect::known;
@@ -20,9 +19,7 @@ pub(crate) fn of_function(
     mistakes: &mut Mistakes,
 ) -> TokenStream {
     let function = &element.function;
-    let mut assertions = host.assertions();
-    check::parameters(element, &mut assertions);
-    let assertions = assertions.tokens;
+    let assertions = host.assertions(element).tokens;
     let arguments = function.parameters.iter().map(argument);
     let known = known(&function.parameters);
     let arguments = quote! {

@@ -10,7 +10,6 @@ use super::complete::{Methods, completers};
 use super::host::Host;
 use super::listed::listed;
 use super::uri::{Place, Uri};
-use crate::check;
 use crate::input::{Definition, Element, Options};
 use crate::mistakes::Mistakes;
 use crate::suspect::known;
@@ -39,8 +38,7 @@ pub(crate) fn of_function(
     mistakes: &mut Mistakes,
 ) -> TokenStream {
     let function = &element.function;
-    let mut assertions = host.assertions();
-    check::parameters(element, &mut assertions);
+    let mut assertions = host.assertions(element);
     bind::bind(element, uri, &mut assertions, mistakes);
     let assertions = assertions.tokens;
     let is_variable = |name: &str| uri.variables.iter().any(|variable| variable.name == name);

@@ -7,15 +7,12 @@ use super::call::{self, Sent};
 use super::host::Host;
 use super::listed::listed;
 use crate::attribute::values::option;
-use crate::check;
 use crate::input::{Definition, Element, Options, Parameter, Said};
 use crate::suspect::known;
 
 /// Makes a function a tool.
 pub(crate) fn of_function(element: &Element, host: &Host) -> TokenStream {
-    let mut assertions = host.assertions();
-    check::parameters(element, &mut assertions);
-    let assertions = assertions.tokens;
+    let assertions = host.assertions(element).tokens;
     let described = element.function.parameters.iter().map(parameter);
     let known = known(&element.function.parameters);
     let schema = quote! { #known #assertions ::toolway::__private::InputSchema::default() #(#described)* };

@@ -90,10 +90,7 @@ impl Arg {
                     unreachable!("the keys were checked before")
                 };
                 let value = outside.write(rule.value(setting)?);
-                let text = match setting.literal() {
-                    Some(Lit::Str(text)) => Some(text.value()),
-                    _ => None,
-                };
+                let text = setting.text().ok().map(|text| text.value());
                 self.rules.push(Said { rule, value, text, span: setting.key.span() });
             }
         }
