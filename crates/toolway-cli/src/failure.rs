@@ -127,15 +127,7 @@ impl Failure {
         let error = json::object(members.iter().map(|(name, text)| (*name, &**text)));
         json::object([("error", &*error)])
     }
-}
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::of(Fault::of(&error), &error)
-    }
-}
-
-impl Failure {
     /// An error of the client, and which fault it is.
     pub(crate) fn of(fault: Fault, error: &Error) -> Self {
         let failure = Self::new(fault, chain(error));
@@ -149,6 +141,12 @@ impl Failure {
             }
             _ => failure,
         }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::of(Fault::of(&error), &error)
     }
 }
 

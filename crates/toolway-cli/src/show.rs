@@ -46,7 +46,7 @@ impl Saver {
     }
 }
 
-fn not_written(path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(format!("{} cannot be written: {error}", path.display()))
 }
 
@@ -102,9 +102,8 @@ fn blocks(content: &[Content], saver: &mut Saver) -> Result<String> {
 /// What stands in a resource.
 fn contents(contents: &ResourceContents, saver: &mut Saver) -> Result<String> {
     match (&contents.text, &contents.blob) {
-        (Some(text), _) => Ok(text.clone()),
         (None, Some(blob)) => saver.place(blob, contents.mime_type.as_deref()),
-        (None, None) => Ok(String::new()),
+        (text, _) => Ok(text.clone().unwrap_or_default()),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::closest::closest;
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
 use crate::place::Find;
-use crate::show::{decoded, size};
+use crate::show::{decoded, not_written, size};
 
 pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, read: Read<K>) -> Result<()> {
     let Read { output, target } = read;
@@ -71,16 +71,12 @@ fn bytes(contents: &ResourceContents) -> Result<Vec<u8>> {
 }
 
 fn all(result: &ReadResourceResult) -> Result<Vec<u8>> {
-    let mut all = Vec::new();
-    for contents in &result.contents {
-        all.extend(bytes(contents)?);
-    }
-    Ok(all)
+    let all: Result<Vec<_>> = result.contents.iter().map(bytes).collect();
+    Ok(all?.concat())
 }
 
 fn write(file: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(file, bytes)
-        .map_err(|error| Failure::usage(format!("{} cannot be written: {error}", file.display())))
+    std::fs::write(file, bytes).map_err(|error| not_written(file, &error))
 }
 
 fn show(result: &ReadResourceResult, console: &Console) -> Result<()> {

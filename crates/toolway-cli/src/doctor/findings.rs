@@ -27,9 +27,7 @@ pub(super) fn of(lists: &Lists) -> Vec<(String, String)> {
     of_all(tools, &mut found);
     for tool in tools {
         let about = format!("tool `{}`", neutral_line(&tool.name));
-        for message in of_tool(tool) {
-            found.push((about.clone(), message));
-        }
+        found.extend(of_tool(tool).into_iter().map(|message| (about.clone(), message)));
     }
     for prompt in lists.prompts.iter().flatten() {
         let about = format!("prompt `{}`", neutral_line(&prompt.name));
@@ -92,10 +90,9 @@ fn of_schema(text: &RawJson, found: &mut Vec<String>) {
     if tree["type"] != "object" {
         found.push("the schema of its arguments must say `\"type\": \"object\"`".to_owned());
     }
-    let unions: Vec<_> =
-        ["anyOf", "oneOf", "allOf"].into_iter().filter(|name| tree.get(name).is_some()).collect();
+    let unions = ["anyOf", "oneOf", "allOf"].into_iter().filter(|name| tree.get(name).is_some());
+    let unions: Vec<_> = unions.map(|name| format!("`{name}`")).collect();
     if !unions.is_empty() {
-        let unions: Vec<_> = unions.iter().map(|name| format!("`{name}`")).collect();
         found.push(format!("some models refuse {} around all arguments", unions.join(" and ")));
     }
     if refers_outside(&tree) {

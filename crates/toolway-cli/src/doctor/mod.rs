@@ -51,8 +51,7 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) ->
         address.connect_timeout = Some(limit);
         builder = builder.connect_timeout(limit.saturating_mul(2));
     }
-    let mut report = Report::new(&console, talk.json);
-    report.begin(&place.name(), settings::of(&talk, &place))?;
+    let mut report = Report::begin(&console, talk.json, place.name(), settings::of(&talk, &place))?;
     let outcome = tokio::select! {
         outcome = go(&mut report, &place, builder, &console, patience) => outcome,
         () = interrupted() => return Err(Failure::interrupted()),

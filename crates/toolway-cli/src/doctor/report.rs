@@ -37,19 +37,20 @@ impl Step {
 }
 
 impl<'c> Report<'c> {
-    pub(super) fn new(console: &'c Console, wants_json: bool) -> Self {
-        let (target, settings, steps, warnings) = (String::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { console, wants_json, target, settings, steps, warnings }
-    }
-
-    pub(super) fn begin(&mut self, target: &str, settings: Vec<(String, String)>) -> Result<()> {
+    /// Says which server is examined, with which settings.
+    pub(super) fn begin(
+        console: &'c Console,
+        wants_json: bool,
+        target: String,
+        settings: Vec<(String, String)>,
+    ) -> Result<Self> {
         let mut words = format!("{target}\n");
         for (name, value) in &settings {
             let _ = writeln!(words, "  {name}: {value}");
         }
-        target.clone_into(&mut self.target);
-        self.settings = settings;
-        self.tell(&format!("{words}\n"))
+        let report = Self { console, wants_json, target, settings, steps: Vec::new(), warnings: Vec::new() };
+        report.tell(&format!("{words}\n"))?;
+        Ok(report)
     }
 
     fn tell(&self, words: &str) -> Result<()> {
@@ -108,7 +109,7 @@ impl<'c> Report<'c> {
         } else {
             let mut words = String::new();
             for warning in &self.warnings {
-                let text = |name: &str| warning[name].as_str().unwrap_or_default().to_owned();
+                let text = |name: &str| warning[name].as_str().unwrap_or_default();
                 let _ = writeln!(words, "! {}: {}", text("about"), text("message"));
             }
             if !words.is_empty() {

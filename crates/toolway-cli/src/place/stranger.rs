@@ -115,11 +115,7 @@ impl Stranger {
 
 /// What somebody types; nothing after the end of the input.
 fn line() -> String {
-    let mut line = String::new();
-    match std::io::stdin().read_line(&mut line) {
-        Ok(_) => line,
-        Err(_) => String::new(),
-    }
+    std::io::stdin().lines().next().and_then(Result::ok).unwrap_or_default()
 }
 
 /// Whose URL it is, as far as it is written. What is no URL before its variables have values is shown as it is.
