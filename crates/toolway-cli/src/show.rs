@@ -84,14 +84,15 @@ pub(crate) fn prompt(result: &GetPromptResult, saver: &mut Saver) -> Result<Stri
 fn blocks(content: &[Content], saver: &mut Saver) -> Result<String> {
     let mut text = String::new();
     for block in content {
-        text.push_str(&match block {
+        let shown = match block {
             Content::Text(block) => block.text.clone(),
             Content::Image(block) => saver.place(&block.data, Some(&block.mime_type))?,
             Content::Audio(block) => saver.place(&block.data, Some(&block.mime_type))?,
             Content::Resource(block) => contents(&block.resource, saver)?,
             Content::Link(link) => format!("[{}]({})", link.display_name(), link.uri),
             other => json::pretty(&RawJson::encoded(other, toolway::ProtocolVersion::LATEST)),
-        });
+        };
+        text.push_str(&shown);
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
