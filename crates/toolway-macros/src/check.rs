@@ -6,8 +6,8 @@ use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
 use syn::{Generics, Safety, Signature, Type, TypeImplTrait};
 
+use crate::attribute::Mistakes;
 use crate::input::{Element, Kind, Parameter, Receiver, borrowed};
-use crate::mistakes::Mistakes;
 use crate::suspect::as_parameter;
 
 /// Where a function stands.

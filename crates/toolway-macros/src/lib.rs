@@ -2,7 +2,6 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `mistakes.rs` | What is wrong with what the author wrote? |
 //! | `attribute/` | What stands in an attribute? |
 //! | `input/` | What did the author write? |
 //! | `suspect.rs` | What is probably wrong with a type that is not a parameter? |
@@ -21,7 +20,6 @@ mod check;
 mod element;
 mod form;
 mod input;
-mod mistakes;
 mod named;
 mod package;
 mod suspect;

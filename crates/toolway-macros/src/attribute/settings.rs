@@ -6,8 +6,8 @@ use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Lit, LitBool, LitStr, Meta, Token, parenthesized, token};
 
+use super::Mistakes;
 use super::closest::closest;
-use crate::mistakes::Mistakes;
 
 /// One key and what was said about it.
 pub(crate) struct Setting {

@@ -6,8 +6,7 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprCall, ExprMacro, Lit, Macro};
 
-use super::{Given, Keys, Setting, literal, settings, without_groups};
-use crate::mistakes::Mistakes;
+use super::{Given, Keys, Mistakes, Setting, literal, settings, without_groups};
 
 /// `key = {…}`, `key = json!{…}` or `key = any_expression`, as an expression that makes JSON.
 pub(crate) fn json(setting: &Setting) -> syn::Result<TokenStream> {

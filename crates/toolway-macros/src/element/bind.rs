@@ -4,10 +4,10 @@ use proc_macro2::Span;
 use syn::{Field, ItemStruct, Type, TypeGroup, TypeReference};
 
 use super::uri::{Place, Uri, Variable};
+use crate::attribute::Mistakes;
 use crate::attribute::closest::closest;
 use crate::check::Assertions;
 use crate::input::{Element, Options, Parameter};
-use crate::mistakes::Mistakes;
 
 /// Checks a function.
 pub(crate) fn bind(element: &Element, uri: &Uri, assertions: &mut Assertions, mistakes: &mut Mistakes) {

@@ -7,9 +7,8 @@ use syn::{Expr, ExprPath};
 
 use super::call;
 use super::host::Host;
-use crate::attribute::{Outside, without_groups};
+use crate::attribute::{Mistakes, Outside, without_groups};
 use crate::input::{Function, Parameter, Receiver};
-use crate::mistakes::Mistakes;
 use crate::suspect::known;
 
 /// The methods of a service that may complete, and how they are written outside of it.

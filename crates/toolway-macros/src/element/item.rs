@@ -10,10 +10,10 @@ use syn::{Item, ItemFn, ItemStruct};
 use super::complete::Methods;
 use super::host::Host;
 use super::{prompt, resource, tool};
+use crate::attribute::Mistakes;
 use crate::attribute::Outside;
 use crate::check::{self, Place};
 use crate::input::{Definition, Element, Kind, Options, Receiver, conditional};
-use crate::mistakes::Mistakes;
 use crate::package::package;
 
 pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {

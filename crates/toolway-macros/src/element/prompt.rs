@@ -7,8 +7,8 @@ use super::call::{self, Sent};
 use super::complete::{Methods, completers};
 use super::host::Host;
 use super::listed::listed;
+use crate::attribute::Mistakes;
 use crate::input::{Definition, Element, Parameter};
-use crate::mistakes::Mistakes;
 use crate::suspect::known;
 
 /// Makes a function a prompt.

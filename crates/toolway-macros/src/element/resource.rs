@@ -10,8 +10,8 @@ use super::complete::{Methods, completers};
 use super::host::Host;
 use super::listed::listed;
 use super::uri::{Place, Uri};
+use crate::attribute::Mistakes;
 use crate::input::{Definition, Element, Options};
-use crate::mistakes::Mistakes;
 use crate::suspect::known;
 
 /// Reads the URI of the options.

@@ -12,10 +12,10 @@ use syn::{Attribute, Generics, ImplItem, ImplItemFn, ItemImpl, Meta};
 use super::complete::Methods;
 use super::host::Host;
 use super::{prompt, resource, tool};
+use crate::attribute::Mistakes;
 use crate::attribute::Outside;
 use crate::check::{self, Place};
 use crate::input::{self, Definition, Element, Function, Kind, conditional};
-use crate::mistakes::Mistakes;
 
 pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
     let mut block: ItemImpl = match syn::parse2(item.clone()) {

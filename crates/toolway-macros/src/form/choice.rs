@@ -7,8 +7,7 @@ use syn::{DataEnum, DeriveInput, LitStr, Variant};
 
 use super::name::{Name, tell_twice};
 use crate::attribute::values::option;
-use crate::attribute::{Keys, settings_of};
-use crate::mistakes::Mistakes;
+use crate::attribute::{Keys, Mistakes, settings_of};
 
 pub(super) fn choice(item: &DeriveInput, data: &DataEnum, mistakes: &mut Mistakes) -> TokenStream {
     settings_of("form", &item.attrs, &ENUM, mistakes);

@@ -9,9 +9,8 @@ use super::name::Name;
 use super::shape::Group;
 use super::value::{Choice, Written, choices, json};
 use crate::attribute::values::option;
-use crate::attribute::{Keys, Setting, doc_text, settings_of};
+use crate::attribute::{Keys, Mistakes, Setting, doc_text, settings_of};
 use crate::input::ungrouped;
-use crate::mistakes::Mistakes;
 
 /// A field of a form.
 pub(super) struct Field<'f> {

@@ -22,8 +22,7 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DataStruct, DeriveInput, Fields};
 
-use crate::attribute::{Keys, settings_of};
-use crate::mistakes::Mistakes;
+use crate::attribute::{Keys, Mistakes, settings_of};
 use field::Field;
 use name::tell_twice;
 use shape::Shape;

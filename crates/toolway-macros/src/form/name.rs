@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span};
 use syn::LitStr;
 use syn::ext::IdentExt;
 
-use crate::mistakes::Mistakes;
+use crate::attribute::Mistakes;
 
 /// A name on the wire, and where it was written.
 pub(super) struct Name {

@@ -5,7 +5,7 @@ use syn::spanned::Spanned;
 use super::field::{Field, Rule};
 use super::shape::{Group, Shape};
 use super::value::Written;
-use crate::mistakes::Mistakes;
+use crate::attribute::Mistakes;
 
 /// Finds every mistake about a field.
 pub(super) fn check(field: &Field<'_>, shape: &Shape, mistakes: &mut Mistakes) {

@@ -7,8 +7,7 @@ use syn::{Attribute, Expr, Lit, LitStr, Type};
 
 use super::shape::Shape;
 use super::{Kind, inside};
-use crate::attribute::{Given, Keys, Outside, Setting, settings_of, values, without_groups};
-use crate::mistakes::Mistakes;
+use crate::attribute::{Given, Keys, Mistakes, Outside, Setting, settings_of, values, without_groups};
 
 /// What was said about a parameter besides its type.
 pub(crate) struct Arg {

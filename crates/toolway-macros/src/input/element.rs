@@ -6,8 +6,7 @@ use syn::ext::IdentExt;
 use syn::{Attribute, LitStr, Signature};
 
 use super::{Function, Kind, Options};
-use crate::attribute::{Outside, doc_text};
-use crate::mistakes::Mistakes;
+use crate::attribute::{Mistakes, Outside, doc_text};
 
 /// What an author says about a tool, a resource or a prompt.
 pub(crate) struct Definition {

@@ -6,7 +6,7 @@ use syn::Type;
 
 use super::arg::{Arg, Group};
 use super::shape::Shape;
-use crate::mistakes::Mistakes;
+use crate::attribute::Mistakes;
 
 /// Finds what does not fit.
 pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Mistakes) {

@@ -5,8 +5,7 @@ use quote::quote;
 use syn::{Lit, LitInt, LitStr};
 
 use super::Kind;
-use crate::attribute::{Keys, Outside, Setting, settings, values};
-use crate::mistakes::Mistakes;
+use crate::attribute::{Keys, Mistakes, Outside, Setting, settings, values};
 
 /// What stands in the parentheses.
 #[derive(Default)]

@@ -8,8 +8,7 @@ use syn::{FnArg, Pat, PatType, ReceiverKind, ReturnType, Signature, Stmt, Type, 
 
 use super::types::ungrouped;
 use super::{Arg, Kind, fit};
-use crate::attribute::{Outside, doc_text, values};
-use crate::mistakes::Mistakes;
+use crate::attribute::{Mistakes, Outside, doc_text, values};
 
 /// A function or a method, as far as whoever calls it must know it.
 pub(crate) struct Function {
