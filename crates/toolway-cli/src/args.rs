@@ -4,7 +4,6 @@
 //! between the two is a [`Kind`].
 
 use std::ffi::OsString;
-use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,24 +12,23 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use toolway::ProtocolVersion;
 
 /// A command line.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 pub(crate) struct Line<K: Kind> {
     #[command(subcommand)]
     pub(crate) command: Command<K>,
 }
 
 /// Which servers the commands are about.
-pub(crate) trait Kind: Debug + Send + Sync + 'static {
+pub(crate) trait Kind: Send + Sync + 'static {
     /// What says where the server is.
-    type Reach: Args + Debug + Send + Sync;
+    type Reach: Args + Send + Sync;
     /// What says which server is run.
-    type Serve: Args + Debug + Send + Sync;
+    type Serve: Args + Send + Sync;
     /// What is written after the name of each command.
     const USAGE: [(&'static str, &'static [&'static str]); 7];
 }
 
 /// Any server that can be named.
-#[derive(Debug)]
 pub(crate) enum AnyServer {}
 
 impl Kind for AnyServer {
@@ -60,7 +58,6 @@ impl Kind for AnyServer {
 }
 
 /// The server that the program is.
-#[derive(Debug)]
 pub(crate) enum OwnServer {}
 
 impl Kind for OwnServer {
@@ -84,7 +81,6 @@ impl Kind for OwnServer {
 }
 
 /// Who the command line belongs to.
-#[derive(Debug, Clone)]
 pub(crate) struct Program {
     /// What is typed to start it.
     pub(crate) name: String,
@@ -132,7 +128,7 @@ fn http_alone(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     words
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum Command<K: Kind> {
     /// Show what a server offers.
     List(List<K>),
@@ -146,9 +142,9 @@ pub(crate) enum Command<K: Kind> {
     Prompt(Prompt<K>),
     /// Ask how an argument of a prompt, or a variable of a resource template, might go on.
     #[command(after_help = COMPLETING)]
-    Complete(Complete<K>),
+    Complete(Target<K>),
     /// Find out what is wrong with a server, or with the way to it.
-    Doctor(Doctor<K>),
+    Doctor(Target<K>),
     /// Run a server, on stdin and stdout unless told otherwise.
     Serve(K::Serve),
 }
@@ -157,22 +153,20 @@ impl<K: Kind> Command<K> {
     /// Whether the words are for a program to read.
     pub(crate) fn wants_json(&self) -> bool {
         match self {
-            Self::List(List { talk, .. })
-            | Self::Call(Call { talk, .. })
-            | Self::Read(Read { talk, .. })
-            | Self::Prompt(Prompt { talk, .. })
-            | Self::Complete(Complete { talk, .. })
-            | Self::Doctor(Doctor { talk, .. }) => talk.json,
+            Self::List(List { target, .. })
+            | Self::Call(Call { target, .. })
+            | Self::Read(Read { target, .. })
+            | Self::Prompt(Prompt { target, .. })
+            | Self::Complete(target)
+            | Self::Doctor(target) => target.talk.json,
             Self::Serve(_) => false,
         }
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(crate) struct List<K: Kind> {
-    #[arg(hide = true, num_args = 0..)]
-    pub(crate) words: Vec<String>,
     /// The tools.
     #[arg(long)]
     pub(crate) tools: bool,
@@ -186,15 +180,11 @@ pub(crate) struct List<K: Kind> {
     #[arg(long)]
     pub(crate) prompts: bool,
     #[command(flatten)]
-    pub(crate) talk: Talk,
-    #[command(flatten)]
-    pub(crate) reach: K::Reach,
+    pub(crate) target: Target<K>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct Call<K: Kind> {
-    #[arg(hide = true, num_args = 0..)]
-    pub(crate) words: Vec<String>,
     /// All arguments as a JSON object, sent as it is: the text itself, @FILE, or - for stdin.
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) input_json: Option<String>,
@@ -202,49 +192,30 @@ pub(crate) struct Call<K: Kind> {
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) save: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) talk: Talk,
-    #[command(flatten)]
-    pub(crate) reach: K::Reach,
+    pub(crate) target: Target<K>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct Read<K: Kind> {
-    #[arg(hide = true, num_args = 0..)]
-    pub(crate) words: Vec<String>,
     /// Write it to this file instead of stdout.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) talk: Talk,
-    #[command(flatten)]
-    pub(crate) reach: K::Reach,
+    pub(crate) target: Target<K>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct Prompt<K: Kind> {
-    #[arg(hide = true, num_args = 0..)]
-    pub(crate) words: Vec<String>,
     /// Write images, sounds and files of the messages into this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) save: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) talk: Talk,
-    #[command(flatten)]
-    pub(crate) reach: K::Reach,
+    pub(crate) target: Target<K>,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Complete<K: Kind> {
-    #[arg(hide = true, num_args = 0..)]
-    pub(crate) words: Vec<String>,
-    #[command(flatten)]
-    pub(crate) talk: Talk,
-    #[command(flatten)]
-    pub(crate) reach: K::Reach,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Doctor<K: Kind> {
+/// The server that a command is about, how one speaks with it, and what is asked of it.
+#[derive(Args)]
+pub(crate) struct Target<K: Kind> {
     #[arg(hide = true, num_args = 0..)]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
@@ -254,7 +225,7 @@ pub(crate) struct Doctor<K: Kind> {
 }
 
 /// How one speaks with a server.
-#[derive(Debug, Clone, Args)]
+#[derive(Args)]
 pub(crate) struct Talk {
     /// Print JSON: results as the server sent them on stdout, errors as one line on stderr.
     #[arg(long)]
@@ -276,8 +247,8 @@ pub(crate) struct Talk {
     pub(crate) protocol: Option<ProtocolVersion>,
 }
 
-/// Where a server is.
-#[derive(Clone, Args)]
+/// Where a server is. What may be secret here is never shown, so it has no `Debug`.
+#[derive(Args)]
 pub(crate) struct Reach {
     /// Send this header with every request.
     #[arg(long, value_name = "NAME: VALUE", help_heading = WHERE)]
@@ -304,22 +275,11 @@ pub(crate) struct Reach {
 
 const WHERE: &str = "Where the server is";
 
-/// Without what may be secret.
-impl Debug for Reach {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reach")
-            .field("bearer", &self.bearer.is_some())
-            .field("cwd", &self.cwd)
-            .field("config", &self.config)
-            .finish_non_exhaustive()
-    }
-}
-
 /// The server is this program.
-#[derive(Debug, Clone, Args)]
+#[derive(Args)]
 pub(crate) struct Nowhere {}
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct ServeAny {
     /// The files of this directory, to be read.
     #[arg(value_name = "DIRECTORY", required_unless_present = "demo", conflicts_with = "demo")]
@@ -337,7 +297,7 @@ pub(crate) struct ServeAny {
     pub(crate) door: Door,
 }
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct ServeOwn {
     #[command(flatten)]
     pub(crate) door: Door,
@@ -347,7 +307,7 @@ pub(crate) struct ServeOwn {
 const HTTP_ADDRESS: &str = "127.0.0.1:8000";
 
 /// How a server is reached.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct Door {
     /// Serve HTTP, at the path `/mcp` of this address, instead of stdin and stdout.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = HTTP_ADDRESS)]
@@ -445,7 +405,7 @@ mod tests {
         let words = ["toolway", "serve"].iter().chain(words).map(OsString::from);
         match Line::<AnyServer>::read(&program, words)?.command {
             Command::Serve(ServeAny { directory, door, .. }) => Ok((directory, door.http)),
-            other => panic!("{other:?}"),
+            _ => panic!("another command"),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Which of the known names did somebody mean who wrote another one?
 
+use crate::failure::Failure;
+
 /// The name that was probably meant.
 pub(crate) fn closest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let wanted = plain(name);
@@ -14,6 +16,13 @@ pub(crate) fn closest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) 
 /// "; did you mean `add`?", or nothing.
 pub(crate) fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     closest(name, known).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
+}
+
+/// There is no such thing; `known` are those that are there.
+pub(crate) fn unknown(message: &str, name: &str, known: &[&str]) -> Failure {
+    let meant = did_you_mean(name, known.iter().copied());
+    let failure = Failure::not_found(format!("{message}{meant}"));
+    if known.is_empty() { failure } else { failure.hint(format!("it has {}", known.join(", "))) }
 }
 
 /// Letter case, and how words are joined, are no difference. Nobody misspells more than the beginning of a long name.

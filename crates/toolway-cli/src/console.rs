@@ -16,36 +16,23 @@ pub(crate) fn tell(text: &str) {
 /// The two streams of the program. Clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Console {
-    shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    is_verbose: bool,
-    may_ask: bool,
+    pub(crate) is_verbose: bool,
+    /// Whether there is somebody to ask.
+    pub(crate) may_ask: bool,
     /// What stands on the last line of stderr, and goes before anything else is written there.
-    bar: Mutex<Bar>,
+    bar: Arc<Mutex<Bar>>,
 }
 
 impl Console {
     pub(crate) fn new(is_verbose: bool, no_input: bool) -> Self {
         // A question is read on stderr and answered on stdin; both must have a person at their end.
         let may_ask = !no_input && io::stdin().is_terminal() && io::stderr().is_terminal();
-        let bar = Mutex::new(Bar::new(io::stderr().is_terminal()));
-        Self { shared: Arc::new(Shared { is_verbose, may_ask, bar }) }
-    }
-
-    pub(crate) fn is_verbose(&self) -> bool {
-        self.shared.is_verbose
-    }
-
-    /// Whether there is somebody to ask.
-    pub(crate) fn may_ask(&self) -> bool {
-        self.shared.may_ask
+        let bar = Arc::new(Mutex::new(Bar::new(io::stderr().is_terminal())));
+        Self { is_verbose, may_ask, bar }
     }
 
     fn bar(&self) -> MutexGuard<'_, Bar> {
-        self.shared.bar.lock().unwrap_or_else(PoisonError::into_inner)
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes a result. A terminal is not let do what a server says; programs get every byte.
@@ -91,10 +78,10 @@ impl Console {
     pub(crate) fn progress(&self, progress: &toolway::types::Progress) {
         let mut bar = self.bar();
         let mut stderr = io::stderr().lock();
-        if bar.is_on() {
+        if bar.is_on {
             bar.set(progress);
             bar.draw_again(&mut stderr);
-        } else if self.is_verbose() {
+        } else if self.is_verbose {
             let _ = writeln!(stderr, "{}", neutral(&crate::progress::line(progress)));
         }
     }

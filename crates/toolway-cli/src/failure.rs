@@ -12,11 +12,11 @@ pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 /// A command that failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    fault: Fault,
-    message: String,
-    hint: Option<String>,
-    /// Whether a person has read it already.
-    is_shown: bool,
+    pub(crate) fault: Fault,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// Whether a person has read it already, as a part of something longer.
+    pub(crate) is_shown: bool,
 }
 
 /// What was wrong. Each has an exit code, and a name for programs.
@@ -105,24 +105,6 @@ impl Failure {
         self
     }
 
-    /// Says that a person has read it already, as a part of something longer.
-    pub(crate) fn shown_already(mut self) -> Self {
-        self.is_shown = true;
-        self
-    }
-
-    pub(crate) fn is_shown(&self) -> bool {
-        self.is_shown
-    }
-
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
-    pub(crate) fn fault(&self) -> Fault {
-        self.fault
-    }
-
     /// For people: what happened, then what to do.
     pub(crate) fn words(&self, program: &str) -> String {
         let mut words = format!("{program}: {}\n", self.message);
@@ -145,15 +127,7 @@ impl Failure {
         let error = json::object(members.iter().map(|(name, text)| (*name, &**text)));
         json::object([("error", &*error)])
     }
-}
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::of(Fault::of(&error), &error)
-    }
-}
-
-impl Failure {
     /// An error of the client, and which fault it is.
     pub(crate) fn of(fault: Fault, error: &Error) -> Self {
         let failure = Self::new(fault, chain(error));
@@ -170,18 +144,22 @@ impl Failure {
     }
 }
 
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::of(Fault::of(&error), &error)
+    }
+}
+
 /// An error and everything underneath it; what is said already is not said again.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut words = error.to_string();
-    let mut next = error.source();
-    while let Some(error) = next {
+    for error in std::iter::successors(error.source(), |error| error.source()) {
         for (index, line) in error.to_string().lines().enumerate() {
             // What is known of a process is told by what failed, and again by what explains it.
             if !line.split("; ").all(|part| words.contains(part)) {
                 words = format!("{words}{}{line}", if index == 0 { ": " } else { "\n" });
             }
         }
-        next = error.source();
     }
     in_our_words(words)
 }

@@ -1,13 +1,11 @@
 //! How is JSON read and shown without changing the order of its members or the spelling of its numbers?
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use toolway::RawJson;
+use toolway::types::Keyed;
 
 /// The members of an object in their order; nothing, if it is none.
 pub(crate) fn members(object: &RawJson) -> Option<Vec<(String, RawJson)>> {
-    object.decode::<Members>().ok().map(|members| members.0)
+    object.decode().ok().map(|Keyed(members)| members)
 }
 
 /// The text of a string; nothing, if it is something else.
@@ -20,43 +18,10 @@ pub(crate) fn items(array: &RawJson) -> Option<Vec<RawJson>> {
     array.decode().ok()
 }
 
-struct Members(Vec<(String, RawJson)>);
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
-    }
-}
-
 /// An object of these members.
 pub(crate) fn object<'m>(members: impl IntoIterator<Item = (&'m str, &'m str)>) -> String {
-    let mut text = String::from("{");
-    for (index, (name, value)) in members.into_iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        text.push_str(&quoted(name));
-        text.push(':');
-        text.push_str(value);
-    }
-    text.push('}');
-    text
+    let members = members.into_iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
 /// A text as JSON.

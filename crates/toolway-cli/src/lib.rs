@@ -199,12 +199,12 @@ async fn execute<K: Kind<Reach: Find, Serve: Serve>>(
 }
 
 fn failed(program: &str, wants_json: bool, failure: &Failure) -> ExitCode {
-    match (failure.fault(), wants_json) {
+    match (failure.fault, wants_json) {
         // Whoever pressed Ctrl-C knows.
         (Fault::Interrupted, false) => {}
         (_, true) => tell(&format!("{}\n", failure.envelope())),
-        (_, false) if failure.is_shown() => {}
+        (_, false) if failure.is_shown => {}
         (_, false) => tell(&failure.words(program)),
     }
-    ExitCode::from(failure.fault().exit_code())
+    ExitCode::from(failure.fault.exit_code())
 }

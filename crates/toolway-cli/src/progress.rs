@@ -13,7 +13,8 @@ const LINE: usize = 78;
 /// A bar on the last line of a terminal.
 #[derive(Debug)]
 pub(crate) struct Bar {
-    is_on: bool,
+    /// Whether there is somebody to see it.
+    pub(crate) is_on: bool,
     text: Option<String>,
     is_drawn: bool,
 }
@@ -21,11 +22,6 @@ pub(crate) struct Bar {
 impl Bar {
     pub(crate) fn new(is_on: bool) -> Self {
         Self { is_on, text: None, is_drawn: false }
-    }
-
-    /// Whether there is somebody to see it.
-    pub(crate) fn is_on(&self) -> bool {
-        self.is_on
     }
 
     pub(crate) fn set(&mut self, progress: &Progress) {

@@ -46,7 +46,7 @@ impl Saver {
     }
 }
 
-fn not_written(path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(format!("{} cannot be written: {error}", path.display()))
 }
 
@@ -84,16 +84,15 @@ pub(crate) fn prompt(result: &GetPromptResult, saver: &mut Saver) -> Result<Stri
 fn blocks(content: &[Content], saver: &mut Saver) -> Result<String> {
     let mut text = String::new();
     for block in content {
-        match block {
-            Content::Text(block) => text.push_str(&block.text),
-            Content::Image(block) => text.push_str(&saver.place(&block.data, Some(&block.mime_type))?),
-            Content::Audio(block) => text.push_str(&saver.place(&block.data, Some(&block.mime_type))?),
-            Content::Resource(block) => text.push_str(&contents(&block.resource, saver)?),
-            Content::Link(link) => {
-                let _ = write!(text, "[{}]({})", link.display_name(), link.uri);
-            }
-            other => text.push_str(&json::pretty(&RawJson::encoded(other, toolway::ProtocolVersion::LATEST))),
-        }
+        let shown = match block {
+            Content::Text(block) => block.text.clone(),
+            Content::Image(block) => saver.place(&block.data, Some(&block.mime_type))?,
+            Content::Audio(block) => saver.place(&block.data, Some(&block.mime_type))?,
+            Content::Resource(block) => contents(&block.resource, saver)?,
+            Content::Link(link) => format!("[{}]({})", link.display_name(), link.uri),
+            other => json::pretty(&RawJson::encoded(other, toolway::ProtocolVersion::LATEST)),
+        };
+        text.push_str(&shown);
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -104,9 +103,8 @@ fn blocks(content: &[Content], saver: &mut Saver) -> Result<String> {
 /// What stands in a resource.
 fn contents(contents: &ResourceContents, saver: &mut Saver) -> Result<String> {
     match (&contents.text, &contents.blob) {
-        (Some(text), _) => Ok(text.clone()),
         (None, Some(blob)) => saver.place(blob, contents.mime_type.as_deref()),
-        (None, None) => Ok(String::new()),
+        (text, _) => Ok(text.clone().unwrap_or_default()),
     }
 }
 

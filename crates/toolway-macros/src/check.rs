@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
 use syn::{Generics, Safety, Signature, Type, TypeImplTrait};
 
+use crate::attribute::Mistakes;
 use crate::input::{Element, Kind, Parameter, Receiver, borrowed};
 use crate::suspect::as_parameter;
 
@@ -17,57 +18,50 @@ pub(crate) enum Place {
 }
 
 /// Finds every mistake of a signature.
-pub(crate) fn signature(
-    element: &Element,
-    signature: &Signature,
-    place: Place,
-    mistakes: &mut Vec<syn::Error>,
-) {
+pub(crate) fn signature(element: &Element, signature: &Signature, place: Place, mistakes: &mut Mistakes) {
     let kind = element.kind.name();
-    let mut tell = |span: Span, message: String| mistakes.push(syn::Error::new(span, message));
     match (element.function.receiver, place) {
-        (Receiver::Shared(span) | Receiver::Owned(span), Place::Module) => tell(
+        (Receiver::Shared(span) | Receiver::Owned(span), Place::Module) => mistakes.tell(
             span,
             format!("a method is a {kind} only inside an `impl` block that is marked `#[service]`"),
         ),
         (Receiver::Owned(span), Place::Service) => {
-            tell(span, "a service is shared by all calls; take `&self`".to_owned());
+            mistakes.tell(span, "a service is shared by all calls; take `&self`");
         }
         (Receiver::Shared(_), Place::Service) | (Receiver::Nobody, _) => {}
     }
     if has_types(&signature.generics) {
         let message = format!("a {kind} cannot be generic: its types are known when the server is built");
-        tell(signature.generics.params.span(), message);
+        mistakes.tell(signature.generics.params.span(), message);
     }
     if let Some(variadic) = &signature.variadic {
-        tell(variadic.span(), format!("a {kind} has a fixed number of parameters"));
+        mistakes.tell(variadic.span(), format!("a {kind} has a fixed number of parameters"));
     }
     if let Safety::Unsafe(unsafety) = &signature.safety {
-        tell(unsafety.span(), format!("a {kind} is called by strangers; it cannot be `unsafe`"));
+        mistakes.tell(unsafety.span(), format!("a {kind} is called by strangers; it cannot be `unsafe`"));
     }
-    if let (Some(blocking), true) = (element.options.blocking, element.function.is_async) {
+    if let (Some(blocking), true) = (element.definition.options.blocking, element.function.is_async) {
         let message = "an `async` function must not block; remove `async`, or `blocking` if it only awaits";
-        tell(blocking, message.to_owned());
+        mistakes.tell(blocking, message);
     }
     for parameter in &element.function.parameters {
-        if has_impl_trait(&parameter.written) {
-            let message = format!("a {kind} cannot be generic: write the type instead of `impl …`");
-            tell(parameter.type_span(), message);
+        let (written, span) = (&parameter.written, parameter.type_span());
+        if has_impl_trait(written) {
+            mistakes.tell(span, format!("a {kind} cannot be generic: write the type instead of `impl …`"));
         }
-        if let Type::Reference(reference) = &parameter.written
-            && reference.mutability.is_some()
-        {
+        if matches!(written, Type::Reference(reference) if reference.mutability.is_some()) {
             let message = "arguments are made for this call; take the value itself instead of `&mut`";
-            tell(parameter.type_span(), message.to_owned());
+            mistakes.tell(span, message);
         }
-        if let Some(instead) = borrowed(&parameter.written) {
-            tell(parameter.type_span(), format!("an argument owns its data: {instead}"));
+        if let Some(instead) = borrowed(written) {
+            mistakes.tell(span, format!("an argument owns its data: {instead}"));
         }
     }
     if let syn::ReturnType::Type(_, ty) = &signature.output
         && has_impl_trait(ty)
     {
-        tell(ty.span(), format!("what a {kind} returns has a name: write the type instead of `impl …`"));
+        let message = format!("what a {kind} returns has a name: write the type instead of `impl …`");
+        mistakes.tell(ty.span(), message);
     }
 }
 
@@ -90,25 +84,30 @@ impl VisitMut for FindImplTrait {
     }
 }
 
-/// Several mistakes as one error; nothing, if there are none.
-pub(crate) fn all(mistakes: Vec<syn::Error>) -> Option<TokenStream> {
-    let combined = mistakes.into_iter().reduce(|mut all, mistake| {
-        all.combine(mistake);
-        all
-    })?;
-    Some(combined.into_compile_error())
-}
-
 /// What only rustc can tell, because it knows the types.
 pub(crate) struct Assertions {
     /// A constant cannot see the type parameters of an `impl` block, an inline one can.
-    pub(crate) is_generic: bool,
+    is_generic: bool,
     pub(crate) tokens: TokenStream,
 }
 
 impl Assertions {
-    pub(crate) fn new(is_generic: bool) -> Self {
-        Self { is_generic, tokens: TokenStream::new() }
+    /// What can be told about the parameters of any kind.
+    pub(crate) fn of(element: &Element, is_generic: bool) -> Self {
+        let mut assertions = Self { is_generic, tokens: TokenStream::new() };
+        for parameter in &element.function.parameters {
+            if !parameter.has_name() {
+                let message = "a parameter without a name cannot be an argument: write `name: Type`";
+                assertions.argument(parameter.span, parameter, false, message);
+            } else if let (Some(arg), true) = (&parameter.arg, element.kind != Kind::Resource) {
+                let message = format!(
+                    "`{}` is no argument: the server provides it, so there is nothing to say in `#[arg(…)]`",
+                    parameter.name
+                );
+                assertions.argument(arg.span, parameter, true, &message);
+            }
+        }
+        assertions
     }
 
     pub(crate) fn add(&mut self, span: Span, condition: &TokenStream, message: &str) {
@@ -144,21 +143,5 @@ impl Assertions {
             __Type::<#ty>::IS_OPTION == #expected
         }};
         self.add(span, &condition, message);
-    }
-}
-
-/// What can be told about the parameters of any kind.
-pub(crate) fn parameters(element: &Element, assertions: &mut Assertions) {
-    for parameter in &element.function.parameters {
-        if !parameter.has_name() {
-            let message = "a parameter without a name cannot be an argument: write `name: Type`";
-            assertions.argument(parameter.span, parameter, false, message);
-        } else if let (Some(arg), true) = (&parameter.arg, element.kind != Kind::Resource) {
-            let message = format!(
-                "`{}` is no argument: the server provides it, so there is nothing to say in `#[arg(…)]`",
-                parameter.name
-            );
-            assertions.argument(arg.span, parameter, true, &message);
-        }
     }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::json::{Encode, Encoder};
 use crate::wire::wire;
 
 /// An open set of settings; an empty one means "yes, without further ado".
@@ -23,26 +22,20 @@ wire! {
     /// assert!(capabilities.elicitation.is_some());
     /// ```
     pub struct ClientCapabilities {
-        fixed {}
-        required {}
-        optional {
-            /// Its model can be asked.
-            sampling (with_sampling): Settings = "sampling";
-            /// Its user can be asked.
-            elicitation (with_elicitation): Settings = "elicitation", since ELICITATION;
-            /// It tells its roots.
-            roots (with_roots): Settings = "roots";
-            /// It can run requests as tasks.
-            tasks (with_tasks): Settings = "tasks", since CORE_TASKS;
-            /// Anything outside the standard.
-            experimental (with_experimental): BTreeMap<String, Value> = "experimental";
-            /// Extensions and their settings.
-            extensions (with_extensions): BTreeMap<String, Value> = "extensions";
-        }
+        /// Its model can be asked.
+        sampling (with_sampling): Option<Settings> = "sampling";
+        /// Its user can be asked.
+        elicitation (with_elicitation): Option<Settings> = "elicitation", since ELICITATION;
+        /// It tells its roots.
+        roots (with_roots): Option<Settings> = "roots";
+        /// It can run requests as tasks.
+        tasks (with_tasks): Option<Settings> = "tasks", since CORE_TASKS;
+        /// Anything outside the standard.
+        experimental (with_experimental): Option<BTreeMap<String, Value>> = "experimental";
+        /// Extensions and their settings.
+        extensions (with_extensions): Option<BTreeMap<String, Value>> = "extensions";
     }
-}
 
-wire! {
     /// What a server can do.
     ///
     /// ```
@@ -52,37 +45,21 @@ wire! {
     /// assert!(capabilities.tools.is_some());
     /// ```
     pub struct ServerCapabilities {
-        fixed {}
-        required {}
-        optional {
-            /// It has tools.
-            tools (with_tools): Settings = "tools";
-            /// It has resources.
-            resources (with_resources): Settings = "resources";
-            /// It has prompts.
-            prompts (with_prompts): Settings = "prompts";
-            /// It completes arguments.
-            completions (with_completions): Settings = "completions", since COMPLETIONS;
-            /// It sends log messages.
-            logging (with_logging): Settings = "logging";
-            /// It can run requests as tasks.
-            tasks (with_tasks): Settings = "tasks", since CORE_TASKS;
-            /// Anything outside the standard.
-            experimental (with_experimental): BTreeMap<String, Value> = "experimental";
-            /// Extensions and their settings.
-            extensions (with_extensions): BTreeMap<String, Value> = "extensions";
-        }
-    }
-}
-
-impl Encode for Settings {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.serde(self);
-    }
-}
-
-impl Encode for BTreeMap<String, Value> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.serde(self);
+        /// It has tools.
+        tools (with_tools): Option<Settings> = "tools";
+        /// It has resources.
+        resources (with_resources): Option<Settings> = "resources";
+        /// It has prompts.
+        prompts (with_prompts): Option<Settings> = "prompts";
+        /// It completes arguments.
+        completions (with_completions): Option<Settings> = "completions", since COMPLETIONS;
+        /// It sends log messages.
+        logging (with_logging): Option<Settings> = "logging";
+        /// It can run requests as tasks.
+        tasks (with_tasks): Option<Settings> = "tasks", since CORE_TASKS;
+        /// Anything outside the standard.
+        experimental (with_experimental): Option<BTreeMap<String, Value>> = "experimental";
+        /// Extensions and their settings.
+        extensions (with_extensions): Option<BTreeMap<String, Value>> = "extensions";
     }
 }

@@ -4,6 +4,7 @@
 //! others, and both directions of JSON: reading takes an object and nothing else, in any order of members, and
 //! keeps what it does not know in `extra`; writing leaves out what the revision does not have.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
@@ -60,9 +61,6 @@ pub(crate) trait Wire: Sized {
     fn read<'de, A: MapAccess<'de>>(draft: &mut Self::Draft, name: &str, map: &mut A)
     -> Result<(), A::Error>;
 
-    /// What was not known.
-    fn extra(&mut self) -> &mut Extra;
-
     /// The struct, if nothing that is required is missing.
     fn finish<E: serde::de::Error>(draft: Self::Draft) -> Result<Self, E>;
 }
@@ -106,73 +104,83 @@ impl<'de, T: Wire> Visitor<'de> for Reader<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
         let mut draft = T::Draft::default();
-        while let Some(Name(name)) = map.next_key()? {
+        while let Some(Text(name)) = map.next_key()? {
             T::read(&mut draft, &name, &mut map)?;
         }
         T::finish(draft)
     }
 }
 
-/// A member's name, borrowed unless it holds escapes.
-struct Name<'de>(std::borrow::Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Name<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name")
-            }
-
-            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Name<'de>, E> {
-                Ok(Name(name.into()))
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<Name<'de>, E> {
-                Ok(Name(name.to_owned().into()))
-            }
-        }
-        deserializer.deserialize_str(Text)
-    }
-}
+/// A text, borrowed unless it holds escapes.
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
 /// A member that is there is `Some`, also when it is `null`: for the few members where `null` is a value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
 pub(crate) struct Present<T>(pub(crate) T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::deserialize(deserializer).map(Self)
-    }
-}
-
-/// Makes a struct of the vocabulary.
+/// Makes structs of the vocabulary, a row a member.
 ///
-/// `required` members are arguments of `new`. `optional` ones are `Option`s; where the `null` of JSON is a value of
-/// its own, `or null` says so. Members of the `frame` are written by the codec and skipped here. A `fixed` member is written as it stands (a tag). `since` names the addition (`version::since`) that the member came with, `if` a function that may leave the value out.
+/// | row | member |
+/// |---|---|
+/// | `"type": "text";` | is written as it stands (a tag) |
+/// | `frame "resultType";` | is written by the codec, and skipped here |
+/// | `name: String = "name";` | is required, and an argument of `new` |
+/// | `title (with_title): Option<String> = "title";` | may be missing |
+///
+/// Of a member that may be missing, `or null` says that the `null` of JSON is a value of its own, `since` names the addition
+/// (`version::since`) that the member came with, and `if` a function that may leave the value out.
 macro_rules! wire {
+    ($($(#[$meta:meta])* pub struct $struct:ident { $($rows:tt)* })+) => {
+        $($crate::wire::wire! { @sort [$(#[$meta])*] $struct [] [] [] [] $($rows)* })+
+    };
     (
-        $(#[$struct_meta:meta])*
-        pub struct $struct:ident {
-            fixed { $($fixed_key:literal: $fixed_value:literal;)* }
-            required {
-                $($(#[doc = $required_doc:literal])* $required:ident: $required_type:ty = $required_key:literal;)*
-            }
-            optional {
-                $($(#[doc = $optional_doc:literal])* $optional:ident ($with:ident): $optional_type:ty
-                    = $optional_key:literal $(or $null:ident)? $(, since $since:ident)? $(, if $fits:path)?;)*
-            }
-            $(frame { $($frame_key:literal),* })?
+        @sort $meta:tt $struct:ident [$($fixed:tt)*] $frame:tt $required:tt $optional:tt
+        $key:literal: $value:literal; $($rows:tt)*
+    ) => {
+        $crate::wire::wire! { @sort $meta $struct [$($fixed)* $key: $value;] $frame $required $optional $($rows)* }
+    };
+    (
+        @sort $meta:tt $struct:ident $fixed:tt [$($frame:tt)*] $required:tt $optional:tt
+        frame $($key:literal),*; $($rows:tt)*
+    ) => {
+        $crate::wire::wire! { @sort $meta $struct $fixed [$($frame)* $($key;)*] $required $optional $($rows)* }
+    };
+    (
+        @sort $meta:tt $struct:ident $fixed:tt $frame:tt [$($required:tt)*] $optional:tt
+        $(#[$doc:meta])* $member:ident: $type:ty = $key:literal; $($rows:tt)*
+    ) => {
+        $crate::wire::wire! {
+            @sort $meta $struct $fixed $frame [$($required)* $(#[$doc])* $member: $type = $key;] $optional $($rows)*
         }
+    };
+    (
+        @sort $meta:tt $struct:ident $fixed:tt $frame:tt $required:tt [$($optional:tt)*]
+        $(#[$doc:meta])* $member:ident ($with:ident): Option<$type:ty> = $key:literal
+            $(or $null:ident)? $(, since $since:ident)? $(, if $fits:path)?; $($rows:tt)*
+    ) => {
+        $crate::wire::wire! {
+            @sort $meta $struct $fixed $frame $required
+            [$($optional)* $(#[$doc])* $member ($with): $type = $key $(or $null)? $(, since $since)? $(, if $fits)?;]
+            $($rows)*
+        }
+    };
+    (
+        @sort [$(#[$struct_meta:meta])*] $struct:ident
+        [$($fixed_key:literal: $fixed_value:literal;)*]
+        [$($frame_key:literal;)*]
+        [$($(#[$required_doc:meta])* $required:ident: $required_type:ty = $required_key:literal;)*]
+        [$($(#[$optional_doc:meta])* $optional:ident ($with:ident): $optional_type:ty
+            = $optional_key:literal $(or $null:ident)? $(, since $since:ident)? $(, if $fits:path)?;)*]
     ) => {
         $(#[$struct_meta])*
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub struct $struct {
-            $($(#[doc = $required_doc])* pub $required: $required_type,)*
-            $($(#[doc = $optional_doc])* pub $optional: Option<$optional_type>,)*
+            $($(#[$required_doc])* pub $required: $required_type,)*
+            $($(#[$optional_doc])* pub $optional: Option<$optional_type>,)*
             /// What this crate does not know.
             pub extra: $crate::wire::Extra,
         }
@@ -184,7 +192,7 @@ macro_rules! wire {
             }
 
             $(
-                $(#[doc = $optional_doc])*
+                $(#[$optional_doc])*
                 pub fn $with(mut self, value: impl Into<$optional_type>) -> Self {
                     self.$optional = Some(value.into());
                     self
@@ -242,15 +250,11 @@ macro_rules! wire {
                         $($required_key => $crate::wire::once(&mut draft.$required, $required_key, map),)*
                         $($optional_key => $crate::wire::once(&mut draft.$optional, $optional_key, map),)*
                         // What the codec wrote around the value is the codec's again.
-                        $($($frame_key)|* => map.next_value::<serde::de::IgnoredAny>().map(drop),)?
+                        $($frame_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
                         // A tag was looked at by whoever chose this type.
                         $($fixed_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
                         _ => $crate::wire::keep(&mut draft.extra, name, map),
                     }
-                }
-
-                fn extra(&mut self) -> &mut $crate::wire::Extra {
-                    &mut self.extra
                 }
 
                 fn finish<E: serde::de::Error>(draft: Draft) -> Result<Self, E> {
@@ -356,19 +360,7 @@ pub(crate) fn name<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     make: impl Fn(&str) -> T,
 ) -> Result<T, D::Error> {
-    struct Text<F>(F);
-    impl<T, F: Fn(&str) -> T> Visitor<'_> for Text<F> {
-        type Value = T;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a string")
-        }
-
-        fn visit_str<E>(self, name: &str) -> Result<T, E> {
-            Ok((self.0)(name))
-        }
-    }
-    deserializer.deserialize_str(Text(make))
+    Text::deserialize(deserializer).map(|Text(name)| make(&name))
 }
 
 /// The tag of an object that may be one of several types. The tag decides, never the shape.
@@ -383,7 +375,7 @@ pub(crate) fn tag(text: &RawJson, key: &'static str) -> Result<Option<Box<str>>,
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
             let mut found = None;
-            while let Some(Name(name)) = map.next_key()? {
+            while let Some(Text(name)) = map.next_key()? {
                 if name == self.0 {
                     once(&mut found, self.0, &mut map)?;
                 } else {

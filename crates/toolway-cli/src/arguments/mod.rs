@@ -13,6 +13,7 @@ mod coerce;
 mod schema;
 mod signature;
 
+use std::fmt::Display;
 use std::io::Read;
 
 use toolway::RawJson;
@@ -142,7 +143,7 @@ fn no_pair(word: &str) -> String {
     format!("`{word}` is no argument: arguments are written key=value")
 }
 
-fn lacks(what: &str, missing: &[&str]) -> String {
+fn lacks(what: &str, missing: &[impl Display]) -> String {
     let names: Vec<_> = missing.iter().map(|name| format!("`{name}`")).collect();
     let (noun, names) = (if names.len() == 1 { "argument" } else { "arguments" }, names.join(", "));
     format!("{what} needs the {noun} {names}")
@@ -176,7 +177,6 @@ fn from_pairs(tool: &Tool, words: &[String]) -> Result<RawJson> {
     }
     let missing: Vec<_> = schema.required().into_iter().filter(|name| !has(&arguments, name)).collect();
     if !missing.is_empty() {
-        let missing: Vec<_> = missing.iter().map(String::as_str).collect();
         return Err(fail(lacks(&format!("the tool `{}`", tool.name), &missing)));
     }
     let text = Grown::Object(arguments).text();
@@ -199,12 +199,13 @@ fn put(arguments: &mut Vec<(String, Grown)>, schema: &Schema, tool: &str, word: 
     let text = of_file(text).map_err(wrong)?;
     let path = path(schema, key);
     let at = find(schema, &path, tool)?;
-    let value = match (is_raw, &at) {
-        (true, _) => RawJson::parse(&text).map_err(|error| wrong(format!("`{text}` is no JSON: {error}")))?,
-        (false, at) => coerce(&text, at).map_err(wrong)?,
+    let value = if is_raw {
+        RawJson::parse(&text).map_err(|error| format!("`{text}` is no JSON: {error}"))
+    } else {
+        coerce(&text, &at)
     };
     let is_list = may_be(&at, Types::ARRAY);
-    insert(arguments, &path, value, is_list).map_err(wrong)
+    insert(arguments, &path, value.map_err(wrong)?, is_list).map_err(wrong)
 }
 
 /// The names on the way to an argument. A name that the schema has is one name, whatever dots it holds.

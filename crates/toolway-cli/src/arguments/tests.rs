@@ -134,7 +134,7 @@ fn what_is_missing_is_named_with_the_signature() {
         failure.words("toolway"),
         format!("toolway: the tool `measure` needs the argument `text`\n\n{signature}\n")
     );
-    assert_eq!(failure.fault().exit_code(), 1);
+    assert_eq!(failure.fault.exit_code(), 1);
 }
 
 #[test]

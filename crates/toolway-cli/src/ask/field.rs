@@ -7,15 +7,6 @@ use toolway_schema::Format;
 use super::line::yes_or_no;
 use crate::closest::did_you_mean;
 
-/// What a line stands for.
-#[derive(Debug, PartialEq)]
-pub(super) enum Entry {
-    Value(Value),
-    Nothing,
-    /// Why it does not fit, in words for who typed it.
-    Wrong(String),
-}
-
 /// What may be chosen, with names for people.
 pub(super) fn choices(field: &Field) -> Vec<Choice> {
     let named = field.one_of.as_ref().or_else(|| field.items.as_ref()?.any_of.as_ref());
@@ -79,10 +70,10 @@ pub(super) fn shown(field: &Field, value: &Value) -> String {
     }
 }
 
-/// Reads a line.
-pub(super) fn read(field: &Field, line: &str) -> Entry {
+/// Reads a line; an empty one is nothing. An error says why it does not fit, to the person who typed it.
+pub(super) fn read(field: &Field, line: &str) -> Result<Option<Value>, String> {
     if line.is_empty() {
-        return Entry::Nothing;
+        return Ok(None);
     }
     let value = match field.kind {
         FieldKind::Boolean => {
@@ -92,7 +83,7 @@ pub(super) fn read(field: &Field, line: &str) -> Entry {
         FieldKind::Array => several(field, line),
         _ => text(field, line),
     };
-    value.map_or_else(Entry::Wrong, Entry::Value)
+    value.map(Some)
 }
 
 fn number(field: &Field, line: &str) -> Result<Value, String> {

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use toolway::client::Answer;
 use toolway::types::{Field, FormSchema};
 
-use super::field::{Entry, choices, expected, read, shown};
-use super::line::{Lines, Said, hear, yes_or_no};
+use super::field::{choices, expected, read, shown};
+use super::line::{Lines, confirm, hear};
 use crate::terminal::neutral_line;
 
 /// Asks for each field, shows everything once more, and gives the answer.
@@ -16,46 +16,34 @@ pub(super) async fn fill(
     say: &mut (impl FnMut(&str) + Send),
 ) -> Answer {
     say(&format!("\nThe server asks: {}\n", message.trim()));
+    let answer = if form.properties.0.is_empty() {
+        // A question without fields wants a yes.
+        let agreed = confirm("Do you agree? (y/n) ", None, lines, say).await;
+        agreed.map(|yes| if yes { Answer::accept(Map::new()) } else { Answer::decline() })
+    } else {
+        fields(form, lines, say).await.map(Answer::accept)
+    };
+    answer.unwrap_or_else(|answer| answer)
+}
+
+/// The fields, as often as it takes; an error is an answer to the whole question.
+async fn fields(
+    form: &FormSchema,
+    lines: &mut Lines,
+    say: &mut (impl FnMut(&str) + Send),
+) -> Result<Map<String, Value>, Answer> {
     let fields = &form.properties.0;
-    if fields.is_empty() {
-        return confirm(lines, say).await;
-    }
     say("(Enter takes what stands in brackets; :d declines, :c cancels.)\n");
     loop {
         let mut answers = Map::new();
         for (name, field) in fields {
             let is_required = form.required.iter().flatten().any(|required| required == name);
-            match ask(name, field, is_required, lines, say).await {
-                Ok(Some(value)) => {
-                    answers.insert(name.clone(), value);
-                }
-                Ok(None) => {}
-                Err(answer) => return answer,
+            if let Some(value) = ask(name, field, is_required, lines, say).await? {
+                answers.insert(name.clone(), value);
             }
         }
-        if fields.len() == 1 {
-            return Answer::accept(answers);
-        }
-        match review(fields, &answers, lines, say).await {
-            Ok(true) => return Answer::accept(answers),
-            Ok(false) => {}
-            Err(answer) => return answer,
-        }
-    }
-}
-
-/// A question without fields wants a yes.
-async fn confirm(lines: &mut Lines, say: &mut (impl FnMut(&str) + Send)) -> Answer {
-    loop {
-        say("Do you agree? (y/n) ");
-        match hear(lines).await {
-            Said::Line(word) => match yes_or_no(&word) {
-                Some(true) => return Answer::accept(Map::new()),
-                Some(false) => return Answer::decline(),
-                None => say("Please answer y or n.\n"),
-            },
-            Said::Decline => return Answer::decline(),
-            Said::Cancel => return Answer::cancel(),
+        if fields.len() == 1 || review(fields, &answers, lines, say).await? {
+            return Ok(answers);
         }
     }
 }
@@ -80,17 +68,11 @@ async fn ask(
     let default = field.default.as_ref().map(|value| format!("[{}] ", neutral_line(&shown(field, value))));
     loop {
         say(&format!("> {}", default.as_deref().unwrap_or_default()));
-        let line = match hear(lines).await {
-            Said::Line(line) => line,
-            Said::Decline => return Err(Answer::decline()),
-            Said::Cancel => return Err(Answer::cancel()),
-        };
-        match (read(field, &line), &field.default) {
-            (Entry::Value(value), _) => return Ok(Some(value)),
-            (Entry::Nothing, Some(default)) => return Ok(Some(default.clone())),
-            (Entry::Nothing, None) if !is_required => return Ok(None),
-            (Entry::Nothing, None) => say("It must be filled in.\n"),
-            (Entry::Wrong(reason), _) => say(&format!("{reason}\n")),
+        let line = hear(lines).await?;
+        match read(field, &line).map(|value| value.or_else(|| field.default.clone())) {
+            Ok(None) if is_required => say("It must be filled in.\n"),
+            Ok(value) => return Ok(value),
+            Err(reason) => say(&format!("{reason}\n")),
         }
     }
 }
@@ -109,16 +91,5 @@ async fn review(
             say(&format!("  {title}: {}\n", neutral_line(&shown(field, value))));
         }
     }
-    loop {
-        say("Send it? (y, or n to begin again) [y] ");
-        match hear(lines).await {
-            Said::Line(word) if word.is_empty() => return Ok(true),
-            Said::Line(word) => match yes_or_no(&word) {
-                Some(answer) => return Ok(answer),
-                None => say("Please answer y or n.\n"),
-            },
-            Said::Decline => return Err(Answer::decline()),
-            Said::Cancel => return Err(Answer::cancel()),
-        }
-    }
+    confirm("Send it? (y, or n to begin again) [y] ", Some(true), lines, say).await
 }

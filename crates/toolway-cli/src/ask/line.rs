@@ -3,6 +3,7 @@
 use std::io::BufRead;
 
 use tokio::sync::mpsc;
+use toolway::client::Answer;
 
 /// What a person types, a line each; nothing more comes after the end of the input.
 pub(super) type Lines = mpsc::Receiver<String>;
@@ -21,23 +22,33 @@ pub(super) fn typed() -> Lines {
     lines
 }
 
-/// What a person said to a question.
-#[derive(Debug, PartialEq)]
-pub(super) enum Said {
-    Line(String),
-    Decline,
-    Cancel,
+/// Waits for a line. An error is the answer to the whole question: a person declines or cancels it.
+pub(super) async fn hear(lines: &mut Lines) -> Result<String, Answer> {
+    let Some(line) = lines.recv().await else { return Err(Answer::cancel()) };
+    match line.trim() {
+        ":d" => Err(Answer::decline()),
+        ":c" => Err(Answer::cancel()),
+        // A doubled colon stands for the letters themselves.
+        text if text.starts_with("::") => Ok(text[1..].to_owned()),
+        text => Ok(text.to_owned()),
+    }
 }
 
-/// Waits for a line.
-pub(super) async fn hear(lines: &mut Lines) -> Said {
-    let Some(line) = lines.recv().await else { return Said::Cancel };
-    match line.trim() {
-        ":d" => Said::Decline,
-        ":c" => Said::Cancel,
-        // A doubled colon stands for the letters themselves.
-        text if text.starts_with("::") => Said::Line(text[1..].to_owned()),
-        text => Said::Line(text.to_owned()),
+/// Asks until a person says yes or no. An empty line is the default, if there is one.
+pub(super) async fn confirm(
+    question: &str,
+    default: Option<bool>,
+    lines: &mut Lines,
+    say: &mut (impl FnMut(&str) + Send),
+) -> Result<bool, Answer> {
+    loop {
+        say(question);
+        let word = hear(lines).await?;
+        match (yes_or_no(&word), default) {
+            (Some(answer), _) => return Ok(answer),
+            (None, Some(default)) if word.is_empty() => return Ok(default),
+            (None, _) => say("Please answer y or n.\n"),
+        }
     }
 }
 

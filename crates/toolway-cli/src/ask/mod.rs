@@ -39,7 +39,7 @@ struct Asker {
 
 async fn ask(asker: Arc<Asker>, question: Elicitation) -> Answer {
     let Asker { console, lines } = &*asker;
-    if !console.may_ask() {
+    if !console.may_ask {
         console.note(&format!(
             "The server asks: {}\nNobody is there to answer, so it was declined; run it in a terminal, without --no-input.",
             question.message()

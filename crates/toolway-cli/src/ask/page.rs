@@ -4,7 +4,7 @@
 
 use toolway::client::Answer;
 
-use super::line::{Lines, Said, hear, yes_or_no};
+use super::line::{Lines, confirm};
 
 /// Shows the page and waits for a word.
 pub(super) async fn agree(
@@ -18,17 +18,10 @@ pub(super) async fn agree(
         say(&format!("It is at {host}. "));
     }
     say("If you trust it, open it in your browser.\n");
-    loop {
-        say("Do you agree? (y/n) ");
-        match hear(lines).await {
-            Said::Line(word) => match yes_or_no(&word) {
-                Some(true) => return Answer::consent(),
-                Some(false) => return Answer::decline(),
-                None => say("Please answer y or n.\n"),
-            },
-            Said::Decline => return Answer::decline(),
-            Said::Cancel => return Answer::cancel(),
-        }
+    match confirm("Do you agree? (y/n) ", None, lines, say).await {
+        Ok(true) => Answer::consent(),
+        Ok(false) => Answer::decline(),
+        Err(answer) => answer,
     }
 }
 

@@ -5,17 +5,17 @@ use toolway::{Client, RawJson};
 
 use super::{Here, prompt};
 use crate::apart::apart;
-use crate::args::{Complete, Kind};
+use crate::args::{Kind, Target};
 use crate::arguments::{self, known_texts};
 use crate::closest::did_you_mean;
 use crate::failure::{Failure, Result};
 use crate::place::Find;
 use crate::place::listing;
 
-pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, complete: Complete<K>) -> Result<()> {
-    let Complete { words, talk, reach } = complete;
-    here.with_server((&talk, &reach), words, async |client, console, words| {
-        let [what, of, argument, rest @ ..] = &*words else {
+pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) -> Result<()> {
+    here.with_server(target, async |session| {
+        let (client, console) = (&session.client, &session.console);
+        let [what, of, argument, rest @ ..] = &*session.words else {
             return Err(Failure::usage("something is missing").hint(USAGE));
         };
         let (typed, known) = match rest {
@@ -26,7 +26,7 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, complete: Complete<K>
         let known = apart(move || known_texts(&known)).await?;
         let completing = match what.as_str() {
             "prompt" => {
-                let prompt = prompt::find(&client, of).await?;
+                let prompt = prompt::find(client, of).await?;
                 let names: Vec<_> =
                     prompt.arguments.iter().flatten().map(|argument| &*argument.name).collect();
                 if !names.contains(&&**argument) {
@@ -36,12 +36,12 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, complete: Complete<K>
                     ))
                     .hint(arguments::of_prompt(&prompt)));
                 }
-                check(&client)?;
+                check(client)?;
                 client.complete_prompt(of, argument, typed, known)
             }
             "template" => {
-                let template = find(&client, of).await?;
-                check(&client)?;
+                let template = find(client, of).await?;
+                check(client)?;
                 client.complete_resource(template.uri_template, argument, typed, known)
             }
             other => {
@@ -51,10 +51,9 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, complete: Complete<K>
             }
         };
         let completion = completing.await?;
-        if talk.json {
+        if session.wants_json {
             let result = CompleteResult::new(completion);
-            return console
-                .result(&format!("{}\n", RawJson::encoded(&result, client.protocol_version()).as_str()));
+            return console.result(&session.json(|version| RawJson::encoded(&result, version)));
         }
         let lines: Vec<_> = completion.values.iter().map(|value| format!("{value}\n")).collect();
         console.result(&lines.concat())?;
@@ -82,14 +81,10 @@ async fn find(client: &Client, of: &str) -> Result<ResourceTemplate> {
         return Err(Failure::not_found("the server has no resources"));
     }
     let templates = listing::all(client.list_resource_templates()).await?;
-    let known: Vec<_> = templates
-        .iter()
-        .flat_map(|template| [template.uri_template.clone(), template.name.clone()])
-        .collect();
-    templates.into_iter().find(|template| template.uri_template == of || template.name == of).ok_or_else(
-        || {
-            let meant = did_you_mean(of, known.iter().map(String::as_str));
-            Failure::not_found(format!("the server has no resource template `{of}`{meant}"))
-        },
-    )
+    let is_meant = |template: &&ResourceTemplate| template.uri_template == of || template.name == of;
+    templates.iter().find(is_meant).cloned().ok_or_else(|| {
+        let known = templates.iter().flat_map(|template| [&*template.uri_template, &*template.name]);
+        let meant = did_you_mean(of, known);
+        Failure::not_found(format!("the server has no resource template `{of}`{meant}"))
+    })
 }

@@ -2,107 +2,79 @@
 
 use std::fmt::Write;
 
+use toolway::client::Pages;
 use toolway::types::{Prompt, Resource, ResourceTemplate, Tool};
 use toolway::{ProtocolVersion, RawJson};
 
-use super::Here;
+use super::{Here, nothing_more};
 use crate::args::{Kind, List};
 use crate::arguments::{one_line, prompt_line};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::json;
 use crate::place::Find;
-use crate::place::listing::all;
+use crate::place::listing::{Lists, all};
 use crate::show::size;
 use crate::terminal::neutral_line;
 
-/// What was asked for, as far as the server has it.
-#[derive(Debug, Default)]
-struct Listed {
-    tools: Option<Vec<Tool>>,
-    resources: Option<Vec<Resource>>,
-    templates: Option<Vec<ResourceTemplate>>,
-    prompts: Option<Vec<Prompt>>,
-}
-
 pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, list: List<K>) -> Result<()> {
-    let List { words, tools, resources, templates, prompts, talk, reach } = list;
+    let List { tools, resources, templates, prompts, target } = list;
     let everything = !(tools || resources || templates || prompts);
-    here.with_server((&talk, &reach), words, async |client, console, words| {
-        if let Some(word) = words.first() {
-            return Err(Failure::usage(format!("`{word}` is one word too many")));
-        }
-        let has = client.server_capabilities();
-        let mut listed = Listed::default();
-        if tools || everything && has.tools.is_some() {
-            // Also those that cannot be called over this transport.
-            listed.tools =
-                Some(if has.tools.is_some() { all(client.list_tools()).await? } else { Vec::new() });
-        }
+    here.with_server(target, async |session| {
+        nothing_more(&session.words)?;
+        let (client, has) = (&session.client, session.client.server_capabilities());
         let has_resources = has.resources.is_some();
-        if resources || everything && has_resources {
-            listed.resources =
-                Some(if has_resources { all(client.list_resources()).await? } else { Vec::new() });
-        }
-        if templates || everything && has_resources {
-            listed.templates =
-                Some(if has_resources { all(client.list_resource_templates()).await? } else { Vec::new() });
-        }
-        if prompts || everything && has.prompts.is_some() {
-            listed.prompts =
-                Some(if has.prompts.is_some() { all(client.list_prompts()).await? } else { Vec::new() });
-        }
-        console.result(&if talk.json {
-            listed.json(client.protocol_version())
+        let lists = Lists {
+            // Also those that cannot be called over this transport.
+            tools: read(tools, everything, has.tools.is_some().then(|| client.list_tools())).await?,
+            resources: read(resources, everything, has_resources.then(|| client.list_resources())).await?,
+            templates: read(templates, everything, has_resources.then(|| client.list_resource_templates()))
+                .await?,
+            prompts: read(prompts, everything, has.prompts.is_some().then(|| client.list_prompts())).await?,
+        };
+        session.console.result(&if session.wants_json {
+            json(&lists, client.protocol_version())
         } else {
-            listed.words(everything)
+            words(&lists, everything)
         })
     })
     .await
 }
 
-impl Listed {
-    fn json(&self, version: ProtocolVersion) -> String {
-        macro_rules! array {
-            ($items:expr) => {
-                $items.as_ref().map(|items| {
-                    let items: Vec<_> = items
-                        .iter()
-                        .map(|item| RawJson::encoded(item, version).as_str().to_owned())
-                        .collect();
-                    format!("[{}]", items.join(","))
-                })
-            };
-        }
-        let lists = [
-            ("tools", array!(self.tools)),
-            ("resources", array!(self.resources)),
-            ("resourceTemplates", array!(self.templates)),
-            ("prompts", array!(self.prompts)),
-        ];
-        let members = lists.iter().filter_map(|(name, items)| Some((*name, items.as_deref()?)));
-        format!("{}\n", json::object(members))
+/// Reads a list if it is asked for, or everything is. One that was asked for and that the server does not have is empty.
+async fn read<T>(is_asked: bool, everything: bool, pages: Option<Pages<T>>) -> Result<Option<Vec<T>>> {
+    match pages {
+        Some(pages) if is_asked || everything => Ok(Some(all(pages).await?)),
+        _ => Ok(is_asked.then(Vec::new)),
     }
+}
 
-    /// Lists that are empty are left out, unless somebody asked for them.
-    fn words(&self, everything: bool) -> String {
-        let mut words = String::new();
-        let mut section = |name: &str, entries: Option<Vec<String>>| {
-            let Some(entries) = entries.filter(|entries| !everything || !entries.is_empty()) else { return };
-            let gap = if words.is_empty() { "" } else { "\n" };
-            let _ = writeln!(words, "{gap}{name} ({})", entries.len());
-            for entry in entries {
-                let _ = writeln!(words, "\n  {}", entry.replace('\n', "\n    "));
-            }
-        };
-        section("Tools", self.tools.as_ref().map(|tools| tools.iter().map(of_tool).collect()));
-        section("Resources", self.resources.as_ref().map(|all| all.iter().map(of_resource).collect()));
-        section(
-            "Resource templates",
-            self.templates.as_ref().map(|all| all.iter().map(of_template).collect()),
-        );
-        section("Prompts", self.prompts.as_ref().map(|all| all.iter().map(of_prompt).collect()));
-        if words.is_empty() { "The server offers nothing.\n".to_owned() } else { words }
-    }
+fn json(lists: &Lists, version: ProtocolVersion) -> String {
+    let lists = [
+        ("tools", lists.tools.as_ref().map(|all| RawJson::encoded(all, version))),
+        ("resources", lists.resources.as_ref().map(|all| RawJson::encoded(all, version))),
+        ("resourceTemplates", lists.templates.as_ref().map(|all| RawJson::encoded(all, version))),
+        ("prompts", lists.prompts.as_ref().map(|all| RawJson::encoded(all, version))),
+    ];
+    let members = lists.iter().filter_map(|(name, items)| Some((*name, items.as_ref()?.as_str())));
+    format!("{}\n", json::object(members))
+}
+
+/// Lists that are empty are left out, unless they were asked for.
+fn words(lists: &Lists, everything: bool) -> String {
+    let mut words = String::new();
+    let mut section = |name: &str, entries: Option<Vec<String>>| {
+        let Some(entries) = entries.filter(|entries| !everything || !entries.is_empty()) else { return };
+        let gap = if words.is_empty() { "" } else { "\n" };
+        let _ = writeln!(words, "{gap}{name} ({})", entries.len());
+        for entry in entries {
+            let _ = writeln!(words, "\n  {}", entry.replace('\n', "\n    "));
+        }
+    };
+    section("Tools", lists.tools.as_ref().map(|all| all.iter().map(of_tool).collect()));
+    section("Resources", lists.resources.as_ref().map(|all| all.iter().map(of_resource).collect()));
+    section("Resource templates", lists.templates.as_ref().map(|all| all.iter().map(of_template).collect()));
+    section("Prompts", lists.prompts.as_ref().map(|all| all.iter().map(of_prompt).collect()));
+    if words.is_empty() { "The server offers nothing.\n".to_owned() } else { words }
 }
 
 fn of_tool(tool: &Tool) -> String {

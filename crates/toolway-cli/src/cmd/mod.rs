@@ -7,11 +7,12 @@ pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod serve;
 
-use toolway::{Client, Server};
+use toolway::types::Progress;
+use toolway::{Client, ProtocolVersion, RawJson, Server};
 
-use crate::args::Talk;
+use crate::args::{Kind, Target};
 use crate::console::Console;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::place::{self, Find};
 
 /// What every command has: where it writes, and the server that the program is, if it is one.
@@ -21,18 +22,55 @@ pub(crate) struct Here {
     pub(crate) own: Option<Server>,
 }
 
+/// A command while it talks with its server.
+struct Session {
+    client: Client,
+    console: Console,
+    /// What is left of the command line, without the word that says where the server is.
+    words: Vec<String>,
+    wants_json: bool,
+}
+
 impl Here {
-    /// Finds the server that a command is about, and does something with it. The words that are left are about that.
-    async fn with_server<T, F: Future<Output = Result<T>>>(
+    /// Finds the server that a command is about, and does something with it.
+    async fn with_server<K: Kind<Reach: Find>, F: Future<Output = Result<()>>>(
         &self,
-        (talk, reach): (&Talk, &impl Find),
-        mut words: Vec<String>,
-        work: impl FnOnce(Client, Console, Vec<String>) -> F,
-    ) -> Result<T> {
+        target: Target<K>,
+        work: impl FnOnce(Session) -> F,
+    ) -> Result<()> {
+        let Target { mut words, talk, reach } = target;
         let console = Console::new(talk.verbose, talk.no_input);
         let place = reach.find(&mut words, self.own.as_ref())?;
         place.admit(&console).await?;
-        let builder = place::builder(talk, &place, &console);
-        place::with_client(&place, builder, &console, |client| work(client, console.clone(), words)).await
+        let builder = place::builder(&talk, &place, &console);
+        let session = |client| Session { client, console: console.clone(), words, wants_json: talk.json };
+        place::with_client(&place, builder, &console, |client| work(session(client))).await
+    }
+
+    /// The command line does not say what the command is about.
+    fn not_given(&self, what: &str) -> Failure {
+        Failure::usage(format!("no {what} is given"))
+            .hint(format!("see which there are: {} list", self.program))
+    }
+}
+
+impl Session {
+    /// Shows how far a request is.
+    fn progress(&self) -> impl Fn(&Progress) + Send + Sync + 'static {
+        let console = self.console.clone();
+        move |progress| console.progress(progress)
+    }
+
+    /// A result as programs read it: one line of JSON.
+    fn json(&self, encoded: impl FnOnce(ProtocolVersion) -> RawJson) -> String {
+        format!("{}\n", encoded(self.client.protocol_version()).as_str())
+    }
+}
+
+/// Refuses what is left of a command line.
+pub(crate) fn nothing_more(words: &[String]) -> Result<()> {
+    match words.first() {
+        Some(word) => Err(Failure::usage(format!("`{word}` is one word too many"))),
+        None => Ok(()),
     }
 }

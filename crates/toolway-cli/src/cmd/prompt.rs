@@ -6,26 +6,21 @@ use super::Here;
 use crate::apart::apart;
 use crate::args::{Kind, Prompt};
 use crate::arguments;
-use crate::closest::did_you_mean;
+use crate::closest::unknown;
 use crate::failure::{Failure, Result};
 use crate::place::Find;
 use crate::show::{self, Saver};
 
 pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, prompt: Prompt<K>) -> Result<()> {
-    let Prompt { words, save, talk, reach } = prompt;
-    here.with_server((&talk, &reach), words, async |client, console, words| {
-        let (name, words) = words.split_first().ok_or_else(|| {
-            Failure::usage("no NAME is given").hint(format!("see which there are: {} list", here.program))
-        })?;
-        let prompt = find(&client, name).await?;
+    let Prompt { save, target } = prompt;
+    here.with_server(target, async |session| {
+        let (name, words) = session.words.split_first().ok_or_else(|| here.not_given("NAME"))?;
+        let prompt = find(&session.client, name).await?;
         let words = words.to_vec();
         let arguments = apart(move || arguments::for_prompt(&prompt, &words)).await?;
-        let showing = console.clone();
-        let getting =
-            client.get_prompt(name, arguments).on_progress(move |progress| showing.progress(progress));
-        let result = getting.await?;
-        console.result(&if talk.json {
-            format!("{}\n", RawJson::encoded(&result, client.protocol_version()).as_str())
+        let result = session.client.get_prompt(name, arguments).on_progress(session.progress()).await?;
+        session.console.result(&if session.wants_json {
+            session.json(|version| RawJson::encoded(&result, version))
         } else {
             show::prompt(&result, &mut Saver::new(save))?
         })
@@ -38,10 +33,8 @@ pub(super) async fn find(client: &Client, name: &str) -> Result<types::Prompt> {
         return Err(Failure::not_found("the server has no prompts"));
     }
     let prompts = client.prompts().await?;
-    let known: Vec<_> = prompts.iter().map(|prompt| prompt.name.clone()).collect();
-    prompts.into_iter().find(|prompt| prompt.name == name).ok_or_else(|| {
-        let meant = did_you_mean(name, known.iter().map(String::as_str));
-        let failure = Failure::not_found(format!("the server has no prompt `{name}`{meant}"));
-        if known.is_empty() { failure } else { failure.hint(format!("it has {}", known.join(", "))) }
+    prompts.iter().find(|prompt| prompt.name == name).cloned().ok_or_else(|| {
+        let known: Vec<_> = prompts.iter().map(|prompt| &*prompt.name).collect();
+        unknown(&format!("the server has no prompt `{name}`"), name, &known)
     })
 }

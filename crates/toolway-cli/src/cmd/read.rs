@@ -6,41 +6,34 @@ use std::path::Path;
 use toolway::types::{ReadResourceResult, ResourceContents};
 use toolway::{Client, Code, Error, RawJson};
 
-use super::Here;
+use super::{Here, nothing_more};
 use crate::args::{Kind, Read};
 use crate::closest::closest;
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
 use crate::place::Find;
-use crate::show::{decoded, size};
+use crate::show::{decoded, not_written, size};
 
 pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, read: Read<K>) -> Result<()> {
-    let Read { words, output, talk, reach } = read;
-    here.with_server((&talk, &reach), words, async |client, console, words| {
-        let uri = match &*words {
-            [uri] => uri,
-            [] => {
-                return Err(Failure::usage("no URI is given")
-                    .hint(format!("see which there are: {} list", here.program)));
-            }
-            [_, word, ..] => return Err(Failure::usage(format!("`{word}` is one word too many"))),
-        };
+    let Read { output, target } = read;
+    here.with_server(target, async |session| {
+        let (uri, rest) = session.words.split_first().ok_or_else(|| here.not_given("URI"))?;
+        nothing_more(rest)?;
+        let (client, console) = (&session.client, &session.console);
         if client.server_capabilities().resources.is_none() {
             return Err(Failure::not_found("the server has no resources"));
         }
-        let showing = console.clone();
-        let reading = client.read_resource(uri).on_progress(move |progress| showing.progress(progress));
-        let result = match reading.await {
+        let result = match client.read_resource(uri).on_progress(session.progress()).await {
             Ok(result) => result,
-            Err(error) if is_not_found(&error) => return Err(not_found(&client, uri, &error).await),
+            Err(error) if is_not_found(&error) => return Err(not_found(client, uri, &error).await),
             Err(error) => return Err(error.into()),
         };
-        let json = || format!("{}\n", RawJson::encoded(&result, client.protocol_version()).as_str());
-        match (talk.json, output) {
+        let json = || session.json(|version| RawJson::encoded(&result, version));
+        match (session.wants_json, output) {
             (true, Some(file)) => write(&file, json().as_bytes()),
             (true, None) => console.result(&json()),
             (false, Some(file)) => write(&file, &all(&result)?),
-            (false, None) => show(&result, &console),
+            (false, None) => show(&result, console),
         }
     })
     .await
@@ -53,12 +46,11 @@ fn is_not_found(error: &Error) -> bool {
 
 async fn not_found(client: &Client, uri: &str, error: &Error) -> Failure {
     let failure = Failure::new(Fault::NotFound, format!("`{uri}` cannot be read: {error}"));
-    let mut known: Vec<String> = Vec::new();
-    known.extend(client.resources().await.into_iter().flatten().map(|resource| resource.uri));
-    if let Some(meant) = closest(uri, known.iter().map(String::as_str)) {
+    let known = client.resources().await.unwrap_or_default();
+    if let Some(meant) = closest(uri, known.iter().map(|resource| &*resource.uri)) {
         return failure.hint(format!("did you mean `{meant}`?"));
     }
-    let templates: Vec<_> = client.resource_templates().await.into_iter().flatten().collect();
+    let templates = client.resource_templates().await.unwrap_or_default();
     match templates.first() {
         Some(template) => failure.hint(format!("the server has resources such as {}", template.uri_template)),
         None => failure,
@@ -79,16 +71,12 @@ fn bytes(contents: &ResourceContents) -> Result<Vec<u8>> {
 }
 
 fn all(result: &ReadResourceResult) -> Result<Vec<u8>> {
-    let mut all = Vec::new();
-    for contents in &result.contents {
-        all.extend(bytes(contents)?);
-    }
-    Ok(all)
+    let all: Result<Vec<_>> = result.contents.iter().map(bytes).collect();
+    Ok(all?.concat())
 }
 
 fn write(file: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(file, bytes)
-        .map_err(|error| Failure::usage(format!("{} cannot be written: {error}", file.display())))
+    std::fs::write(file, bytes).map_err(|error| not_written(file, &error))
 }
 
 fn show(result: &ReadResourceResult, console: &Console) -> Result<()> {

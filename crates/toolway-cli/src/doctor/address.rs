@@ -9,22 +9,18 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use toolway::client::IntoTarget;
 
-use super::report::{Broken, Report, Step};
-use crate::failure::{Fault, chain};
+use super::report::{Report, Step};
+use crate::failure::{Fault, Result, chain};
 use crate::place::Address;
 
 /// Goes as far as a connection: the URL, its name, its port.
-pub(super) async fn examine(
-    report: &mut Report<'_>,
-    address: &Address,
-    patience: Duration,
-) -> Result<(), Broken> {
+pub(super) async fn examine(report: &mut Report<'_>, address: &Address, patience: Duration) -> Result<()> {
     let (host, port) = url(report, address)?;
     let places = names(report, &host, port, patience).await?;
     connect(report, &places, patience).await
 }
 
-fn url(report: &mut Report<'_>, address: &Address) -> Result<(String, u16), Broken> {
+fn url(report: &mut Report<'_>, address: &Address) -> Result<(String, u16)> {
     let step = Step::begin("url");
     if let Err(error) = address.http().into_target() {
         let fix = if address.url.contains('@') {
@@ -34,8 +30,8 @@ fn url(report: &mut Report<'_>, address: &Address) -> Result<(String, u16), Brok
         };
         return Err(report.failed(step, Fault::Usage, &chain(&error), fix));
     }
-    let uri: Result<Uri, _> = address.url.parse();
-    let parts = uri.ok().and_then(|uri| Some((uri.scheme_str()?.to_owned(), uri.host()?.to_owned(), uri)));
+    let uri = address.url.parse::<Uri>().ok();
+    let parts = uri.and_then(|uri| Some((uri.scheme_str()?.to_owned(), uri.host()?.to_owned(), uri)));
     let Some((scheme, host, uri)) = parts else {
         return Err(report.failed(
             step,
@@ -54,7 +50,7 @@ async fn names(
     host: &str,
     port: u16,
     patience: Duration,
-) -> Result<Vec<SocketAddr>, Broken> {
+) -> Result<Vec<SocketAddr>> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = bare.parse::<IpAddr>() {
         report.skipped("dns", "the host is an address")?;
@@ -79,7 +75,7 @@ async fn names(
     Err(report.failed(step, Fault::Unreachable, &format!("the host `{host}` is not known: {reason}"), fix))
 }
 
-async fn connect(report: &mut Report<'_>, places: &[SocketAddr], patience: Duration) -> Result<(), Broken> {
+async fn connect(report: &mut Report<'_>, places: &[SocketAddr], patience: Duration) -> Result<()> {
     let step = Step::begin("tcp");
     let mut refused = Vec::new();
     let mut last = None;

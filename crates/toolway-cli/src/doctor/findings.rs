@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
-use toolway::types::{Prompt, Resource, ResourceTemplate, Tool};
+use toolway::types::Tool;
 use toolway::{ProtocolVersion, RawJson};
 use toolway_schema::Types;
 
 use crate::arguments::{arguments, may_be, read, says_nothing};
+use crate::place::listing::Lists;
 use crate::show::size;
 use crate::terminal::neutral_line;
 
@@ -19,39 +20,6 @@ const MAX_DESCRIPTION: usize = 1024;
 const MANY_TOOLS: usize = 40;
 const MUCH_TEXT: usize = 40_000;
 
-/// What a server has.
-#[derive(Debug, Default)]
-pub(super) struct Lists {
-    pub(super) tools: Option<Vec<Tool>>,
-    pub(super) resources: Option<Vec<Resource>>,
-    pub(super) templates: Option<Vec<ResourceTemplate>>,
-    pub(super) prompts: Option<Vec<Prompt>>,
-}
-
-impl Lists {
-    /// Whether nothing was listed.
-    pub(super) fn is_empty(&self) -> bool {
-        let Self { tools, resources, templates, prompts } = self;
-        tools.is_none() && resources.is_none() && templates.is_none() && prompts.is_none()
-    }
-
-    /// `3 tools, 1 prompt`.
-    pub(super) fn words(&self) -> String {
-        fn count<T>(list: Option<&Vec<T>>, noun: &str) -> Option<String> {
-            let number = list?.len();
-            Some(format!("{number} {noun}{}", if number == 1 { "" } else { "s" }))
-        }
-        let all = [
-            count(self.tools.as_ref(), "tool"),
-            count(self.resources.as_ref(), "resource"),
-            count(self.templates.as_ref(), "resource template"),
-            count(self.prompts.as_ref(), "prompt"),
-        ];
-        let all: Vec<_> = all.into_iter().flatten().collect();
-        if all.is_empty() { "it offers nothing".to_owned() } else { all.join(", ") }
-    }
-}
-
 /// What should be better: what it is about, and why.
 pub(super) fn of(lists: &Lists) -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -59,9 +27,7 @@ pub(super) fn of(lists: &Lists) -> Vec<(String, String)> {
     of_all(tools, &mut found);
     for tool in tools {
         let about = format!("tool `{}`", neutral_line(&tool.name));
-        for message in of_tool(tool) {
-            found.push((about.clone(), message));
-        }
+        found.extend(of_tool(tool).into_iter().map(|message| (about.clone(), message)));
     }
     for prompt in lists.prompts.iter().flatten() {
         let about = format!("prompt `{}`", neutral_line(&prompt.name));
@@ -124,10 +90,9 @@ fn of_schema(text: &RawJson, found: &mut Vec<String>) {
     if tree["type"] != "object" {
         found.push("the schema of its arguments must say `\"type\": \"object\"`".to_owned());
     }
-    let unions: Vec<_> =
-        ["anyOf", "oneOf", "allOf"].into_iter().filter(|name| tree.get(name).is_some()).collect();
+    let unions = ["anyOf", "oneOf", "allOf"].into_iter().filter(|name| tree.get(name).is_some());
+    let unions: Vec<_> = unions.map(|name| format!("`{name}`")).collect();
     if !unions.is_empty() {
-        let unions: Vec<_> = unions.iter().map(|name| format!("`{name}`")).collect();
         found.push(format!("some models refuse {} around all arguments", unions.join(" and ")));
     }
     if refers_outside(&tree) {

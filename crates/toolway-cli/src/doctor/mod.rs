@@ -25,24 +25,22 @@ mod verdict;
 
 use std::time::Duration;
 
-use crate::args::{Doctor, Kind};
-use crate::cmd::Here;
+use crate::args::{Kind, Target};
+use crate::cmd::{Here, nothing_more};
 use crate::console::Console;
 use crate::failure::{Failure, Result};
 use crate::place::{self, Find, Place, Way, interrupted};
 
-use report::{Broken, Report};
+use report::Report;
 
 /// How long a step may take that is ours alone, unless somebody says otherwise.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, doctor: Doctor<K>) -> Result<()> {
-    let Doctor { mut words, talk, reach } = doctor;
+pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) -> Result<()> {
+    let Target { mut words, talk, reach } = target;
     let console = Console::new(talk.verbose, true);
     let mut place = reach.find(&mut words, here.own.as_ref())?;
-    if let Some(word) = words.first() {
-        return Err(Failure::usage(format!("`{word}` is one word too many")));
-    }
+    nothing_more(&words)?;
     place.admit(&Console::new(talk.verbose, talk.no_input)).await?;
     let patience = talk.timeout.unwrap_or(PATIENCE);
     let mut builder = place::builder(&talk, &place, &console);
@@ -53,8 +51,7 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, doctor: Doctor<K>) ->
         address.connect_timeout = Some(limit);
         builder = builder.connect_timeout(limit.saturating_mul(2));
     }
-    let mut report = Report::new(&console, talk.json);
-    report.begin(&place.name(), settings::of(&talk, &place))?;
+    let mut report = Report::begin(&console, talk.json, place.name(), settings::of(&talk, &place))?;
     let outcome = tokio::select! {
         outcome = go(&mut report, &place, builder, &console, patience) => outcome,
         () = interrupted() => return Err(Failure::interrupted()),
@@ -68,7 +65,7 @@ async fn go(
     builder: toolway::client::ClientBuilder,
     console: &Console,
     patience: Duration,
-) -> Result<(), Broken> {
+) -> Result<()> {
     match &place.way {
         Way::Url(address) => address::examine(report, address, patience).await?,
         Way::Command(start) => program::examine(report, start)?,

@@ -3,11 +3,11 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use super::report::{Broken, Report, Step};
-use crate::failure::Fault;
+use super::report::{Report, Step};
+use crate::failure::{Fault, Result};
 use crate::place::Start;
 
-pub(super) fn examine(report: &mut Report<'_>, start: &Start) -> Result<(), Broken> {
+pub(super) fn examine(report: &mut Report<'_>, start: &Start) -> Result<()> {
     let step = Step::begin("program");
     let written = start.written.as_deref().and_then(<[String]>::first);
     let name = written.cloned().unwrap_or_else(|| start.program.to_string_lossy().into_owned());

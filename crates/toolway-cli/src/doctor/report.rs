@@ -18,10 +18,6 @@ pub(super) struct Report<'c> {
     warnings: Vec<Value>,
 }
 
-/// The step that failed: nothing can be known after it.
-#[derive(Debug)]
-pub(super) struct Broken(Failure);
-
 /// A step that is being gone.
 #[derive(Debug)]
 pub(super) struct Step {
@@ -41,19 +37,20 @@ impl Step {
 }
 
 impl<'c> Report<'c> {
-    pub(super) fn new(console: &'c Console, wants_json: bool) -> Self {
-        let (target, settings, steps, warnings) = (String::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { console, wants_json, target, settings, steps, warnings }
-    }
-
-    pub(super) fn begin(&mut self, target: &str, settings: Vec<(String, String)>) -> Result<()> {
+    /// Says which server is examined, with which settings.
+    pub(super) fn begin(
+        console: &'c Console,
+        wants_json: bool,
+        target: String,
+        settings: Vec<(String, String)>,
+    ) -> Result<Self> {
         let mut words = format!("{target}\n");
         for (name, value) in &settings {
             let _ = writeln!(words, "  {name}: {value}");
         }
-        target.clone_into(&mut self.target);
-        self.settings = settings;
-        self.tell(&format!("{words}\n"))
+        let report = Self { console, wants_json, target, settings, steps: Vec::new(), warnings: Vec::new() };
+        report.tell(&format!("{words}\n"))?;
+        Ok(report)
     }
 
     fn tell(&self, words: &str) -> Result<()> {
@@ -61,35 +58,36 @@ impl<'c> Report<'c> {
     }
 
     /// A step that worked.
-    pub(super) fn well(&mut self, step: Step, lines: &[String]) -> Result<(), Broken> {
+    pub(super) fn well(&mut self, step: Step, lines: &[String]) -> Result<()> {
         let time = step.since.elapsed();
         self.steps.push(json!({"name": step.name, "status": "ok", "ms": millis(time), "detail": lines}));
         let first = lines.first().map(|line| format!("{line} ({})", shown(time)));
         let rest = lines.iter().skip(1).cloned();
-        self.tell(&words('✓', step.name, first.into_iter().chain(rest))).map_err(Broken)
+        self.tell(&words('✓', step.name, first.into_iter().chain(rest)))
     }
 
     /// A step that worked, and took no time of its own.
-    pub(super) fn known(&mut self, name: &'static str, line: &str) -> Result<(), Broken> {
+    pub(super) fn known(&mut self, name: &'static str, line: &str) -> Result<()> {
         self.steps.push(json!({"name": name, "status": "ok", "detail": [line]}));
-        self.tell(&words('✓', name, [line.to_owned()])).map_err(Broken)
+        self.tell(&words('✓', name, [line.to_owned()]))
     }
 
     /// A step that there is no need for.
-    pub(super) fn skipped(&mut self, name: &'static str, why: &str) -> Result<(), Broken> {
+    pub(super) fn skipped(&mut self, name: &'static str, why: &str) -> Result<()> {
         self.steps.push(json!({"name": name, "status": "skipped", "detail": [why]}));
-        self.tell(&words('–', name, [why.to_owned()])).map_err(Broken)
+        self.tell(&words('–', name, [why.to_owned()]))
     }
 
-    /// A step that failed, and what may be done about it.
-    pub(super) fn failed(&mut self, step: Step, fault: Fault, what: &str, fix: &str) -> Broken {
+    /// A step that failed, and what may be done about it. Nothing can be known after it.
+    pub(super) fn failed(&mut self, step: Step, fault: Fault, what: &str, fix: &str) -> Failure {
         let ms = millis(step.since.elapsed());
         self.steps
             .push(json!({"name": step.name, "status": "failed", "ms": ms, "detail": [what], "fix": fix}));
         let told = what.lines().map(str::to_owned).chain(fix.lines().map(|line| format!("→ {line}")));
+        let failure = Failure::new(fault, format!("{}: {what}", step.name)).hint(fix);
         match self.tell(&words('✗', step.name, told)) {
-            Ok(()) => Broken(Failure::new(fault, format!("{}: {what}", step.name)).hint(fix).shown_already()),
-            Err(failure) => Broken(failure),
+            Ok(()) => Failure { is_shown: true, ..failure },
+            Err(untold) => untold,
         }
     }
 
@@ -99,7 +97,7 @@ impl<'c> Report<'c> {
     }
 
     /// The last words.
-    pub(super) fn end(self, outcome: Result<(), Broken>) -> Result<()> {
+    pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
         if self.wants_json {
             let settings: serde_json::Map<_, _> =
                 self.settings.into_iter().map(|(name, value)| (name, value.into())).collect();
@@ -111,7 +109,7 @@ impl<'c> Report<'c> {
         } else {
             let mut words = String::new();
             for warning in &self.warnings {
-                let text = |name: &str| warning[name].as_str().unwrap_or_default().to_owned();
+                let text = |name: &str| warning[name].as_str().unwrap_or_default();
                 let _ = writeln!(words, "! {}: {}", text("about"), text("message"));
             }
             if !words.is_empty() {
@@ -124,7 +122,7 @@ impl<'c> Report<'c> {
             });
             self.console.result(&format!("{}{words}", if words.is_empty() { "" } else { "\n" }))?;
         }
-        outcome.map_err(|Broken(failure)| failure)
+        outcome
     }
 }
 

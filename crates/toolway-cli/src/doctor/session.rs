@@ -4,17 +4,12 @@
 //! sessions that it has opened itself, everything works until a request takes another way. So here each request takes a connection of
 //! its own.
 
-use std::time::Duration;
-
 use toolway::client::ClientBuilder;
 use toolway::{Client, Era, Error, ProtocolVersion};
 
-use super::report::{Broken, Report, Step};
-use crate::failure::{Fault, chain};
-use crate::place::Address;
-
-/// How long a server may take to hear that the conversation is over.
-pub(super) const FAREWELL: Duration = Duration::from_secs(6);
+use super::report::{Report, Step};
+use crate::failure::{Fault, Result, chain};
+use crate::place::{Address, FAREWELL};
 
 /// The number of requests that follow those which open a session. If a balancer draws lots between two servers, all of them go to the
 /// right one about once in 500 times.
@@ -94,7 +89,7 @@ impl Found {
         }
     }
 
-    pub(super) fn tell(&self, report: &mut Report<'_>, step: Step) -> Result<(), Broken> {
+    pub(super) fn tell(&self, report: &mut Report<'_>, step: Step) -> Result<()> {
         match self {
             Self::Kept(_) => {
                 // Two have opened it.

@@ -6,14 +6,14 @@ use toolway::capability::ServerCapabilities;
 use toolway::client::{ClientBuilder, IntoTarget, Target};
 use toolway::{Client, Code, Era, Error, ProtocolVersion};
 
-use super::findings::{self, Lists};
-use super::report::{Broken, Report, Step};
-use super::session::{self, FAREWELL};
+use super::findings;
+use super::report::{Report, Step};
+use super::session;
 use super::verdict::Verdict;
 use crate::console::Console;
-use crate::failure::{Fault, chain};
-use crate::place::listing;
-use crate::place::{Place, Way};
+use crate::failure::{Failure, Fault, Result, chain};
+use crate::place::listing::{self, Lists};
+use crate::place::{FAREWELL, Place, Way};
 use crate::terminal::neutral_line;
 
 pub(super) async fn examine(
@@ -21,7 +21,7 @@ pub(super) async fn examine(
     place: &Place,
     builder: ClientBuilder,
     console: &Console,
-) -> Result<(), Broken> {
+) -> Result<()> {
     let step = Step::begin("era");
     let stray = StrayLines::default();
     let client = match connect(target(place, console, &stray), builder.clone()).await {
@@ -43,7 +43,7 @@ pub(super) async fn examine(
     };
     let outcome = match outcome {
         Ok(()) => list(report, &client).await,
-        Err(broken) => Err(broken),
+        Err(failure) => Err(failure),
     };
     stray.tell(report);
     let _ = tokio::time::timeout(FAREWELL, client.close()).await;
@@ -87,9 +87,7 @@ fn target(place: &Place, console: &Console, stray: &StrayLines) -> toolway::Resu
         return start.heard_by(console).on_stray_line(move |line| stray.put(line)).into_target();
     }
     // Whatever is wrong with the target was found before.
-    place
-        .target(console)
-        .map_err(|failure| Error::new(toolway::ErrorKind::Misuse, failure.message().to_owned()))
+    place.target(console).map_err(|failure| Error::new(toolway::ErrorKind::Misuse, failure.message))
 }
 
 async fn connect(target: toolway::Result<Target>, builder: ClientBuilder) -> toolway::Result<Client> {
@@ -106,7 +104,7 @@ fn steps(place: &Place) -> &'static [&'static str] {
 }
 
 /// Says that the steps before one worked.
-fn before(report: &mut Report<'_>, place: &Place, failed: &str) -> Result<(), Broken> {
+fn before(report: &mut Report<'_>, place: &Place, failed: &str) -> Result<()> {
     for name in steps(place).iter().copied().take_while(|name| *name != failed) {
         match (name, &place.way) {
             ("tls", Way::Url(address)) if !address.is_encrypted() => {
@@ -120,10 +118,10 @@ fn before(report: &mut Report<'_>, place: &Place, failed: &str) -> Result<(), Br
     Ok(())
 }
 
-fn fail(report: &mut Report<'_>, place: &Place, mut step: Step, error: &Error) -> Broken {
+fn fail(report: &mut Report<'_>, place: &Place, mut step: Step, error: &Error) -> Failure {
     let verdict = Verdict::of(error, &place.way);
-    if let Err(broken) = before(report, place, verdict.step) {
-        return broken;
+    if let Err(failure) = before(report, place, verdict.step) {
+        return failure;
     }
     step.rename(verdict.step);
     report.failed(step, verdict.fault, &verdict.what, &verdict.fix)
@@ -185,7 +183,7 @@ fn abilities(can: &ServerCapabilities) -> String {
     if can.is_empty() { "nothing that it says".to_owned() } else { can.join(", ") }
 }
 
-async fn list(report: &mut Report<'_>, client: &Client) -> Result<(), Broken> {
+async fn list(report: &mut Report<'_>, client: &Client) -> Result<()> {
     let step = Step::begin("list");
     let (lists, troubles) = lists(client).await;
     for (about, message) in findings::of(&lists) {
@@ -223,50 +221,35 @@ struct Trouble {
     error: Error,
 }
 
-/// Everything that can be listed. One list that fails does not hide the others, unless the server does not answer at all.
+/// Everything that can be listed.
 async fn lists(client: &Client) -> (Lists, Vec<Trouble>) {
-    let can = client.server_capabilities();
-    let (mut lists, mut troubles) = (Lists::default(), Vec::new());
-    if can.tools.is_some() {
-        let listed = client.list_tools().all().await;
-        lists.tools = keep(listed, "tools", "tools/list", &mut troubles);
-    }
-    if can.resources.is_some() && is_there(&troubles) {
-        let listed = client.resources().await;
-        lists.resources = keep(listed, "resources", "resources/list", &mut troubles);
-    }
-    if can.resources.is_some() && is_there(&troubles) {
-        // Not every server that has resources has families of them.
-        let listed = listing::all(client.list_resource_templates()).await;
-        lists.templates = keep(listed, "resource templates", "resources/templates/list", &mut troubles);
-        // Nothing is said of those where there are none.
-        if lists.resources.is_none() && lists.templates.as_ref().is_some_and(Vec::is_empty) {
-            lists.templates = None;
-        }
-    }
-    if can.prompts.is_some() && is_there(&troubles) {
-        let listed = client.prompts().await;
-        lists.prompts = keep(listed, "prompts", "prompts/list", &mut troubles);
-    }
-    (lists, troubles)
+    let (can, mut troubles) = (client.server_capabilities(), Vec::new());
+    let (has_tools, has_resources) = (can.tools.is_some(), can.resources.is_some());
+    let tools = client.list_tools().all();
+    let tools = read(has_tools, tools, "tools", "tools/list", &mut troubles).await;
+    let resources = client.resources();
+    let resources = read(has_resources, resources, "resources", "resources/list", &mut troubles).await;
+    // Not every server that has resources has families of them.
+    let templates = listing::all(client.list_resource_templates());
+    let (what, method) = ("resource templates", "resources/templates/list");
+    let templates = read(has_resources, templates, what, method, &mut troubles).await;
+    // Nothing is said of those where there are none.
+    let templates = templates.filter(|templates| resources.is_some() || !templates.is_empty());
+    let prompts = client.prompts();
+    let prompts = read(can.prompts.is_some(), prompts, "prompts", "prompts/list", &mut troubles).await;
+    (Lists { tools, resources, templates, prompts }, troubles)
 }
 
-/// Tells if the server has answered every request so far.
-fn is_there(troubles: &[Trouble]) -> bool {
-    troubles.iter().all(|trouble| trouble.error.rpc().is_some())
-}
-
-fn keep<T>(
-    listed: toolway::Result<Vec<T>>,
+/// Reads a list that a server has. One that fails does not hide the others, unless the server does not answer at all.
+async fn read<T>(
+    is_there: bool,
+    list: impl Future<Output = toolway::Result<Vec<T>>>,
     what: &'static str,
     method: &'static str,
     troubles: &mut Vec<Trouble>,
 ) -> Option<Vec<T>> {
-    match listed {
-        Ok(list) => Some(list),
-        Err(error) => {
-            troubles.push(Trouble { what, method, error });
-            None
-        }
+    if !is_there || troubles.iter().any(|trouble| trouble.error.rpc().is_none()) {
+        return None;
     }
+    list.await.map_err(|error| troubles.push(Trouble { what, method, error })).ok()
 }

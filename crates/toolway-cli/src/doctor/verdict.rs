@@ -4,7 +4,7 @@ use toolway::{Code, Error, ErrorKind};
 
 use super::session;
 use crate::failure::{Fault, SAY_WHO, chain};
-use crate::place::Way;
+use crate::place::{Address, Way};
 
 /// What connecting came to.
 #[derive(Debug)]
@@ -19,38 +19,32 @@ pub(super) struct Verdict {
 impl Verdict {
     /// Looks at why a client could not connect, when everything before had worked.
     pub(super) fn of(error: &Error, way: &Way) -> Self {
-        let what = match way {
-            Way::Url(_) if error.is_session_ended() => session::what(error),
-            _ => without_place(&chain(error)),
+        let is_lost = matches!(way, Way::Url(_)) && error.is_session_ended();
+        let what = if is_lost { session::what(error) } else { without_place(&chain(error)) };
+        let (step, fault, fix) = match (way, error.http_status()) {
+            (Way::Url(_), _) if is_lost => ("session", Fault::Unreachable, session::FIX),
+            (Way::Url(address), Some(404 | 405 | 200..=299)) => {
+                return Self { step: "http", fault: Fault::NotFound, what, fix: path_advice(&address.url) };
+            }
+            (Way::Url(_), Some(status)) => of_status(status),
+            (Way::Url(address), None) => of_url(error, address),
+            (Way::Command(_), _) => of_command(error),
+            (Way::Own(_), _) => ("era", Fault::CannotStart, "look at how the server is built"),
         };
-        let (step, fault, fix) = match way {
-            Way::Url(address) => of_url(error, &address.url),
-            Way::Command(_) => of_command(error),
-            Way::Own(_) => ("era", Fault::CannotStart, "look at how the server is built".to_owned()),
-        };
-        Self { step, fault, what, fix }
+        Self { step, fault, what, fix: fix.to_owned() }
     }
 }
 
-fn of_url(error: &Error, url: &str) -> (&'static str, Fault, String) {
-    if error.is_session_ended() {
-        return ("session", Fault::Unreachable, session::FIX.to_owned());
-    }
-    let is_encrypted = url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
-    if let Some(status) = error.http_status() {
-        let (fault, fix) = of_status(status, url);
-        return ("http", fault, fix);
-    }
+fn of_url(error: &Error, address: &Address) -> (&'static str, Fault, &'static str) {
     match error.kind() {
-        ErrorKind::NotAdmitted => ("http", Fault::AuthNeeded, SAY_WHO.to_owned()),
+        ErrorKind::NotAdmitted => ("http", Fault::AuthNeeded, SAY_WHO),
         ErrorKind::Timeout => (
             "http",
             Fault::Unreachable,
-            "it takes connections and says nothing: look at the server's log, or give it more time with --timeout SECONDS"
-                .to_owned(),
+            "it takes connections and says nothing: look at the server's log, or give it more time with --timeout SECONDS",
         ),
         // A connection was there a moment ago, so what failed is what comes after it.
-        ErrorKind::Transport if error.is_unsent() && is_encrypted => (
+        ErrorKind::Transport if error.is_unsent() && address.is_encrypted() => (
             "tls",
             Fault::Unreachable,
             if chain(error).contains("nothing answered within") {
@@ -59,34 +53,29 @@ fn of_url(error: &Error, url: &str) -> (&'static str, Fault, String) {
             } else {
                 "if the server does not encrypt, its URL begins with http://; if its certificate is your company's, name that in \
                  the variable SSL_CERT_FILE"
-            }
-            .to_owned(),
+            },
         ),
         ErrorKind::Transport => (
             "http",
             Fault::Unreachable,
-            "what listens there does not speak HTTP, or only https://: check the port and the URL".to_owned(),
+            "what listens there does not speak HTTP, or only https://: check the port and the URL",
         ),
         _ => of_speech(error, STRANGE_SERVER),
     }
 }
 
-fn of_status(status: u16, url: &str) -> (Fault, String) {
-    match status {
-        401 | 403 => (Fault::AuthNeeded, SAY_WHO.to_owned()),
-        404 | 405 | 200..=299 => (Fault::NotFound, path_advice(url)),
-        300..=399 => (Fault::NotFound, "connect to where it leads, if that is right".to_owned()),
-        406 | 415 => (
-            Fault::Unreachable,
-            "what is there speaks HTTP, but not this protocol: check the path".to_owned(),
-        ),
-        429 => (Fault::Unreachable, "it has heard too much from here: try again later".to_owned()),
-        500..=599 => (
-            Fault::Unreachable,
-            "the server failed: look at its log, or at that of the proxy before it".to_owned(),
-        ),
-        _ => (Fault::Unreachable, "look at the server's log".to_owned()),
-    }
+fn of_status(status: u16) -> (&'static str, Fault, &'static str) {
+    let (fault, fix) = match status {
+        401 | 403 => (Fault::AuthNeeded, SAY_WHO),
+        300..=399 => (Fault::NotFound, "connect to where it leads, if that is right"),
+        406 | 415 => (Fault::Unreachable, "what is there speaks HTTP, but not this protocol: check the path"),
+        429 => (Fault::Unreachable, "it has heard too much from here: try again later"),
+        500..=599 => {
+            (Fault::Unreachable, "the server failed: look at its log, or at that of the proxy before it")
+        }
+        _ => (Fault::Unreachable, "look at the server's log"),
+    };
+    ("http", fault, fix)
 }
 
 fn path_advice(url: &str) -> String {
@@ -103,34 +92,33 @@ fn path_advice(url: &str) -> String {
     }
 }
 
-fn of_command(error: &Error) -> (&'static str, Fault, String) {
+fn of_command(error: &Error) -> (&'static str, Fault, &'static str) {
     match error.kind() {
         ErrorKind::Transport if error.is_unsent() => {
-            ("start", Fault::CannotStart, "check that it may be run, and that it is for this machine".to_owned())
+            ("start", Fault::CannotStart, "check that it may be run, and that it is for this machine")
         }
         ErrorKind::Transport => (
             "start",
             Fault::CannotStart,
-            "run the command by itself and see why it ends; variables that it needs are given with --env NAME=VALUE".to_owned(),
+            "run the command by itself and see why it ends; variables that it needs are given with --env NAME=VALUE",
         ),
         ErrorKind::Timeout if chain(error).contains("no message") => (
             "era",
             Fault::Unreachable,
-            "on stdout, a server writes messages and nothing else: what it has to say to people belongs on stderr".to_owned(),
+            "on stdout, a server writes messages and nothing else: what it has to say to people belongs on stderr",
         ),
         ErrorKind::Timeout => (
             "era",
             Fault::Unreachable,
             "it runs and says nothing on its stdout: check that it is a server for stdio, or give it more time with --timeout \
-             SECONDS"
-                .to_owned(),
+             SECONDS",
         ),
         _ => of_speech(error, STRANGE_PROGRAM),
     }
 }
 
 /// Finds out why an answer is not understood. `otherwise` is the advice where the error does not tell.
-fn of_speech(error: &Error, otherwise: &str) -> (&'static str, Fault, String) {
+fn of_speech(error: &Error, otherwise: &'static str) -> (&'static str, Fault, &'static str) {
     let fault = match Fault::of(error) {
         Fault::ToolError => Fault::Unreachable,
         fault => fault,
@@ -141,7 +129,7 @@ fn of_speech(error: &Error, otherwise: &str) -> (&'static str, Fault, String) {
         ErrorKind::PeerRefused => "the server refuses to begin: what it says is above; its log may say more",
         _ => otherwise,
     };
-    ("era", fault, fix.to_owned())
+    ("era", fault, fix)
 }
 
 const STRANGE_SERVER: &str = "what answers there does not keep to this protocol: check the URL, update the server, or look at its log \

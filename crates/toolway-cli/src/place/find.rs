@@ -12,7 +12,7 @@ use toolway::hub::{Config, ConfigError, ServerConfig, ServerKind};
 use super::stranger::{Asked, Stranger};
 use super::{Address, Place, Start, Way};
 use crate::args::{Nowhere, Reach, TARGETS};
-use crate::closest::did_you_mean;
+use crate::closest::unknown;
 use crate::failure::{Failure, Result};
 
 /// The variable with a token for servers that are named by their URL.
@@ -61,7 +61,7 @@ impl Find for Reach {
             None if is_program(&target) => Ok(Way::Command(self.command(target.into(), Vec::new())?).into()),
             None => match Config::find(&target) {
                 Ok(server) => self.configured(&server, Some(&target)),
-                Err(error) => Err(unknown(&target, &error)),
+                Err(error) => Err(no_server(&target, &error)),
             },
         }
     }
@@ -116,13 +116,7 @@ impl Reach {
             Some(server) => self.configured(server, None),
             None => {
                 let known: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
-                let meant = did_you_mean(name, known.iter().copied());
-                let failure = Failure::not_found(format!("{} has no server `{name}`{meant}", file.display()));
-                Err(if known.is_empty() {
-                    failure
-                } else {
-                    failure.hint(format!("it has {}", known.join(", ")))
-                })
+                Err(unknown(&format!("{} has no server `{name}`", file.display()), name, &known))
             }
         }
     }
@@ -176,7 +170,7 @@ fn wrong(error: &ConfigError) -> Failure {
 }
 
 /// There is no such server, unless a file has mistakes.
-fn unknown(target: &str, error: &ConfigError) -> Failure {
+fn no_server(target: &str, error: &ConfigError) -> Failure {
     if error.file().is_some() {
         return wrong(error);
     }

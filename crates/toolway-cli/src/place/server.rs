@@ -18,10 +18,9 @@ use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
 
 /// How long a server may take to hear that the conversation is over.
-const FAREWELL: Duration = Duration::from_secs(6);
+pub(crate) const FAREWELL: Duration = Duration::from_secs(6);
 
 /// A server, and what is known of it.
-#[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) way: Way,
     /// The file that describes it, if one does.
@@ -34,8 +33,7 @@ pub(crate) struct Place {
     pub(crate) max_message: Option<usize>,
 }
 
-/// How one gets to a server.
-#[derive(Debug)]
+/// How one gets to a server. What may be secret here is never shown, so it has no `Debug`.
 pub(crate) enum Way {
     Url(Address),
     Command(Start),
@@ -64,20 +62,6 @@ pub(crate) struct Start {
     pub(crate) written: Option<Vec<String>>,
 }
 
-/// Without what may be secret.
-impl std::fmt::Debug for Address {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Address")
-    }
-}
-
-/// Without what may be secret.
-impl std::fmt::Debug for Start {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Start").field("program", &self.program).finish_non_exhaustive()
-    }
-}
-
 impl From<Way> for Place {
     fn from(way: Way) -> Self {
         Self { way, file: None, stranger: None, timeout: None, max_message: None }
@@ -90,16 +74,17 @@ impl Address {
     }
 
     pub(crate) fn http(&self) -> Http {
-        let http =
-            self.headers.iter().fold(Http::new(&self.url), |http, (name, value)| http.header(name, value));
-        let http = match self.connect_timeout {
-            Some(limit) => http.connect_timeout(limit),
-            None => http,
-        };
-        match &self.bearer {
-            Some(token) => http.bearer(token),
-            None => http,
+        let mut http = Http::new(&self.url);
+        for (name, value) in &self.headers {
+            http = http.header(name, value);
         }
+        if let Some(limit) = self.connect_timeout {
+            http = http.connect_timeout(limit);
+        }
+        if let Some(token) = &self.bearer {
+            http = http.bearer(token);
+        }
+        http
     }
 }
 
@@ -107,7 +92,7 @@ impl Start {
     /// The program, whose stderr a person reads who wants to know everything.
     pub(crate) fn heard_by(&self, console: &Console) -> Command {
         let command = self.command();
-        if !console.is_verbose() {
+        if !console.is_verbose {
             return command;
         }
         let console = console.clone();
@@ -115,16 +100,15 @@ impl Start {
     }
 
     fn command(&self) -> Command {
-        let command = Command::new(&self.program).args(&self.args);
-        let command = command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        let command = match &self.written {
-            Some(words) => command.shown_as(words),
-            None => command,
-        };
-        match &self.cwd {
-            Some(cwd) => command.cwd(cwd),
-            None => command,
+        let variables = self.env.iter().map(|(name, value)| (name, value));
+        let mut command = Command::new(&self.program).args(&self.args).envs(variables);
+        if let Some(words) = &self.written {
+            command = command.shown_as(words);
         }
+        if let Some(cwd) = &self.cwd {
+            command = command.cwd(cwd);
+        }
+        command
     }
 }
 
@@ -209,7 +193,7 @@ async fn working<T, F: Future<Output = Result<T>>>(
     console: &Console,
     work: impl FnOnce(Client) -> F,
 ) -> Result<T> {
-    if console.is_verbose() && client.server_capabilities().logging.is_some() {
+    if console.is_verbose && client.server_capabilities().logging.is_some() {
         client.set_log_level(LogLevel::Debug).await?;
     }
     work(client.clone()).await
@@ -230,7 +214,7 @@ pub(crate) fn builder(talk: &Talk, place: &Place, console: &Console) -> ClientBu
     if let Some(version) = talk.protocol {
         builder = builder.protocol(version);
     }
-    if console.is_verbose() {
+    if console.is_verbose {
         let console = console.clone();
         builder = builder.on_log(move |message| console.note(&log_line(message)));
     }
@@ -245,12 +229,8 @@ fn log_line(message: &toolway::types::LogMessage) -> String {
 
 /// Whether there is no such program.
 fn is_not_found(error: &Error) -> bool {
-    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = next {
-        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::NotFound) {
-            return true;
-        }
-        next = error.source();
-    }
-    false
+    let first: &(dyn std::error::Error + 'static) = error;
+    std::iter::successors(Some(first), |error| error.source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::NotFound)
 }

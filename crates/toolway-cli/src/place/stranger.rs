@@ -74,7 +74,7 @@ impl Stranger {
 
     /// Goes on if somebody says so.
     pub(super) async fn admit(&self, console: &Console) -> Result<()> {
-        if !console.may_ask() {
+        if !console.may_ask {
             let mut hint = format!("if you trust it, name its file: --config {}", self.file.display());
             if let Some(own) = &self.hidden {
                 let _ = write!(hint, "; another `{}` is in {1}: --config {1}", self.name, own.display());
@@ -115,11 +115,7 @@ impl Stranger {
 
 /// What somebody types; nothing after the end of the input.
 fn line() -> String {
-    let mut line = String::new();
-    match std::io::stdin().read_line(&mut line) {
-        Ok(_) => line,
-        Err(_) => String::new(),
-    }
+    std::io::stdin().lines().next().and_then(Result::ok).unwrap_or_default()
 }
 
 /// Whose URL it is, as far as it is written. What is no URL before its variables have values is shown as it is.

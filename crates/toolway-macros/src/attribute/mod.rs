@@ -7,13 +7,16 @@
 //! | `doc.rs` | What does a doc comment say? |
 //! | `outside.rs` | How is something of a signature written outside of it? |
 //! | `closest.rs` | Which known word was probably meant? |
+//! | `mistakes.rs` | What is wrong with what the author wrote? |
 
 pub(crate) mod closest;
 mod doc;
+mod mistakes;
 mod outside;
 mod settings;
 pub(crate) mod values;
 
 pub(crate) use doc::text as doc_text;
+pub(crate) use mistakes::Mistakes;
 pub(crate) use outside::Outside;
-pub(crate) use settings::{Given, Keys, Setting, literal, settings, without_groups};
+pub(crate) use settings::{Given, Keys, Setting, literal, settings, settings_of, without_groups};

@@ -1,12 +1,12 @@
 //! What stands in the parentheses of an attribute? Keys, each alone, with a value, or with a list of its own.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
-use syn::{Expr, ExprLit, Lit, LitBool, LitStr, Token, parenthesized, token};
+use syn::{Attribute, Expr, ExprLit, Lit, LitBool, LitStr, Meta, Token, parenthesized, token};
 
+use super::Mistakes;
 use super::closest::closest;
 
 /// One key and what was said about it.
@@ -28,11 +28,11 @@ pub(crate) enum Given {
 }
 
 /// The keys that an attribute knows.
-pub(crate) struct Keys {
+pub(crate) struct Keys<'k> {
     /// Who knows them, and what they are called.
     pub(crate) owner: &'static str,
     pub(crate) noun: &'static str,
-    pub(crate) known: &'static [&'static str],
+    pub(crate) known: &'k [&'static str],
     /// Keys that deserve a better answer than "unknown", and the answer.
     pub(crate) refused: fn(&str) -> Option<String>,
     /// The key of a text that comes first and without one.
@@ -40,32 +40,47 @@ pub(crate) struct Keys {
 }
 
 /// Reads settings; what is wrong with one of them does not hide the others.
-pub(crate) fn settings(tokens: TokenStream, keys: &Keys, mistakes: &mut Vec<syn::Error>) -> Vec<Setting> {
-    let mut found: Vec<Setting> = Vec::new();
-    let read = |input: ParseStream<'_>| {
+pub(crate) fn settings(tokens: TokenStream, keys: &Keys<'_>, mistakes: &mut Mistakes) -> Vec<Setting> {
+    let mut found = Vec::new();
+    read(tokens, keys, &mut found, mistakes);
+    found
+}
+
+/// Reads the settings of all attributes of one name, as if they were one.
+pub(crate) fn settings_of(
+    name: &str,
+    attributes: &[Attribute],
+    keys: &Keys<'_>,
+    mistakes: &mut Mistakes,
+) -> Vec<Setting> {
+    let mut found = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(name)) {
+        match &attribute.meta {
+            Meta::List(list) => read(list.tokens.clone(), keys, &mut found, mistakes),
+            other => mistakes.tell(other.span(), format!("write `#[{name}(…)]`")),
+        }
+    }
+    found
+}
+
+fn read(tokens: TokenStream, keys: &Keys<'_>, found: &mut Vec<Setting>, mistakes: &mut Mistakes) {
+    let read_all = |input: ParseStream<'_>| {
         while !input.is_empty() {
             let setting = match keys.first {
                 Some(first) if found.is_empty() && input.peek(LitStr) => first_text(input, first),
                 _ => setting(input),
             };
-            match setting {
-                Ok(setting) if input.is_empty() || input.peek(Token![,]) => {
-                    match keys.check(&setting, &found) {
-                        Ok(()) => found.push(setting),
-                        Err(mistake) => mistakes.push(mistake),
-                    }
-                }
-                Ok(_) => mistakes.push(input.error("expected `,`")),
-                Err(mistake) => mistakes.push(mistake),
-            }
+            let setting = setting.and_then(|setting| {
+                let is_at_end = input.is_empty() || input.peek(Token![,]);
+                if is_at_end { keys.check(setting, found) } else { Err(input.error("expected `,`")) }
+            });
+            found.extend(mistakes.keep(setting));
             skip_to_next(input)?;
         }
         Ok(())
     };
-    if let Err(mistake) = read.parse2(tokens) {
-        mistakes.push(mistake);
-    }
-    found
+    let outcome = read_all.parse2(tokens);
+    mistakes.keep(outcome);
 }
 
 fn first_text(input: ParseStream<'_>, key: &str) -> syn::Result<Setting> {
@@ -100,24 +115,28 @@ fn skip_to_next(input: ParseStream<'_>) -> syn::Result<()> {
     Ok(())
 }
 
-impl Keys {
-    fn check(&self, setting: &Setting, found: &[Setting]) -> syn::Result<()> {
+impl<'k> Keys<'k> {
+    /// Keys that are all there is to know.
+    pub(crate) const fn new(owner: &'static str, noun: &'static str, known: &'k [&'static str]) -> Self {
+        Self { owner, noun, known, refused: |_| None, first: None }
+    }
+
+    fn check(&self, setting: Setting, found: &[Setting]) -> syn::Result<Setting> {
         let name = setting.key.to_string();
         if let Some(message) = (self.refused)(&name) {
-            return Err(syn::Error::new(setting.key.span(), message));
+            return Err(setting.error(message));
         }
         if !self.known.contains(&name.as_str()) {
             let Self { owner, noun, .. } = self;
             let known = self.known.join(", ");
             let meant = closest(&name, self.known.iter().copied());
             let meant = meant.map_or_else(|| ";".to_owned(), |meant| format!(", did you mean `{meant}`?"));
-            let message = format!("unknown {noun} `{name}`{meant} {owner} has: {known}");
-            return Err(syn::Error::new(setting.key.span(), message));
+            return Err(setting.error(format!("unknown {noun} `{name}`{meant} {owner} has: {known}")));
         }
         if found.iter().any(|other| other.key == setting.key) {
-            return Err(syn::Error::new(setting.key.span(), format!("`{name}` comes twice")));
+            return Err(setting.error(format!("`{name}` comes twice")));
         }
-        Ok(())
+        Ok(setting)
     }
 }
 
@@ -165,16 +184,6 @@ impl Setting {
 
     pub(crate) fn error(&self, message: impl Into<String>) -> syn::Error {
         syn::Error::new(self.key.span(), message.into())
-    }
-}
-
-impl ToTokens for Given {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        match self {
-            Self::Nothing => {}
-            Self::Braces(given) | Self::List(given) => given.to_tokens(tokens),
-            Self::Value(value) => value.to_tokens(tokens),
-        }
     }
 }
 

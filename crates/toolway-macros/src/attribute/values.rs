@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprCall, ExprMacro, Lit, Macro};
 
-use super::{Given, Keys, Setting, literal, settings, without_groups};
+use super::{Given, Keys, Mistakes, Setting, literal, settings, without_groups};
 
 /// `key = {…}`, `key = json!{…}` or `key = any_expression`, as an expression that makes JSON.
 pub(crate) fn json(setting: &Setting) -> syn::Result<TokenStream> {
@@ -42,7 +42,7 @@ impl VisitMut for OurJson {
 }
 
 /// `icons = ["url", icon(src = "url", …)]`, as expressions that make icons.
-pub(crate) fn icons(setting: &Setting, mistakes: &mut Vec<syn::Error>) -> syn::Result<Vec<TokenStream>> {
+pub(crate) fn icons(setting: &Setting, mistakes: &mut Mistakes) -> syn::Result<Vec<TokenStream>> {
     match without_groups(setting.value()?) {
         Expr::Array(list) => Ok(list.elems.iter().filter_map(|value| icon(value, mistakes)).collect()),
         _ => Err(setting.error("write `icons = [\"url\", icon(src = \"url\", mime = \"image/png\")]`")),
@@ -50,28 +50,25 @@ pub(crate) fn icons(setting: &Setting, mistakes: &mut Vec<syn::Error>) -> syn::R
 }
 
 /// `"url"` or `icon(src = "url", mime = "…", sizes = ["…"], theme = "dark")`.
-pub(crate) fn icon(value: &Expr, mistakes: &mut Vec<syn::Error>) -> Option<TokenStream> {
-    match without_groups(value) {
-        Expr::Call(call) if is_icon(call) => match described(call, mistakes) {
-            Ok(icon) => return Some(icon),
-            Err(mistake) => mistakes.push(mistake),
-        },
+pub(crate) fn icon(value: &Expr, mistakes: &mut Mistakes) -> Option<TokenStream> {
+    let icon = match without_groups(value) {
+        Expr::Call(call) if is_icon(call) => described(call, mistakes),
         Expr::Lit(literal) if matches!(literal.lit, Lit::Str(_)) => {
-            return Some(quote! { ::toolway::__private::Icon::new(#literal) });
+            Ok(quote! { ::toolway::__private::Icon::new(#literal) })
         }
-        other => mistakes.push(syn::Error::new(
+        other => Err(syn::Error::new(
             other.span(),
             "an icon is its address, or `icon(src = \"…\", mime = \"…\", sizes = [\"48x48\"], theme = \"dark\")`",
         )),
-    }
-    None
+    };
+    mistakes.keep(icon)
 }
 
 fn is_icon(call: &ExprCall) -> bool {
     matches!(&*call.func, Expr::Path(path) if path.path.is_ident("icon"))
 }
 
-fn described(call: &ExprCall, mistakes: &mut Vec<syn::Error>) -> syn::Result<TokenStream> {
+fn described(call: &ExprCall, mistakes: &mut Mistakes) -> syn::Result<TokenStream> {
     let mut source = None;
     let mut rest = TokenStream::new();
     for setting in settings(call.args.to_token_stream(), &ICON, mistakes) {
@@ -79,10 +76,7 @@ fn described(call: &ExprCall, mistakes: &mut Vec<syn::Error>) -> syn::Result<Tok
             source = Some(setting.text()?);
             continue;
         }
-        match described_by(&setting) {
-            Ok(call) => rest.extend(call),
-            Err(mistake) => mistakes.push(mistake),
-        }
+        rest.extend(mistakes.keep(described_by(&setting)));
     }
     let source = source.ok_or_else(|| syn::Error::new(call.func.span(), "an icon needs `src = \"…\"`"))?;
     Ok(quote! { ::toolway::__private::Icon::new(#source) #rest })
@@ -119,16 +113,13 @@ fn texts(setting: &Setting) -> syn::Result<Vec<Expr>> {
 }
 
 /// `annotations(audience = [user], priority = 0.9, last_modified = "…")`, as an expression that makes them.
-pub(crate) fn annotations(setting: &Setting, mistakes: &mut Vec<syn::Error>) -> syn::Result<TokenStream> {
+pub(crate) fn annotations(setting: &Setting, mistakes: &mut Mistakes) -> syn::Result<TokenStream> {
     let Given::List(list) = &setting.given else {
         return Err(setting.error("write `annotations(audience = [user, assistant], priority = 0.9)`"));
     };
     let mut annotations = quote! { ::toolway::__private::Annotations::new() };
     for setting in settings(list.clone(), &ANNOTATIONS, mistakes) {
-        match annotation(&setting) {
-            Ok(call) => annotations.extend(call),
-            Err(mistake) => mistakes.push(mistake),
-        }
+        annotations.extend(mistakes.keep(annotation(&setting)));
     }
     Ok(annotations)
 }
@@ -153,12 +144,9 @@ fn annotation(setting: &Setting) -> syn::Result<TokenStream> {
 /// `[user, assistant]`, or one of them.
 fn roles(setting: &Setting) -> syn::Result<Vec<Ident>> {
     let one = |value: &Expr| {
-        let name = match without_groups(value) {
-            Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
-            Expr::Lit(literal) => match &literal.lit {
-                Lit::Str(text) => Some(text.value()),
-                _ => None,
-            },
+        let name = match (without_groups(value), literal(value)) {
+            (Expr::Path(path), _) => path.path.get_ident().map(ToString::to_string),
+            (_, Some(Lit::Str(text))) => Some(text.value()),
             _ => None,
         };
         match name.as_deref() {
@@ -185,18 +173,16 @@ fn priority(setting: &Setting) -> syn::Result<f64> {
     Err(syn::Error::new(setting.span(), "`priority` is a number from 0 to 1"))
 }
 
-const ICON: Keys = Keys {
-    owner: "`icon`",
-    noun: "key",
-    known: &["src", "mime", "sizes", "theme"],
-    refused: |_| None,
-    first: Some("src"),
-};
+/// An expression that makes an `Option`.
+pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
+    match value {
+        Some(value) => quote! { ::core::option::Option::Some(#value) },
+        None => quote! { ::core::option::Option::None },
+    }
+}
 
-const ANNOTATIONS: Keys = Keys {
-    owner: "`annotations`",
-    noun: "key",
-    known: &["audience", "priority", "last_modified"],
-    refused: |_| None,
-    first: None,
-};
+const ICON: Keys<'static> =
+    Keys { first: Some("src"), ..Keys::new("`icon`", "key", &["src", "mime", "sizes", "theme"]) };
+
+const ANNOTATIONS: Keys<'static> =
+    Keys::new("`annotations`", "key", &["audience", "priority", "last_modified"]);

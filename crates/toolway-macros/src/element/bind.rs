@@ -4,25 +4,21 @@ use proc_macro2::Span;
 use syn::{Field, ItemStruct, Type, TypeGroup, TypeReference};
 
 use super::uri::{Place, Uri, Variable};
+use crate::attribute::Mistakes;
 use crate::attribute::closest::closest;
 use crate::check::Assertions;
 use crate::input::{Element, Options, Parameter};
 
 /// Checks a function.
-pub(crate) fn bind(
-    element: &Element,
-    uri: &Uri,
-    assertions: &mut Assertions,
-    mistakes: &mut Vec<syn::Error>,
-) {
+pub(crate) fn bind(element: &Element, uri: &Uri, assertions: &mut Assertions, mistakes: &mut Mistakes) {
     let parameters = &element.function.parameters;
-    let place = place(&element.options);
+    let place = place(&element.definition.options);
     for variable in &uri.variables {
         match parameters.iter().find(|parameter| parameter.name == variable.name) {
             Some(parameter) => bound(variable, parameter, place, assertions, mistakes),
             None => {
                 let names = parameters.iter().map(|parameter| parameter.name.as_str());
-                mistakes.push(syn::Error::new(place, missing(variable, "parameter", names)));
+                mistakes.tell(place, missing(variable, "parameter", names));
             }
         }
     }
@@ -33,7 +29,7 @@ pub(crate) fn bind(
         }
         if let Some(arg) = &parameter.arg {
             let message = format!("`{name}` is no variable of the URI, so there is nothing to say about it");
-            mistakes.push(syn::Error::new(arg.span, message));
+            mistakes.tell(arg.span, message);
             continue;
         }
         let message = format!(
@@ -44,7 +40,7 @@ pub(crate) fn bind(
 }
 
 /// Checks a struct whose fields are the variables. What `serde` makes of a field, only `serde` knows.
-pub(crate) fn fields(item: &ItemStruct, uri: &Uri, options: &Options, mistakes: &mut Vec<syn::Error>) {
+pub(crate) fn fields(item: &ItemStruct, uri: &Uri, options: &Options, mistakes: &mut Mistakes) {
     let has_serde =
         |attributes: &[syn::Attribute]| attributes.iter().any(|attribute| attribute.path().is_ident("serde"));
     let is_plain = |field: &Field| !has_serde(&field.attrs);
@@ -56,13 +52,13 @@ pub(crate) fn fields(item: &ItemStruct, uri: &Uri, options: &Options, mistakes: 
     let names: Vec<String> = item.fields.iter().filter_map(name).collect();
     for variable in uri.variables.iter().filter(|variable| !names.contains(&variable.name)) {
         let message = missing(variable, "field", names.iter().map(String::as_str));
-        mistakes.push(syn::Error::new(place(options), message));
+        mistakes.tell(place(options), message);
     }
     for field in &item.fields {
         let Some(name) = name(field) else { continue };
         if uri.variables.iter().all(|variable| variable.name != name) {
             let message = format!("the URI has no variable `{{{name}}}` that this field could be read from");
-            mistakes.push(syn::Error::new_spanned(&field.ident, message));
+            mistakes.add(syn::Error::new_spanned(&field.ident, message));
         }
     }
 }
@@ -84,13 +80,13 @@ fn bound(
     parameter: &Parameter,
     place: Span,
     assertions: &mut Assertions,
-    mistakes: &mut Vec<syn::Error>,
+    mistakes: &mut Mistakes,
 ) {
     let Variable { name, place: stands, is_list } = variable;
     let (span, ty) = (parameter.span, &parameter.kept);
     if *stands == Place::Simple && !is_list && (name == "path" || is_path(&parameter.written)) {
         let message = format!("`{{{name}}}` matches one segment; write `{{+{name}}}` to match slashes");
-        mistakes.push(syn::Error::new(place, message));
+        mistakes.tell(place, message);
     }
     assertions.argument(
         span,
@@ -108,7 +104,7 @@ fn bound(
         }
         (Place::Simple | Place::Other, Some(_)) => {
             let message = format!("`{name}` is in every URI of this family; its default would never be used");
-            mistakes.push(syn::Error::new(parameter.arg.as_ref().map_or(span, |arg| arg.span), message));
+            mistakes.tell(parameter.arg.as_ref().map_or(span, |arg| arg.span), message);
         }
         (Place::Simple | Place::Other, None) => {
             let message = format!("`{name}` is in every URI of this family; take the value without `Option`");

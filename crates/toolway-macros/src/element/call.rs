@@ -4,7 +4,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
 use super::host::Host;
-use crate::input::{Element, Function, Receiver};
+use crate::attribute::values::option;
+use crate::input::{Element, Function, Parameter, Receiver};
 use crate::suspect::{as_parameter, known};
 
 /// In which form the arguments come.
@@ -71,17 +72,15 @@ pub(crate) fn of_function(element: &Element, host: &Host, sent: &Sent, respond: 
     let is_method = matches!(function.receiver, Receiver::Shared(_));
     let service = is_method.then(|| quote! { let __service = ::std::sync::Arc::clone(&self.service); });
     let value = invoke(function, host, &slots);
-    let value = match element.options.blocking {
+    let value = match element.definition.options.blocking {
         Some(_) => quote! { ::toolway::__private::blocking(move || #value).await },
         None => value,
     };
     let failure = sent.failure();
     let [all, ..] = sent.types();
     let types = function.parameters.iter().map(|parameter| &parameter.kept);
-    let defaults = function.parameters.iter().map(|parameter| match parameter.default() {
-        Some(default) => quote! { ::core::option::Option::Some(|| #default) },
-        None => quote! { ::core::option::Option::None },
-    });
+    let defaults = function.parameters.iter().map(Parameter::default);
+    let defaults = defaults.map(|default| option(default.map(|default| quote! { || #default })));
     quote! {
         #known
         #collect

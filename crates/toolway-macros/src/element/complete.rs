@@ -1,14 +1,13 @@
 //! Who completes an argument or a variable?
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprPath};
 
 use super::call;
 use super::host::Host;
-use crate::attribute::Outside;
-use crate::attribute::without_groups;
+use crate::attribute::{Mistakes, Outside, without_groups};
 use crate::input::{Function, Parameter, Receiver};
 use crate::suspect::known;
 
@@ -25,7 +24,7 @@ pub(crate) fn completers(
     is_completed: impl Fn(&str) -> bool,
     host: &Host,
     methods: &Methods,
-    mistakes: &mut Vec<syn::Error>,
+    mistakes: &mut Mistakes,
 ) -> TokenStream {
     let mut calls = TokenStream::new();
     let is_completed = |parameter: &&Parameter| parameter.has_name() && is_completed(&parameter.name);
@@ -36,9 +35,8 @@ pub(crate) fn completers(
             calls.extend(quote! { #of_type(#name) });
             continue;
         };
-        match completer(complete, host, methods) {
-            Ok(completer) => calls.extend(quote! { .with(#name, #completer) }),
-            Err(mistake) => mistakes.push(mistake),
+        if let Some(completer) = mistakes.keep(completer(complete, host, methods)) {
+            calls.extend(quote! { .with(#name, #completer) });
         }
     }
     let known = known(&function.parameters);
@@ -95,7 +93,7 @@ fn of_method(path: &ExprPath, host: &Host, methods: &Methods) -> syn::Result<Tok
     if let Receiver::Owned(span) = method.receiver {
         return Err(syn::Error::new(span, "a service is shared by all calls; take `&self`"));
     }
-    let slots: Vec<_> = (0..method.parameters.len()).map(|index| format_ident!("__slot_{index}")).collect();
+    let slots = method.slots();
     let types = method.parameters.iter().map(|parameter| &parameter.kept);
     let value = call::invoke(method, host, &slots);
     let (held, cloned) = match method.receiver {

@@ -5,6 +5,7 @@ use quote::quote;
 use syn::Generics;
 
 use crate::check::Assertions;
+use crate::input::Element;
 
 /// The type that handles.
 pub(crate) struct Host {
@@ -28,8 +29,9 @@ impl Host {
         }
     }
 
-    pub(crate) fn assertions(&self) -> Assertions {
-        Assertions::new(!self.generics.params.is_empty())
+    /// What only rustc can tell about the function that it calls.
+    pub(crate) fn assertions(&self, element: &Element) -> Assertions {
+        Assertions::of(element, !self.generics.params.is_empty())
     }
 
     /// Implements a trait, or without one adds functions of its own.

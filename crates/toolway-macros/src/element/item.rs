@@ -10,9 +10,10 @@ use syn::{Item, ItemFn, ItemStruct};
 use super::complete::Methods;
 use super::host::Host;
 use super::{prompt, resource, tool};
+use crate::attribute::Mistakes;
 use crate::attribute::Outside;
 use crate::check::{self, Place};
-use crate::input::{self, Element, Kind, Options, Receiver, conditional};
+use crate::input::{Definition, Element, Kind, Options, Receiver, conditional};
 use crate::package::package;
 
 pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
@@ -45,7 +46,7 @@ pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> Tok
 }
 
 fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> TokenStream {
-    let mut mistakes = Vec::new();
+    let mut mistakes = Mistakes::default();
     let outside = Outside::default();
     let element = Element::read(kind, options, &function.attrs, &mut function.sig, &outside, &mut mistakes);
     check::signature(&element, &function.sig, Place::Module, &mut mistakes);
@@ -57,7 +58,7 @@ fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> Toke
     let handler = match kind {
         Kind::Tool => tool::of_function(&element, &host),
         Kind::Prompt => prompt::of_function(&element, &host, &methods, &mut mistakes),
-        Kind::Resource => match resource::uri(&element.options, &mut mistakes) {
+        Kind::Resource => match resource::uri(&element.definition.options, &mut mistakes) {
             Some(uri) => {
                 let handler = resource::of_function(&element, &uri, &host, &methods, &mut mistakes);
                 let name = format_ident!("uri");
@@ -75,7 +76,7 @@ fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> Toke
         #[derive(::core::fmt::Debug, ::core::default::Default)]
         #visibility struct #ident {}
     };
-    if let Some(errors) = check::all(mistakes) {
+    if let Some(errors) = mistakes.into_errors() {
         // In an `impl` block nothing else can stand beside it.
         if !matches!(element.function.receiver, Receiver::Nobody) {
             return quote! { #function #errors };
@@ -90,31 +91,29 @@ fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> Toke
 }
 
 fn struct_item(kind: Kind, options: TokenStream, item: &ItemStruct) -> TokenStream {
-    let mut mistakes = Vec::new();
+    let mut mistakes = Mistakes::default();
     let options = Options::read(kind, options, &Outside::default(), &mut mistakes);
     let ident = &item.ident;
     if let Some(span) = options.blocking {
         let message = "`blocking` is for functions; `run` is `async` and must not block";
-        mistakes.push(syn::Error::new(span, message));
+        mistakes.tell(span, message);
     }
     if !item.generics.params.is_empty() {
         let message =
             format!("a {} cannot be generic: its types are known when the server is built", kind.name());
-        mistakes.push(syn::Error::new_spanned(&item.generics.params, message));
+        mistakes.add(syn::Error::new_spanned(&item.generics.params, message));
     }
-    let name =
-        options.name.as_ref().map_or_else(|| snake_case(&ident.unraw().to_string()), syn::LitStr::value);
-    let description = input::description(&options, &item.attrs, &name);
+    let definition = Definition::of_struct(options, &item.attrs, snake_case(&ident.unraw().to_string()));
     let host = Host::plain(&format_ident!("__Handler"));
     let handler = match kind {
-        Kind::Tool => tool::of_struct(ident, &host, &options, &name, &description),
-        Kind::Prompt => prompt::of_struct(ident, &host, &options, &name, &description),
-        Kind::Resource => match resource::uri(&options, &mut mistakes) {
-            Some(uri) => resource::of_struct(item, &uri, &host, &options, &name, &description, &mut mistakes),
+        Kind::Tool => tool::of_struct(ident, &host, &definition),
+        Kind::Prompt => prompt::of_struct(ident, &host, &definition),
+        Kind::Resource => match resource::uri(&definition.options, &mut mistakes) {
+            Some(uri) => resource::of_struct(item, &uri, &host, &definition, &mut mistakes),
             None => TokenStream::new(),
         },
     };
-    if let Some(errors) = check::all(mistakes) {
+    if let Some(errors) = mistakes.into_errors() {
         let never = quote! { ::core::unreachable!("it does not compile") };
         let offer = item.generics.params.is_empty().then(|| offer(kind, ident, &never));
         return quote! { #item #errors #offer };

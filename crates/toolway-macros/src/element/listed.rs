@@ -3,10 +3,11 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::input::Options;
+use crate::input::Definition;
 
 /// Calls that add all of it to a definition.
-pub(crate) fn listed(options: &Options, description: &TokenStream) -> TokenStream {
+pub(crate) fn listed(definition: &Definition) -> TokenStream {
+    let Definition { options, description, .. } = definition;
     let mut calls = quote! { .with_description(#description) };
     if let Some(title) = &options.title {
         calls.extend(quote! { .with_title(#title) });

@@ -7,8 +7,8 @@ use super::call::{self, Sent};
 use super::complete::{Methods, completers};
 use super::host::Host;
 use super::listed::listed;
-use crate::check;
-use crate::input::{Element, Options, Parameter};
+use crate::attribute::Mistakes;
+use crate::input::{Definition, Element, Parameter};
 use crate::suspect::known;
 
 /// Makes a function a prompt.
@@ -16,12 +16,10 @@ pub(crate) fn of_function(
     element: &Element,
     host: &Host,
     methods: &Methods,
-    mistakes: &mut Vec<syn::Error>,
+    mistakes: &mut Mistakes,
 ) -> TokenStream {
     let function = &element.function;
-    let mut assertions = host.assertions();
-    check::parameters(element, &mut assertions);
-    let assertions = assertions.tokens;
+    let assertions = host.assertions(element).tokens;
     let arguments = function.parameters.iter().map(argument);
     let known = known(&function.parameters);
     let arguments = quote! {
@@ -36,22 +34,16 @@ pub(crate) fn of_function(
     let call = call::of_function(element, host, &sent(), &respond);
     let check = call::check(&call::checks(function));
     let rest = quote! { #check #completers };
-    implement(host, &element.options, &element.name(), &element.description, &arguments, &call, &rest)
+    implement(host, &element.definition, &arguments, &call, &rest)
 }
 
 /// Makes a struct a prompt.
-pub(crate) fn of_struct(
-    ident: &Ident,
-    host: &Host,
-    options: &Options,
-    name: &str,
-    description: &TokenStream,
-) -> TokenStream {
+pub(crate) fn of_struct(ident: &Ident, host: &Host, definition: &Definition) -> TokenStream {
     let arguments = quote_spanned! { ident.span()=> ::toolway::__private::prompt_arguments_of::<#ident>() };
     let arguments = quote! { let __arguments = #arguments; };
     let respond = respond(&call::output_of(ident), ident.span());
     let call = call::of_struct(ident, &sent(), &respond);
-    implement(host, options, name, description, &arguments, &call, &call::completers_of(ident))
+    implement(host, definition, &arguments, &call, &call::completers_of(ident))
 }
 
 fn sent() -> Sent {
@@ -78,14 +70,12 @@ fn argument(parameter: &Parameter) -> TokenStream {
 
 fn implement(
     host: &Host,
-    options: &Options,
-    name: &str,
-    description: &TokenStream,
+    definition: &Definition,
     arguments: &TokenStream,
     call: &TokenStream,
     rest: &TokenStream,
 ) -> TokenStream {
-    let listed = listed(options, description);
+    let (name, listed) = (&definition.name, listed(definition));
     host.implement(
         Some("PromptHandler"),
         &quote! {

@@ -10,30 +10,23 @@ use super::complete::{Methods, completers};
 use super::host::Host;
 use super::listed::listed;
 use super::uri::{Place, Uri};
-use crate::check;
-use crate::input::{Element, Options};
+use crate::attribute::Mistakes;
+use crate::input::{Definition, Element, Options};
 use crate::suspect::known;
 
 /// Reads the URI of the options.
-pub(crate) fn uri(options: &Options, mistakes: &mut Vec<syn::Error>) -> Option<Uri> {
+pub(crate) fn uri(options: &Options, mistakes: &mut Mistakes) -> Option<Uri> {
     let Some(text) = &options.uri else {
         let message = "a resource has an address: `#[resource(uri = \"notes://index\")]`";
-        mistakes.push(syn::Error::new(Span::call_site(), message));
+        mistakes.tell(Span::call_site(), message);
         return None;
     };
-    match Uri::parse(&text.value()) {
-        Ok(uri) => {
-            if let (Some(size), true) = (&options.size, uri.is_template()) {
-                let message = "a template stands for many resources, which have no common size";
-                mistakes.push(syn::Error::new(size.span(), message));
-            }
-            Some(uri)
-        }
-        Err(message) => {
-            mistakes.push(syn::Error::new(text.span(), message));
-            None
-        }
+    let uri =
+        mistakes.keep(Uri::parse(&text.value()).map_err(|message| syn::Error::new(text.span(), message)))?;
+    if let (Some(size), true) = (&options.size, uri.is_template()) {
+        mistakes.tell(size.span(), "a template stands for many resources, which have no common size");
     }
+    Some(uri)
 }
 
 /// Makes a function a resource.
@@ -42,11 +35,10 @@ pub(crate) fn of_function(
     uri: &Uri,
     host: &Host,
     methods: &Methods,
-    mistakes: &mut Vec<syn::Error>,
+    mistakes: &mut Mistakes,
 ) -> TokenStream {
     let function = &element.function;
-    let mut assertions = host.assertions();
-    check::parameters(element, &mut assertions);
+    let mut assertions = host.assertions(element);
     bind::bind(element, uri, &mut assertions, mistakes);
     let assertions = assertions.tokens;
     let is_variable = |name: &str| uri.variables.iter().any(|variable| variable.name == name);
@@ -55,7 +47,7 @@ pub(crate) fn of_function(
     let call = call::of_function(element, host, &sent(), &respond);
     let check = call::check(&call::checks(function));
     let rest = quote! { #check #completers };
-    let definition = definition(&element.options, &element.name(), &element.description, uri);
+    let definition = definition(&element.definition, uri);
     let known = known(&function.parameters);
     implement(host, &quote! { #known #assertions #definition }, &call, &rest)
 }
@@ -65,16 +57,14 @@ pub(crate) fn of_struct(
     item: &ItemStruct,
     uri: &Uri,
     host: &Host,
-    options: &Options,
-    name: &str,
-    description: &TokenStream,
-    mistakes: &mut Vec<syn::Error>,
+    written: &Definition,
+    mistakes: &mut Mistakes,
 ) -> TokenStream {
     let ident = &item.ident;
-    bind::fields(item, uri, options, mistakes);
+    bind::fields(item, uri, &written.options, mistakes);
     let respond = respond(&call::output_of(ident), ident.span());
     let call = call::of_struct(ident, &sent(), &respond);
-    implement(host, &definition(options, name, description, uri), &call, &TokenStream::new())
+    implement(host, &definition(written, uri), &call, &TokenStream::new())
 }
 
 fn sent() -> Sent {
@@ -94,8 +84,9 @@ fn respond(output: &TokenStream, span: Span) -> TokenStream {
     }}
 }
 
-fn definition(options: &Options, name: &str, description: &TokenStream, uri: &Uri) -> TokenStream {
-    let mut listed = listed(options, description);
+fn definition(written: &Definition, uri: &Uri) -> TokenStream {
+    let Definition { options, name, .. } = written;
+    let mut listed = listed(written);
     if let Some(mime) = &options.mime {
         listed.extend(quote! { .with_mime_type(#mime) });
     }

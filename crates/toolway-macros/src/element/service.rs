@@ -12,9 +12,10 @@ use syn::{Attribute, Generics, ImplItem, ImplItemFn, ItemImpl, Meta};
 use super::complete::Methods;
 use super::host::Host;
 use super::{prompt, resource, tool};
+use crate::attribute::Mistakes;
 use crate::attribute::Outside;
 use crate::check::{self, Place};
-use crate::input::{self, Element, Function, Kind, conditional};
+use crate::input::{self, Definition, Element, Function, Kind, conditional};
 
 pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
     let mut block: ItemImpl = match syn::parse2(item.clone()) {
@@ -25,9 +26,9 @@ pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
             return quote! { #item #error };
         }
     };
-    let mut mistakes = Vec::new();
+    let mut mistakes = Mistakes::default();
     if !options.is_empty() {
-        mistakes.push(syn::Error::new(options.span(), "`#[service]` has no options"));
+        mistakes.tell(options.span(), "`#[service]` has no options");
     }
     block.items = std::mem::take(&mut block.items).into_iter().flat_map(without_conditions).collect();
     let methods = methods(&block);
@@ -39,16 +40,16 @@ pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
     }
     if service.count == 0 && mistakes.is_empty() {
         let message = "nothing here is marked `#[tool]`, `#[resource]` or `#[prompt]`";
-        mistakes.push(syn::Error::new(block.self_ty.span(), message));
+        mistakes.tell(block.self_ty.span(), message);
     }
     if let Some((path, _)) = &block.trait_ {
         let message = "`#[service]` stands on an `impl` block of a type, not of a trait";
-        let error = check::all(vec![syn::Error::new(path.span(), message)]);
+        let error = syn::Error::new(path.span(), message).into_compile_error();
         return quote! { #block #error };
     }
     let provide = service.provide(mistakes.is_empty());
     let Service { handlers, uris, .. } = &service;
-    match check::all(mistakes) {
+    match mistakes.into_errors() {
         Some(errors) => quote! { #block #errors #uris #provide },
         None => quote! {
             #block
@@ -83,7 +84,7 @@ fn methods(block: &ItemImpl) -> Methods {
     let functions = block.items.iter().filter_map(|item| match item {
         // What is wrong with one is told where it is used.
         ImplItem::Fn(method) if !method.attrs.iter().any(|attribute| mark(attribute).is_some()) => {
-            Some(Function::read(Kind::Prompt, &mut method.sig.clone(), &outside, &mut Vec::new()))
+            Some(Function::read(Kind::Prompt, &mut method.sig.clone(), &outside, &mut Mistakes::default()))
         }
         _ => None,
     });
@@ -126,11 +127,11 @@ impl Service {
     }
 
     /// Reads one method, if it is marked.
-    fn method(&mut self, method: &mut ImplItemFn, methods: &Methods, mistakes: &mut Vec<syn::Error>) {
+    fn method(&mut self, method: &mut ImplItemFn, methods: &Methods, mistakes: &mut Mistakes) {
         let marks: Vec<_> = method.attrs.extract_if(.., |attribute| mark(attribute).is_some()).collect();
         let Some(kind) = marks.first().and_then(mark) else { return };
         for other in &marks[1..] {
-            mistakes.push(syn::Error::new(other.span(), "one method is one thing: it is marked already"));
+            mistakes.tell(other.span(), "one method is one thing: it is marked already");
         }
         let options = match &marks[0].meta {
             Meta::List(list) => list.tokens.clone(),
@@ -164,9 +165,11 @@ impl Service {
         host: &Host,
         method: &ImplItemFn,
         methods: &Methods,
-        mistakes: &mut Vec<syn::Error>,
+        mistakes: &mut Mistakes,
     ) -> TokenStream {
-        let Some(uri) = resource::uri(&element.options, mistakes) else { return TokenStream::new() };
+        let Some(uri) = resource::uri(&element.definition.options, mistakes) else {
+            return TokenStream::new();
+        };
         let name = format_ident!("{}_uri", element.function.ident.unraw());
         let function = resource::uri_function(&name, &method.vis, &uri, &host.conditions);
         let Self { self_type, generics, .. } = self;
@@ -181,15 +184,15 @@ impl Service {
 
     /// Two elements of one kind have two names, and two addresses; what is there only under conditions may be there
     /// instead of another.
-    fn see(&mut self, element: &Element, mistakes: &mut Vec<syn::Error>) {
-        let Element { kind, options, function, .. } = element;
-        let name =
-            (element.name(), options.name.as_ref().map_or_else(|| function.ident.span(), syn::LitStr::span));
+    fn see(&mut self, element: &Element, mistakes: &mut Mistakes) {
+        let Element { kind, definition: Definition { options, name, .. }, function } = element;
+        let named = options.name.as_ref().map_or_else(|| function.ident.span(), syn::LitStr::span);
+        let name = (name.clone(), named);
         let uri = options.uri.as_ref().map(|uri| (uri.value(), uri.span()));
         for (text, span) in [Some(name), uri].into_iter().flatten() {
             if self.seen.contains(&(*kind, text.clone())) {
                 let message = format!("there is another {} `{text}` in this block", kind.name());
-                mistakes.push(syn::Error::new(span, message));
+                mistakes.tell(span, message);
             }
             self.seen.push((*kind, text));
         }

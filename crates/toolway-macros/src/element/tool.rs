@@ -6,37 +6,29 @@ use quote::{quote, quote_spanned};
 use super::call::{self, Sent};
 use super::host::Host;
 use super::listed::listed;
-use crate::check;
-use crate::input::{Element, Options, Parameter, Said};
+use crate::attribute::values::option;
+use crate::input::{Definition, Element, Options, Parameter, Said};
 use crate::suspect::known;
 
 /// Makes a function a tool.
 pub(crate) fn of_function(element: &Element, host: &Host) -> TokenStream {
-    let mut assertions = host.assertions();
-    check::parameters(element, &mut assertions);
-    let assertions = assertions.tokens;
+    let assertions = host.assertions(element).tokens;
     let described = element.function.parameters.iter().map(parameter);
     let known = known(&element.function.parameters);
     let schema = quote! { #known #assertions ::toolway::__private::InputSchema::default() #(#described)* };
     let output = Output { ty: &element.function.output, span: element.function.output_span };
     let call = call::of_function(element, host, &Sent::Json, &output.respond());
     let checks = call::checks(&element.function);
-    implement(host, &element.options, &element.name(), &element.description, &schema, &output, &call, &checks)
+    implement(host, &element.definition, &schema, &output, &call, &checks)
 }
 
 /// Makes a struct a tool.
-pub(crate) fn of_struct(
-    ident: &Ident,
-    host: &Host,
-    options: &Options,
-    name: &str,
-    description: &TokenStream,
-) -> TokenStream {
+pub(crate) fn of_struct(ident: &Ident, host: &Host, definition: &Definition) -> TokenStream {
     let schema = quote_spanned! { ident.span()=> ::toolway::__private::input_schema_of::<#ident>() };
     let output = call::output_of(ident);
     let output = Output { ty: &output, span: ident.span() };
     let call = call::of_struct(ident, &Sent::Json, &output.respond());
-    implement(host, options, name, description, &schema, &output, &call, &TokenStream::new())
+    implement(host, definition, &schema, &output, &call, &TokenStream::new())
 }
 
 /// What a call returns.
@@ -86,20 +78,15 @@ fn ranks() -> TokenStream {
 
 fn parameter(parameter: &Parameter) -> TokenStream {
     let Parameter { name, kept: ty, arg, .. } = parameter;
-    let title = parameter.titled();
-    let description = parameter.described();
-    let default = match parameter.default() {
-        Some(default) => quote! { ::core::option::Option::Some(#default) },
-        None => quote! { ::core::option::Option::None },
-    };
-    let rules =
-        arg.iter().flat_map(|arg| &arg.rules).map(|Said { keyword, value, .. }| quote! { #keyword: #value });
+    let (title, description) = (parameter.titled(), parameter.described());
+    let default = option(parameter.default());
+    let rules = arg.iter().flat_map(|arg| &arg.rules).map(|Said { rule, value, .. }| {
+        let keyword = rule.keyword;
+        quote! { #keyword: #value }
+    });
     let rules: Vec<_> = rules.collect();
-    let rules = if rules.is_empty() {
-        quote! { ::core::option::Option::None }
-    } else {
-        quote! { ::core::option::Option::Some(::toolway::__private::json!({ #(#rules),* })) }
-    };
+    let rules = (!rules.is_empty()).then(|| quote! { ::toolway::__private::json!({ #(#rules),* }) });
+    let rules = option(rules);
     // Every use of a type stands where the author wrote it: what it lacks is shown there.
     let add = quote_spanned! { parameter.type_span()=> .parameter::<#ty> };
     quote! {
@@ -112,17 +99,15 @@ fn parameter(parameter: &Parameter) -> TokenStream {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "a struct for them would be taken apart in the next line")]
 fn implement(
     host: &Host,
-    options: &Options,
-    name: &str,
-    description: &TokenStream,
+    definition: &Definition,
     schema: &TokenStream,
     output: &Output<'_>,
     call: &TokenStream,
     checks: &TokenStream,
 ) -> TokenStream {
+    let Definition { options, name, .. } = definition;
     let merged = options.schema.iter();
     let replaced = options.input_schema.iter();
     let input = host.implement(
@@ -136,7 +121,7 @@ fn implement(
             }
         },
     );
-    let listed = listed(options, description);
+    let listed = listed(definition);
     let hints = hints(options);
     let output_schema = match &options.output_schema {
         Some(schema) => quote! { tool.with_output_schema(#schema) },
@@ -198,18 +183,8 @@ fn implement(
     quote! { #input #handler }
 }
 
-fn hints(options: &Options) -> TokenStream {
-    if options.hints.is_empty() {
-        return TokenStream::new();
-    }
-    let hints = options.hints.iter().map(|(field, value)| {
-        quote! { annotations.#field = ::core::option::Option::Some(#value); }
-    });
-    quote! {
-        .with_annotations({
-            let mut annotations = ::toolway::__private::ToolAnnotations::new();
-            #(#hints)*
-            annotations
-        })
-    }
+fn hints(options: &Options) -> Option<TokenStream> {
+    let hints = options.hints.iter().map(|(set, value)| quote! { .#set(#value) });
+    let annotations = quote! { ::toolway::__private::ToolAnnotations::new() #(#hints)* };
+    (!options.hints.is_empty()).then(|| quote! { .with_annotations(#annotations) })
 }

@@ -5,22 +5,20 @@ use quote::quote;
 use syn::spanned::Spanned;
 use syn::{DataEnum, DeriveInput, LitStr, Variant};
 
-use super::said::{Name, said, tell_twice};
-use crate::attribute::Keys;
+use super::name::{Name, tell_twice};
+use crate::attribute::values::option;
+use crate::attribute::{Keys, Mistakes, settings_of};
 
-pub(super) fn choice(item: &DeriveInput, data: &DataEnum, mistakes: &mut Vec<syn::Error>) -> TokenStream {
-    said(&item.attrs, &ENUM, mistakes);
+pub(super) fn choice(item: &DeriveInput, data: &DataEnum, mistakes: &mut Mistakes) -> TokenStream {
+    settings_of("form", &item.attrs, &ENUM, mistakes);
     if data.variants.is_empty() {
-        mistakes.push(syn::Error::new(item.ident.span(), "there is nothing to choose from"));
+        mistakes.tell(item.ident.span(), "there is nothing to choose from");
     }
     let options: Vec<Offered<'_>> =
         data.variants.iter().map(|variant| Offered::read(variant, mistakes)).collect();
     tell_twice(options.iter().map(|option| &option.name), "choice", mistakes);
     let values: Vec<_> = options.iter().map(|option| &option.name.text).collect();
-    let titles = options.iter().map(|option| match &option.title {
-        Some(title) => quote! { ::core::option::Option::Some(#title) },
-        None => quote! { ::core::option::Option::None },
-    });
+    let titles = options.iter().map(|choice| option(choice.title.as_ref()));
     let variants: Vec<_> = options.iter().map(|option| option.ident).collect();
     implement(
         &item.ident,
@@ -93,27 +91,21 @@ struct Offered<'v> {
 }
 
 impl<'v> Offered<'v> {
-    fn read(variant: &'v Variant, mistakes: &mut Vec<syn::Error>) -> Self {
+    fn read(variant: &'v Variant, mistakes: &mut Mistakes) -> Self {
         if !variant.fields.is_empty() {
             let message = "a choice has no fields: forms have nothing inside fields";
-            mistakes.push(syn::Error::new(variant.fields.span(), message));
+            mistakes.tell(variant.fields.span(), message);
         }
         let (mut rename, mut title) = (None, None);
-        for setting in said(&variant.attrs, &VARIANT, mistakes) {
-            match setting.text() {
-                Ok(text) if setting.key == "title" => title = Some(text),
-                Ok(text) => rename = Some(text),
-                Err(mistake) => mistakes.push(mistake),
-            }
+        for setting in settings_of("form", &variant.attrs, &VARIANT, mistakes) {
+            let slot = if setting.key == "title" { &mut title } else { &mut rename };
+            *slot = mistakes.keep(setting.text());
         }
         Self { ident: &variant.ident, name: Name::new(&variant.ident, rename.as_ref()), title }
     }
 }
 
-const ENUM: Keys = Keys {
-    owner: "`#[form]` on an enum",
-    noun: "key",
-    known: &[],
+const ENUM: Keys<'static> = Keys {
     refused: |key| {
         Some(match key {
             "rename_all" => "variants are renamed one by one, with `#[form(rename = \"…\")]`".to_owned(),
@@ -122,13 +114,7 @@ const ENUM: Keys = Keys {
             ),
         })
     },
-    first: None,
+    ..Keys::new("`#[form]` on an enum", "key", &[])
 };
 
-const VARIANT: Keys = Keys {
-    owner: "`#[form]` on a variant",
-    noun: "key",
-    known: &["title", "rename"],
-    refused: |_| None,
-    first: None,
-};
+const VARIANT: Keys<'static> = Keys::new("`#[form]` on a variant", "key", &["title", "rename"]);

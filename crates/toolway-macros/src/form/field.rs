@@ -1,14 +1,16 @@
 //! What does `#[form(…)]` say about a field, and which code says it to a client?
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, LitStr, Type};
 
-use super::said::{Name, said};
-use super::shape::reference;
+use super::name::Name;
+use super::shape::Group;
 use super::value::{Choice, Written, choices, json};
-use crate::attribute::{Keys, Setting, doc_text};
+use crate::attribute::values::option;
+use crate::attribute::{Keys, Mistakes, Setting, doc_text, settings_of};
+use crate::input::ungrouped;
 
 /// A field of a form.
 pub(super) struct Field<'f> {
@@ -34,33 +36,29 @@ pub(super) struct Said {
 pub(super) struct Rule {
     /// As the author calls it.
     pub(super) key: Ident,
-    pub(super) kind: RuleKind,
+    /// The member of the protocol's field that it becomes.
+    pub(super) member: &'static str,
+    pub(super) group: Group,
     pub(super) value: Expr,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RuleKind {
-    Format,
-    MinLength,
-    MaxLength,
-    Minimum,
-    Maximum,
-    MinItems,
-    MaxItems,
-}
-
 impl<'f> Field<'f> {
-    pub(super) fn read(field: &'f syn::Field, mistakes: &mut Vec<syn::Error>) -> Option<Self> {
+    pub(super) fn read(field: &'f syn::Field, mistakes: &mut Mistakes) -> Option<Self> {
         let ident = field.ident.as_ref()?;
-        if let Some(reference) = reference(&field.ty) {
+        if let Type::Reference(reference) = ungrouped(&field.ty) {
             let message = "a form owns its values: write the value's own type, as `String` for `&str`";
-            mistakes.push(syn::Error::new(reference.span(), message));
+            mistakes.tell(reference.span(), message);
         }
         let mut all = Said { description: doc_text(&field.attrs), ..Said::default() };
-        for setting in said(&field.attrs, &FIELD, mistakes) {
-            if let Err(mistake) = all.set(&setting) {
-                mistakes.push(mistake);
-            }
+        let rules = RULES.iter().map(|(key, ..)| *key);
+        let known: Vec<_> = ["title", "description", "default"]
+            .into_iter()
+            .chain(rules)
+            .chain(["choices", "rename"])
+            .collect();
+        let keys = Keys { refused, ..Keys::new("`#[form]` on a field", "key", &known) };
+        for setting in settings_of("form", &field.attrs, &keys, mistakes) {
+            mistakes.keep(all.set(&setting));
         }
         let name = Name::new(ident, all.rename.as_ref());
         Some(Self { ident, ty: &field.ty, name, said: all })
@@ -98,28 +96,21 @@ impl Said {
             "default" => self.default = Some(setting.value()?.clone()),
             "choices" => self.choices = Some((setting.key.clone(), choices(setting)?)),
             key => {
-                let kind = match key {
-                    "format" => RuleKind::Format,
-                    "min_length" => RuleKind::MinLength,
-                    "max_length" => RuleKind::MaxLength,
-                    "minimum" | "min" => RuleKind::Minimum,
-                    "maximum" | "max" => RuleKind::Maximum,
-                    "min_items" => RuleKind::MinItems,
-                    _ => RuleKind::MaxItems,
+                let Some((_, member, group)) = RULES.into_iter().find(|(known, ..)| *known == key) else {
+                    unreachable!("the keys were checked before")
                 };
-                if let Some(other) = self.rule(kind) {
-                    let message = format!("`{key}` and `{}` are the same", other.key);
-                    return Err(syn::Error::new(setting.key.span(), message));
+                if let Some(other) = self.rule(member) {
+                    return Err(setting.error(format!("`{key}` and `{}` are the same", other.key)));
                 }
                 let value = setting.value()?.clone();
-                self.rules.push(Rule { key: setting.key.clone(), kind, value });
+                self.rules.push(Rule { key: setting.key.clone(), member, group, value });
             }
         }
         Ok(())
     }
 
-    pub(super) fn rule(&self, kind: RuleKind) -> Option<&Rule> {
-        self.rules.iter().find(|rule| rule.kind == kind)
+    pub(super) fn rule(&self, member: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.member == member)
     }
 
     /// Statements that give `__field` what was said.
@@ -137,28 +128,20 @@ impl Said {
             described.extend(quote! { __field.description = #description; });
         }
         if let Some((_, choices)) = &self.choices {
-            let choices = choices.iter().map(|(value, title)| match title {
-                Some(title) => quote! { (#value, ::core::option::Option::Some(#title)) },
-                None => quote! { (#value, ::core::option::Option::None) },
+            let choices = choices.iter().map(|(value, title)| {
+                let title = option(title.as_ref());
+                quote! { (#value, #title) }
             });
             described.extend(quote! { ::toolway::__private::form::offer(__field, &[#(#choices),*]); });
         }
         for rule in &self.rules {
-            let value = json(&rule.value);
-            let number = quote! { ::toolway::__private::form::number(&#value) };
-            let count = quote! { ::toolway::__private::form::count(&#value) };
-            described.extend(match rule.kind {
-                RuleKind::Format => {
-                    let format = some_text(&rule.value);
-                    quote! { __field.format = #format; }
-                }
-                RuleKind::MinLength => quote! { __field.min_length = #count; },
-                RuleKind::MaxLength => quote! { __field.max_length = #count; },
-                RuleKind::Minimum => quote! { __field.minimum = #number; },
-                RuleKind::Maximum => quote! { __field.maximum = #number; },
-                RuleKind::MinItems => quote! { __field.min_items = #count; },
-                RuleKind::MaxItems => quote! { __field.max_items = #count; },
-            });
+            let (member, value) = (format_ident!("{}", rule.member), json(&rule.value));
+            let value = match rule.group {
+                _ if rule.member == "format" => some_text(&rule.value),
+                Group::Numbers => quote! { ::toolway::__private::form::number(&#value) },
+                Group::Texts | Group::Lists => quote! { ::toolway::__private::form::count(&#value) },
+            };
+            described.extend(quote! { __field.#member = #value; });
         }
         if let Some(default) = &self.default {
             let default = json(default);
@@ -174,31 +157,25 @@ impl Rule {
     }
 }
 
-const FIELD: Keys = Keys {
-    owner: "`#[form]` on a field",
-    noun: "key",
-    known: &[
-        "title",
-        "description",
-        "default",
-        "format",
-        "min_length",
-        "max_length",
-        "minimum",
-        "min",
-        "maximum",
-        "max",
-        "min_items",
-        "max_items",
-        "choices",
-        "rename",
-    ],
-    refused: |key| match key {
+/// The keys of rules, the member that each of them becomes, and what it is for.
+const RULES: [(&str, &str, Group); 9] = [
+    ("format", "format", Group::Texts),
+    ("min_length", "min_length", Group::Texts),
+    ("max_length", "max_length", Group::Texts),
+    ("minimum", "minimum", Group::Numbers),
+    ("min", "minimum", Group::Numbers),
+    ("maximum", "maximum", Group::Numbers),
+    ("max", "maximum", Group::Numbers),
+    ("min_items", "min_items", Group::Lists),
+    ("max_items", "max_items", Group::Lists),
+];
+
+fn refused(key: &str) -> Option<String> {
+    match key {
         "pattern" => {
             Some("forms know no patterns; say it in the description, and check it in the handler".to_owned())
         }
         "optional" | "required" => Some("a field that may be left out is an `Option`".to_owned()),
         _ => None,
-    },
-    first: None,
-};
+    }
+}

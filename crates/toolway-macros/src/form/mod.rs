@@ -5,14 +5,14 @@
 //! | `field.rs` | What does `#[form(…)]` say about a field, and which code says it to a client? |
 //! | `shape.rs` | What is the field, as far as its type can be seen? |
 //! | `value.rs` | What are the numbers, texts and lists that were written? |
-//! | `said.rs` | What do all `#[form(…)]` of one thing say, and what is its name? |
+//! | `name.rs` | What is a field or a choice called? |
 //! | `rules.rs` | Does what was said fit the field and itself? |
 //! | `choice.rs` | What is written for an enum? |
 
 mod choice;
 mod field;
+mod name;
 mod rules;
-mod said;
 mod shape;
 mod value;
 
@@ -22,10 +22,9 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DataStruct, DeriveInput, Fields};
 
-use crate::attribute::Keys;
-use crate::check;
+use crate::attribute::{Keys, Mistakes, settings_of};
 use field::Field;
-use said::{said, tell_twice};
+use name::tell_twice;
 use shape::Shape;
 
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
@@ -33,21 +32,21 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
         Ok(item) => item,
         Err(error) => return error.into_compile_error(),
     };
-    let mut mistakes = Vec::new();
+    let mut mistakes = Mistakes::default();
     if !item.generics.params.is_empty() {
         let message = "a form cannot be generic: its fields are known when it is asked";
-        mistakes.push(syn::Error::new_spanned(&item.generics.params, message));
+        mistakes.add(syn::Error::new_spanned(&item.generics.params, message));
     }
     let (good, stub) = match &item.data {
         Data::Struct(data) => (form(&item, data, &mut mistakes), form_stub(&item.ident)),
         Data::Enum(data) => (choice::choice(&item, data, &mut mistakes), choice::stub(&item.ident)),
         Data::Union(data) => {
             let message = "a form is a struct with named fields, or an enum to choose from";
-            mistakes.push(syn::Error::new(data.union_token.span(), message));
+            mistakes.tell(data.union_token.span(), message);
             (TokenStream::new(), form_stub(&item.ident))
         }
     };
-    match check::all(mistakes) {
+    match mistakes.into_errors() {
         None => good,
         // Whoever uses it need not be told that it is no form as well.
         Some(errors) if item.generics.params.is_empty() => quote! { #errors #stub },
@@ -55,11 +54,11 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     }
 }
 
-fn form(item: &DeriveInput, data: &DataStruct, mistakes: &mut Vec<syn::Error>) -> TokenStream {
+fn form(item: &DeriveInput, data: &DataStruct, mistakes: &mut Mistakes) -> TokenStream {
     let name = form_name(item, mistakes);
     let Fields::Named(written) = &data.fields else {
         let message = "the fields of a form need names: write `struct Name { field: Type }`";
-        mistakes.push(syn::Error::new(item.ident.span(), message));
+        mistakes.tell(item.ident.span(), message);
         return TokenStream::new();
     };
     let read = |field| {
@@ -69,41 +68,29 @@ fn form(item: &DeriveInput, data: &DataStruct, mistakes: &mut Vec<syn::Error>) -
     };
     let fields: Vec<Field<'_>> = written.named.iter().filter_map(read).collect();
     tell_twice(fields.iter().map(|field| &field.name), "field", mistakes);
-    let ident = &item.ident;
     let added = fields.iter().map(Field::added);
     let read = fields.iter().map(Field::read_back);
-    let (outline, content) = if fields.is_empty() {
-        (quote! { __outline }, quote! { _ })
-    } else {
-        (quote! { mut __outline }, quote! { mut __content })
-    };
     implement(
-        ident,
+        &item.ident,
         &quote! { #name },
         &quote! {
-            let #outline = <::toolway::__private::form::Outline as ::core::default::Default>::default();
+            let mut __outline = <::toolway::__private::form::Outline as ::core::default::Default>::default();
             #(#added)*
             ::toolway::__private::form::Outline::finish(__outline)
         },
-        &content,
         &quote! { ::core::result::Result::Ok(Self { #(#read)* }) },
     )
 }
 
 fn form_stub(ident: &Ident) -> TokenStream {
     let never = quote! { ::core::unreachable!("it does not compile") };
-    implement(ident, &never, &never, &quote! { _ }, &never)
+    implement(ident, &never, &never, &never)
 }
 
-fn implement(
-    ident: &Ident,
-    name: &TokenStream,
-    schema: &TokenStream,
-    content: &TokenStream,
-    read: &TokenStream,
-) -> TokenStream {
+fn implement(ident: &Ident, name: &TokenStream, schema: &TokenStream, read: &TokenStream) -> TokenStream {
     quote! {
         #[automatically_derived]
+        #[allow(unused_mut, unused_variables)]
         impl ::toolway::__private::Form for #ident {
             fn name() -> &'static ::core::primitive::str {
                 #name
@@ -114,7 +101,7 @@ fn implement(
             }
 
             fn read(
-                #content: ::std::collections::BTreeMap<
+                mut __content: ::std::collections::BTreeMap<
                     ::std::string::String,
                     ::toolway::__private::serde_json::Value,
                 >,
@@ -125,24 +112,20 @@ fn implement(
     }
 }
 
-fn form_name(item: &DeriveInput, mistakes: &mut Vec<syn::Error>) -> String {
+fn form_name(item: &DeriveInput, mistakes: &mut Mistakes) -> String {
     let mut name = item.ident.unraw().to_string();
-    for setting in said(&item.attrs, &FORM, mistakes) {
-        match setting.text() {
-            Ok(text) => name = text.value(),
-            Err(mistake) => mistakes.push(mistake),
+    for setting in settings_of("form", &item.attrs, &FORM, mistakes) {
+        if let Some(text) = mistakes.keep(setting.text()) {
+            name = text.value();
         }
     }
     name
 }
 
-const FORM: Keys = Keys {
-    owner: "`#[form]` on a struct",
-    noun: "key",
-    known: &["name"],
+const FORM: Keys<'static> = Keys {
     refused: |key| {
         (key == "rename_all")
             .then(|| "fields are renamed one by one, with `#[form(rename = \"…\")]`".to_owned())
     },
-    first: None,
+    ..Keys::new("`#[form]` on a struct", "key", &["name"])
 };

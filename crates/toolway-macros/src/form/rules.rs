@@ -1,87 +1,68 @@
 //! Does what was said about a field fit the field, and itself? All that can be seen without knowing types.
 
-use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-use super::field::{Field, Rule, RuleKind};
-use super::shape::Shape;
+use super::field::{Field, Rule};
+use super::shape::{Group, Shape};
 use super::value::Written;
+use crate::attribute::Mistakes;
 
 /// Finds every mistake about a field.
-pub(super) fn check(field: &Field<'_>, shape: &Shape, mistakes: &mut Vec<syn::Error>) {
+pub(super) fn check(field: &Field<'_>, shape: &Shape, mistakes: &mut Mistakes) {
     let name = field.ident.to_string();
-    let mut tell = |span: Span, message: String| mistakes.push(syn::Error::new(span, message));
     for rule in &field.said.rules {
-        if !belongs(rule.kind, shape) {
-            let (key, noun) = (&rule.key, shape.noun());
-            tell(key.span(), format!("`{key}` is for {}, and `{name}` is {noun}", owners(rule.kind)));
-        } else if let Some(expected) = misfit(rule.kind, &rule.written(), shape) {
-            tell(rule.value.span(), format!("`{}` is {expected}", rule.key));
+        if !rule.group.has(shape) {
+            let (key, owners, noun) = (&rule.key, rule.group.name(), shape.noun());
+            mistakes.tell(key.span(), format!("`{key}` is for {owners}, and `{name}` is {noun}"));
+        } else if let Some(expected) = misfit(rule, &rule.written(), shape) {
+            mistakes.tell(rule.value.span(), format!("`{}` is {expected}", rule.key));
         }
     }
-    for (least, most) in BOUNDS {
+    for [least, most] in [LENGTHS, NUMBERS, ITEMS] {
         let (Some(least), Some(most)) = (field.said.rule(least), field.said.rule(most)) else { continue };
         if bound(least).zip(bound(most)).is_some_and(|(least, most)| least > most) {
-            tell(most.value.span(), format!("`{}` is less than `{}`", most.key, least.key));
+            mistakes.tell(most.value.span(), format!("`{}` is less than `{}`", most.key, least.key));
         }
     }
     if let Shape::Several(inner) = shape
         && !matches!(**inner, Shape::Text | Shape::Other)
     {
         let message = "a list is chosen from a list: it is of an enum that derives `Form`, or of `String`";
-        tell(field.ty.span(), message.to_owned());
+        mistakes.tell(field.ty.span(), message);
     }
     match (&field.said.choices, shape) {
-        (None, Shape::Several(inner)) if **inner == Shape::Text => tell(
+        (None, Shape::Several(inner)) if **inner == Shape::Text => mistakes.tell(
             field.ty.span(),
-            "a list of texts is chosen from a list: add `#[form(choices = [\"a\", \"b\"])]`".to_owned(),
+            "a list of texts is chosen from a list: add `#[form(choices = [\"a\", \"b\"])]`",
         ),
         (None, _) | (Some(_), Shape::Other | Shape::Several(_)) => {}
         (Some((key, _)), Shape::Text) => {
-            for rule in field.said.rules.iter().filter(|rule| belongs(rule.kind, &Shape::Text)) {
+            for rule in field.said.rules.iter().filter(|rule| rule.group.has(&Shape::Text)) {
                 let message = format!("`{}` says nothing beside `{key}`: only these can be chosen", rule.key);
-                tell(rule.key.span(), message);
+                mistakes.tell(rule.key.span(), message);
             }
         }
         (Some((key, _)), _) => {
             let message = format!("`{key}` is for texts and lists of them, and `{name}` is {}", shape.noun());
-            tell(key.span(), message);
+            mistakes.tell(key.span(), message);
         }
     }
     if let Some(default) = &field.said.default
         && let Err(message) = check_default(&Written::of(default), field, shape)
     {
-        tell(default.span(), message);
-    }
-}
-
-fn belongs(rule: RuleKind, shape: &Shape) -> bool {
-    match rule {
-        RuleKind::Format | RuleKind::MinLength | RuleKind::MaxLength => {
-            matches!(shape, Shape::Text | Shape::Other)
-        }
-        RuleKind::Minimum | RuleKind::Maximum => {
-            matches!(shape, Shape::Whole(..) | Shape::Fraction | Shape::Other)
-        }
-        RuleKind::MinItems | RuleKind::MaxItems => matches!(shape, Shape::Several(_) | Shape::Other),
-    }
-}
-
-fn owners(rule: RuleKind) -> &'static str {
-    match rule {
-        RuleKind::Format | RuleKind::MinLength | RuleKind::MaxLength => "texts",
-        RuleKind::Minimum | RuleKind::Maximum => "numbers",
-        RuleKind::MinItems | RuleKind::MaxItems => "lists",
+        mistakes.tell(default.span(), message);
     }
 }
 
 /// What should have been written instead.
-fn misfit(rule: RuleKind, value: &Written, shape: &Shape) -> Option<String> {
-    match (rule, value) {
+fn misfit(rule: &Rule, value: &Written, shape: &Shape) -> Option<String> {
+    match (rule.group, value) {
         (_, Written::Unseen) => None,
-        (RuleKind::Format, Written::Text(format)) if FORMATS.contains(&format.as_str()) => None,
-        (RuleKind::Format, _) => Some(format!("one of \"{}\"", FORMATS.join("\", \""))),
-        (RuleKind::Minimum | RuleKind::Maximum, value) => match (value, shape) {
+        (_, value) if rule.member == "format" => match value {
+            Written::Text(format) if FORMATS.contains(&format.as_str()) => None,
+            _ => Some(format!("one of \"{}\"", FORMATS.join("\", \""))),
+        },
+        (Group::Numbers, value) => match (value, shape) {
             (Written::Whole(_) | Written::Fraction(_), Shape::Fraction | Shape::Other) => None,
             (value, shape) => not_whole(value, shape),
         },
@@ -112,7 +93,7 @@ fn check_default(default: &Written, field: &Field<'_>, shape: &Shape) -> Result<
         (Written::Unseen, _) | (_, Shape::Other) | (Written::Flag, Shape::Flag) => Ok(()),
         (Written::Text(text), Shape::Text) => {
             among_choices(text, field)?;
-            within(text.chars().count(), field, [RuleKind::MinLength, RuleKind::MaxLength])
+            count_in_bounds(text.chars().count(), field, LENGTHS)
         }
         (Written::List(items), Shape::Several(inner)) => {
             for item in items {
@@ -124,12 +105,14 @@ fn check_default(default: &Written, field: &Field<'_>, shape: &Shape) -> Result<
                     }
                 }
             }
-            within(items.len(), field, [RuleKind::MinItems, RuleKind::MaxItems])
+            count_in_bounds(items.len(), field, ITEMS)
         }
-        (Written::Whole(_) | Written::Fraction(_), Shape::Fraction) => in_bounds(default, field),
+        (Written::Whole(_) | Written::Fraction(_), Shape::Fraction) => {
+            in_bounds(default.number(), field, NUMBERS)
+        }
         (_, Shape::Whole(..)) => match not_whole(default, shape) {
             Some(expected) => Err(format!("the default is {expected}")),
-            None => in_bounds(default, field),
+            None => in_bounds(default.number(), field, NUMBERS),
         },
         (_, Shape::Flag) => expect("`true` or `false`"),
         (_, shape) => expect(shape.noun()),
@@ -145,31 +128,26 @@ fn among_choices(text: &str, field: &Field<'_>) -> Result<(), String> {
     }
 }
 
-fn within(count: usize, field: &Field<'_>, bounds: [RuleKind; 2]) -> Result<(), String> {
-    #[expect(clippy::cast_precision_loss, reason = "nobody writes that many")]
-    in_bounds_of(count as f64, field, bounds)
+fn count_in_bounds(count: usize, field: &Field<'_>, bounds: [&str; 2]) -> Result<(), String> {
+    #[expect(clippy::cast_precision_loss, reason = "no default is that long")]
+    in_bounds(Some(count as f64), field, bounds)
 }
 
-fn in_bounds(default: &Written, field: &Field<'_>) -> Result<(), String> {
-    let bounds = [RuleKind::Minimum, RuleKind::Maximum];
-    default.number().map_or(Ok(()), |number| in_bounds_of(number, field, bounds))
-}
-
-fn in_bounds_of(number: f64, field: &Field<'_>, [least, most]: [RuleKind; 2]) -> Result<(), String> {
-    for (kind, is_least) in [(least, true), (most, false)] {
-        let Some(rule) = field.said.rule(kind) else { continue };
-        if bound(rule).is_some_and(|bound| if is_least { number < bound } else { number > bound }) {
-            return Err(format!("the default breaks `{}`", rule.key));
-        }
+fn in_bounds(number: Option<f64>, field: &Field<'_>, [least, most]: [&str; 2]) -> Result<(), String> {
+    let breaks = |rule: &&Rule, wrong: fn(&f64, &f64) -> bool| {
+        number.zip(bound(rule)).is_some_and(|(number, bound)| wrong(&number, &bound))
+    };
+    let low = field.said.rule(least).filter(|rule| breaks(rule, f64::lt));
+    match low.or_else(|| field.said.rule(most).filter(|rule| breaks(rule, f64::gt))) {
+        Some(rule) => Err(format!("the default breaks `{}`", rule.key)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
-const BOUNDS: [(RuleKind, RuleKind); 3] = [
-    (RuleKind::MinLength, RuleKind::MaxLength),
-    (RuleKind::Minimum, RuleKind::Maximum),
-    (RuleKind::MinItems, RuleKind::MaxItems),
-];
+/// The members that bound something, the least and the most.
+const LENGTHS: [&str; 2] = ["min_length", "max_length"];
+const NUMBERS: [&str; 2] = ["minimum", "maximum"];
+const ITEMS: [&str; 2] = ["min_items", "max_items"];
 
 /// What the protocol lets a text be.
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];

@@ -4,6 +4,8 @@ use std::ops::RangeInclusive;
 
 use syn::{GenericArgument, PathArguments, Type};
 
+use crate::input::ungrouped;
+
 /// What a field is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -20,7 +22,7 @@ pub(super) enum Shape {
 
 impl Shape {
     pub(super) fn of(ty: &Type) -> Self {
-        let Type::Path(path) = without_groups(ty) else { return Self::Other };
+        let Type::Path(path) = ungrouped(ty) else { return Self::Other };
         let Some(last) = path.path.segments.last() else { return Self::Other };
         let inner = match &last.arguments {
             PathArguments::AngleBracketed(given) => given.args.iter().find_map(|argument| match argument {
@@ -56,18 +58,33 @@ impl Shape {
     }
 }
 
-/// A reference where a value is needed, if the type is one.
-pub(super) fn reference(ty: &Type) -> Option<&Type> {
-    let ty = without_groups(ty);
-    matches!(ty, Type::Reference(_)).then_some(ty)
+/// The fields that a rule is for.
+#[derive(Clone, Copy)]
+pub(super) enum Group {
+    Texts,
+    Numbers,
+    Lists,
 }
 
-/// `macro_rules!` puts invisible parentheses around what it is given.
-fn without_groups(mut ty: &Type) -> &Type {
-    while let Type::Group(group) = ty {
-        ty = &group.elem;
+impl Group {
+    /// Whether a field of this shape is one of them, as far as can be seen.
+    pub(super) fn has(self, shape: &Shape) -> bool {
+        matches!(
+            (self, shape),
+            (_, Shape::Other)
+                | (Self::Texts, Shape::Text)
+                | (Self::Numbers, Shape::Whole(..) | Shape::Fraction)
+                | (Self::Lists, Shape::Several(_))
+        )
     }
-    ty
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Texts => "texts",
+            Self::Numbers => "numbers",
+            Self::Lists => "lists",
+        }
+    }
 }
 
 /// Whole numbers, and what of them JSON can be read as.

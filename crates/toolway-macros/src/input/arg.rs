@@ -1,13 +1,13 @@
 //! What does `#[arg(…)]` say about a parameter?
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, Lit, LitStr, Meta, Type};
+use syn::{Attribute, Expr, Lit, LitStr, Type};
 
 use super::shape::Shape;
 use super::{Kind, inside};
-use crate::attribute::{Given, Keys, Outside, Setting, settings, values, without_groups};
+use crate::attribute::{Given, Keys, Mistakes, Outside, Setting, settings_of, values, without_groups};
 
 /// What was said about a parameter besides its type.
 pub(crate) struct Arg {
@@ -23,9 +23,7 @@ pub(crate) struct Arg {
 
 /// A keyword of JSON Schema that was said.
 pub(crate) struct Said {
-    pub(crate) key: &'static str,
-    pub(crate) keyword: &'static str,
-    pub(crate) group: Group,
+    pub(crate) rule: &'static Rule,
     /// An expression that makes JSON, and the text if it is one.
     pub(crate) value: TokenStream,
     pub(crate) text: Option<String>,
@@ -34,7 +32,7 @@ pub(crate) struct Said {
 
 /// What a keyword says something about.
 #[derive(Clone, Copy)]
-pub(crate) enum Group {
+pub(super) enum Group {
     Numbers,
     Texts,
     Lists,
@@ -49,33 +47,29 @@ impl Arg {
         attributes: &mut Vec<Attribute>,
         ty: &Type,
         outside: &Outside,
-        mistakes: &mut Vec<syn::Error>,
+        mistakes: &mut Mistakes,
     ) -> Option<Self> {
-        let mut all = TokenStream::new();
-        let mut span = None;
-        for attribute in attributes.extract_if(.., |attribute| attribute.path().is_ident("arg")) {
-            span.get_or_insert(attribute.path().span());
-            match attribute.meta {
-                Meta::List(list) => {
-                    all.extend(list.tokens);
-                    all.extend([TokenTree::Punct(proc_macro2::Punct::new(',', proc_macro2::Spacing::Alone))]);
-                }
-                other => mistakes.push(syn::Error::new(other.span(), "write `#[arg(…)]`")),
-            }
-        }
+        let ours: Vec<Attribute> =
+            attributes.extract_if(.., |attribute| attribute.path().is_ident("arg")).collect();
         let mut arg = Self {
-            span: span?,
+            span: ours.first()?.path().span(),
             title: None,
             description: None,
             default: None,
             rules: Vec::new(),
             complete: None,
         };
-        let keys = if kind == Kind::Tool { &TOOL } else { &TEXT };
-        for setting in settings(without_last_comma_twice(all), keys, mistakes) {
-            if let Err(mistake) = arg.set(&setting, ty, outside) {
-                mistakes.push(mistake);
-            }
+        let mut known = KEYS.to_vec();
+        let refused = if kind == Kind::Tool {
+            known.extend(RULES.iter().map(|rule| rule.key));
+            refused_by_tools
+        } else {
+            known.push("complete");
+            refused_by_texts
+        };
+        let keys = Keys { refused, ..Keys::new("`#[arg]`", "key", &known) };
+        for setting in settings_of("arg", &ours, &keys, mistakes) {
+            mistakes.keep(arg.set(&setting, ty, outside));
         }
         Some(arg)
     }
@@ -95,18 +89,8 @@ impl Arg {
                     unreachable!("the keys were checked before")
                 };
                 let value = outside.write(rule.value(setting)?);
-                let text = match setting.literal() {
-                    Some(Lit::Str(text)) => Some(text.value()),
-                    _ => None,
-                };
-                self.rules.push(Said {
-                    key: rule.key,
-                    keyword: rule.keyword,
-                    group: rule.group,
-                    value,
-                    text,
-                    span: setting.key.span(),
-                });
+                let text = setting.text().ok().map(|text| text.value());
+                self.rules.push(Said { rule, value, text, span: setting.key.span() });
             }
         }
         Ok(())
@@ -131,20 +115,12 @@ fn is_none(value: &Expr) -> bool {
     matches!(without_groups(value), Expr::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "None"))
 }
 
-/// Several attributes are one list, and each may end in a comma of its own.
-fn without_last_comma_twice(tokens: TokenStream) -> TokenStream {
-    let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(sign) if sign.as_char() == ',');
-    let mut trees: Vec<TokenTree> = tokens.into_iter().collect();
-    trees.dedup_by(|second, first| is_comma(first) && is_comma(second));
-    trees.into_iter().collect()
-}
-
 /// A keyword of JSON Schema that can be written in `#[arg(…)]`.
-struct Rule {
-    key: &'static str,
-    keyword: &'static str,
+pub(crate) struct Rule {
+    pub(crate) key: &'static str,
+    pub(crate) keyword: &'static str,
     form: Form,
-    group: Group,
+    pub(super) group: Group,
 }
 
 /// What its value is, as far as can be told without knowing types.
@@ -189,7 +165,7 @@ impl Rule {
     }
 }
 
-const RULES: [Rule; 15] = [
+static RULES: [Rule; 15] = [
     Rule::new("format", "format", Form::Text, Group::Format),
     Rule::new("minimum", "minimum", Form::Number, Group::Numbers),
     Rule::new("maximum", "maximum", Form::Number, Group::Numbers),
@@ -207,45 +183,17 @@ const RULES: [Rule; 15] = [
     Rule::new("header", "x-mcp-header", Form::Text, Group::Anything),
 ];
 
-const TOOL: Keys = Keys {
-    owner: "`#[arg]`",
-    noun: "key",
-    known: &[
-        "title",
-        "description",
-        "default",
-        "format",
-        "minimum",
-        "maximum",
-        "exclusive_minimum",
-        "exclusive_maximum",
-        "multiple_of",
-        "min_length",
-        "max_length",
-        "pattern",
-        "min_items",
-        "max_items",
-        "unique_items",
-        "enum",
-        "example",
-        "header",
-    ],
-    refused: |key| {
-        (key == "complete")
-            .then(|| "completions exist for prompts and resource templates, not for tools".to_owned())
-    },
-    first: None,
-};
+/// The keys that parameters of every kind have.
+const KEYS: [&str; 3] = ["title", "description", "default"];
 
-const TEXT: Keys = Keys {
-    owner: "`#[arg]`",
-    noun: "key",
-    known: &["title", "description", "default", "complete"],
-    refused: |key| {
-        RULES
-            .iter()
-            .any(|rule| rule.key == key)
-            .then(|| format!("`{key}` belongs to a schema, and only the arguments of tools have one"))
-    },
-    first: None,
-};
+fn refused_by_tools(key: &str) -> Option<String> {
+    (key == "complete")
+        .then(|| "completions exist for prompts and resource templates, not for tools".to_owned())
+}
+
+fn refused_by_texts(key: &str) -> Option<String> {
+    RULES
+        .iter()
+        .any(|rule| rule.key == key)
+        .then(|| format!("`{key}` belongs to a schema, and only the arguments of tools have one"))
+}

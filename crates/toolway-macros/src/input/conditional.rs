@@ -2,25 +2,23 @@
 //! parameters become conditions of whole functions, which is what everything else is written for.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::quote;
 use syn::{Attribute, FnArg, Meta, Signature};
 
 /// The functions that a signature stands for, each with the attribute that decides whether it is there. Nothing, if
 /// no parameter has a condition.
 pub(crate) fn split(signature: &Signature) -> Option<[(Attribute, Signature); 2]> {
-    let condition = signature.inputs.iter().flat_map(attributes).find_map(condition)?;
+    let mut inputs = signature.inputs.clone();
+    let condition = inputs.iter_mut().find_map(|input| attributes(input).iter().find_map(condition))?;
     let with = |is_kept: bool| {
-        let mut signature = signature.clone();
-        let inputs = std::mem::take(&mut signature.inputs).into_iter().filter_map(|mut input| {
-            let is_meant = |attribute: &Attribute| is(attribute, &condition);
-            if !attributes(&input).iter().any(is_meant) {
-                return Some(input);
-            }
-            attributes_mut(&mut input).retain(|attribute| !is(attribute, &condition));
-            is_kept.then_some(input)
+        let inputs = signature.inputs.iter().cloned().filter_map(|mut input| {
+            let attributes = attributes(&mut input);
+            let count = attributes.len();
+            attributes.retain(|attribute| !is(attribute, &condition));
+            let is_meant = attributes.len() < count;
+            (is_kept || !is_meant).then_some(input)
         });
-        signature.inputs = inputs.collect();
-        signature
+        Signature { inputs: inputs.collect(), ..signature.clone() }
     };
     Some([
         (syn::parse_quote! { #[cfg(#condition)] }, with(true)),
@@ -28,14 +26,7 @@ pub(crate) fn split(signature: &Signature) -> Option<[(Attribute, Signature); 2]
     ])
 }
 
-fn attributes(input: &FnArg) -> &Vec<Attribute> {
-    match input {
-        FnArg::Receiver(receiver) => &receiver.attrs,
-        FnArg::Typed(input) => &input.attrs,
-    }
-}
-
-fn attributes_mut(input: &mut FnArg) -> &mut Vec<Attribute> {
+fn attributes(input: &mut FnArg) -> &mut Vec<Attribute> {
     match input {
         FnArg::Receiver(receiver) => &mut receiver.attrs,
         FnArg::Typed(input) => &mut input.attrs,
@@ -61,7 +52,6 @@ pub(crate) fn each(
 ) -> TokenStream {
     let [with, without] = parts.map(|(condition, signature)| {
         let item = make(&signature);
-        let condition = condition.to_token_stream();
         quote! { #condition #item }
     });
     quote! { #with #without }

@@ -3,16 +3,24 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Signature};
+use syn::{Attribute, LitStr, Signature};
 
 use super::{Function, Kind, Options};
-use crate::attribute::{Outside, doc_text};
+use crate::attribute::{Mistakes, Outside, doc_text};
+
+/// What an author says about a tool, a resource or a prompt.
+pub(crate) struct Definition {
+    pub(crate) options: Options,
+    /// What the protocol calls it.
+    pub(crate) name: String,
+    /// An expression: the option, else the doc comment, else a name, which is all there is then.
+    pub(crate) description: TokenStream,
+}
 
 /// A function that is to be a tool, a resource or a prompt.
 pub(crate) struct Element {
     pub(crate) kind: Kind,
-    pub(crate) options: Options,
-    pub(crate) description: TokenStream,
+    pub(crate) definition: Definition,
     pub(crate) function: Function,
 }
 
@@ -24,26 +32,28 @@ impl Element {
         attributes: &[Attribute],
         signature: &mut Signature,
         outside: &Outside,
-        mistakes: &mut Vec<syn::Error>,
+        mistakes: &mut Mistakes,
     ) -> Self {
         let options = Options::read(kind, options, outside, mistakes);
-        let description = description(&options, attributes, &signature.ident.unraw().to_string());
+        let ident = signature.ident.unraw().to_string();
+        let description = description(&options, attributes, &ident);
+        let name = options.name.as_ref().map_or(ident, LitStr::value);
         let function = Function::read(kind, signature, outside, mistakes);
-        Self { kind, options, description, function }
-    }
-
-    /// What the protocol calls it.
-    pub(crate) fn name(&self) -> String {
-        self.options.name.as_ref().map_or_else(|| self.function.ident.unraw().to_string(), syn::LitStr::value)
+        Self { kind, definition: Definition { options, name, description }, function }
     }
 }
 
-/// What an element says about itself: the option, else the doc comment, else its name, which is all there is then.
-pub(crate) fn description(options: &Options, attributes: &[Attribute], name: &str) -> TokenStream {
-    if let Some(description) = &options.description {
-        return description.clone();
+impl Definition {
+    /// Reads what is said about a struct, whose own name is `name`.
+    pub(crate) fn of_struct(options: Options, attributes: &[Attribute], name: String) -> Self {
+        let name = options.name.as_ref().map_or(name, LitStr::value);
+        let description = description(&options, attributes, &name);
+        Self { options, name, description }
     }
-    doc_text(attributes).unwrap_or_else(|| quote! { #name })
+}
+
+fn description(options: &Options, attributes: &[Attribute], name: &str) -> TokenStream {
+    options.description.clone().or_else(|| doc_text(attributes)).unwrap_or_else(|| quote! { #name })
 }
 
 /// The attributes that decide whether an item is there at all.

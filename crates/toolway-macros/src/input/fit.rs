@@ -6,18 +6,19 @@ use syn::Type;
 
 use super::arg::{Arg, Group};
 use super::shape::Shape;
+use crate::attribute::Mistakes;
 
 /// Finds what does not fit.
-pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Vec<syn::Error>) {
+pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Mistakes) {
     let shape = Shape::of(ty);
-    for rule in &arg.rules {
-        let mut tell = |message: String| mistakes.push(syn::Error::new(rule.span, message));
-        let (group, owners) = match rule.group {
+    for said in &arg.rules {
+        let mut tell = |message: String| mistakes.tell(said.span, message);
+        let (group, owners) = match said.rule.group {
             Group::Numbers => (Shape::Number, "numbers"),
             Group::Texts => (Shape::Text, "texts"),
             Group::Lists => (Shape::List, "lists"),
             Group::Format => {
-                let format = rule.text.as_deref().unwrap_or_default();
+                let format = said.text.as_deref().unwrap_or_default();
                 if ASSERTED.contains(&format) && !matches!(shape, Shape::Text | Shape::Other) {
                     tell(format!("the format `{format}` is for texts, and `{name}` is {}", shape.noun()));
                 } else if let Some(meant) = misspelt(format) {
@@ -28,7 +29,7 @@ pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Vec<syn::Er
             Group::Anything => continue,
         };
         if shape != group && shape != Shape::Other {
-            tell(format!("`{}` is for {owners}, and `{name}` is {}", rule.key, shape.noun()));
+            tell(format!("`{}` is for {owners}, and `{name}` is {}", said.rule.key, shape.noun()));
         }
     }
 }

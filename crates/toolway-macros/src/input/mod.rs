@@ -22,9 +22,9 @@ mod signature;
 mod types;
 
 pub(crate) use arg::{Arg, Said};
-pub(crate) use element::{Element, conditions, description};
+pub(crate) use element::{Definition, Element, conditions};
 pub(crate) use kind::Kind;
 pub(crate) use options::Options;
 pub(crate) use owned::borrowed;
 pub(crate) use signature::{Function, Parameter, Receiver};
-pub(crate) use types::inside;
+pub(crate) use types::{inside, ungrouped};

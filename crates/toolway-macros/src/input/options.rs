@@ -5,7 +5,7 @@ use quote::quote;
 use syn::{Lit, LitInt, LitStr};
 
 use super::Kind;
-use crate::attribute::{Keys, Outside, Setting, settings, values};
+use crate::attribute::{Keys, Mistakes, Outside, Setting, settings, values};
 
 /// What stands in the parentheses.
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub(crate) struct Options {
     pub(crate) single_use: bool,
     /// An expression that makes the longest time that a call may take.
     pub(crate) deadline: Option<TokenStream>,
-    /// Hints of a tool by the name of their field.
+    /// Hints of a tool by the functions that set them.
     pub(crate) hints: Vec<(Ident, bool)>,
     pub(crate) schema: Option<TokenStream>,
     pub(crate) input_schema: Option<TokenStream>,
@@ -37,22 +37,16 @@ pub(crate) struct Options {
 
 impl Options {
     /// Reads the options; what is wrong with them goes to `mistakes`.
-    pub(crate) fn read(
-        kind: Kind,
-        tokens: TokenStream,
-        outside: &Outside,
-        mistakes: &mut Vec<syn::Error>,
-    ) -> Self {
+    pub(crate) fn read(kind: Kind, tokens: TokenStream, outside: &Outside, mistakes: &mut Mistakes) -> Self {
         let mut options = Self::default();
         for setting in settings(outside.write(tokens), keys(kind), mistakes) {
-            if let Err(mistake) = options.set(&setting, mistakes) {
-                mistakes.push(mistake);
-            }
+            let set = options.set(&setting, mistakes);
+            mistakes.keep(set);
         }
         options
     }
 
-    fn set(&mut self, setting: &Setting, mistakes: &mut Vec<syn::Error>) -> syn::Result<()> {
+    fn set(&mut self, setting: &Setting, mistakes: &mut Mistakes) -> syn::Result<()> {
         match setting.key.to_string().as_str() {
             "name" => {
                 let name = setting.text()?;
@@ -86,15 +80,15 @@ impl Options {
             },
             "annotations" => self.annotations = Some(values::annotations(setting, mistakes)?),
             hint => {
-                let field = Ident::new(&format!("{hint}_hint"), setting.key.span());
-                self.hints.push((field, setting.flag()?));
+                let set = Ident::new(&format!("with_{hint}_hint"), setting.key.span());
+                self.hints.push((set, setting.flag()?));
             }
         }
         Ok(())
     }
 }
 
-fn keys(kind: Kind) -> &'static Keys {
+fn keys(kind: Kind) -> &'static Keys<'static> {
     match kind {
         Kind::Tool => &TOOL,
         Kind::Resource => &RESOURCE,
@@ -107,7 +101,7 @@ fn refused(key: &str) -> Option<String> {
         .then(|| "reserved: scopes are not checked yet, so they must not look as if they were".to_owned())
 }
 
-const TOOL: Keys = Keys {
+const TOOL: Keys<'static> = Keys {
     owner: "`#[tool]`",
     noun: "option",
     known: &[
@@ -132,30 +126,33 @@ const TOOL: Keys = Keys {
     first: None,
 };
 
-const RESOURCE: Keys = Keys {
-    owner: "`#[resource]`",
-    noun: "option",
-    known: &[
-        "uri",
-        "name",
-        "title",
-        "description",
-        "mime",
-        "size",
-        "annotations",
-        "blocking",
-        "icon",
-        "icons",
-        "meta",
-    ],
+const RESOURCE: Keys<'static> = Keys {
     refused,
     first: Some("uri"),
+    ..Keys::new(
+        "`#[resource]`",
+        "option",
+        &[
+            "uri",
+            "name",
+            "title",
+            "description",
+            "mime",
+            "size",
+            "annotations",
+            "blocking",
+            "icon",
+            "icons",
+            "meta",
+        ],
+    )
 };
 
-const PROMPT: Keys = Keys {
-    owner: "`#[prompt]`",
-    noun: "option",
-    known: &["name", "title", "description", "blocking", "icon", "icons", "meta"],
+const PROMPT: Keys<'static> = Keys {
     refused,
-    first: None,
+    ..Keys::new(
+        "`#[prompt]`",
+        "option",
+        &["name", "title", "description", "blocking", "icon", "icons", "meta"],
+    )
 };

@@ -8,7 +8,7 @@ use syn::{FnArg, Pat, PatType, ReceiverKind, ReturnType, Signature, Stmt, Type, 
 
 use super::types::ungrouped;
 use super::{Arg, Kind, fit};
-use crate::attribute::{Outside, doc_text};
+use crate::attribute::{Mistakes, Outside, doc_text, values};
 
 /// A function or a method, as far as whoever calls it must know it.
 pub(crate) struct Function {
@@ -78,10 +78,7 @@ impl Parameter {
 
     /// The name for people, as an expression.
     pub(crate) fn titled(&self) -> TokenStream {
-        match self.arg.as_ref().and_then(|arg| arg.title.as_ref()) {
-            Some(title) => quote! { ::core::option::Option::Some(#title) },
-            None => quote! { ::core::option::Option::None },
-        }
+        values::option(self.arg.as_ref().and_then(|arg| arg.title.as_ref()))
     }
 }
 
@@ -92,7 +89,7 @@ impl Function {
         kind: Kind,
         signature: &mut Signature,
         outside: &Outside,
-        mistakes: &mut Vec<syn::Error>,
+        mistakes: &mut Mistakes,
     ) -> Self {
         let outside = &outside.inside(signature);
         let mut receiver = Receiver::Nobody;
@@ -112,23 +109,19 @@ impl Function {
             let arg = Arg::take(kind, &mut input.attrs, &written, outside, mistakes);
             let span = input.span();
             unpacked.extend(unpack(input, parameters.len()));
-            match named(kind, input) {
-                Ok(name) => {
-                    if let Some(arg) = &arg {
-                        fit::check(arg, &name, &written, mistakes);
-                    }
-                    parameters.push(Parameter {
-                        name,
-                        kept: outside.write(kept(&written)),
-                        written,
-                        description,
-                        arg,
-                        outside: outside.clone(),
-                        span,
-                    });
-                }
-                Err(mistake) => mistakes.push(mistake),
+            let Some(name) = mistakes.keep(named(kind, input)) else { continue };
+            if let Some(arg) = &arg {
+                fit::check(arg, &name, &written, mistakes);
             }
+            parameters.push(Parameter {
+                name,
+                kept: outside.write(kept(&written)),
+                written,
+                description,
+                arg,
+                outside: outside.clone(),
+                span,
+            });
         }
         let (output, output_span) = match &signature.output {
             ReturnType::Default => (quote! { () }, Span::call_site()),

@@ -1,7 +1,7 @@
 //! What does a stateless request say about itself?
 
 use crate::capability::ClientCapabilities;
-use crate::json::{Encode, Members, RawJson, reason};
+use crate::json::{Members, RawJson, reason};
 use crate::jsonrpc::{Id, Params, RpcError};
 use crate::meta::Key;
 use crate::types::{Implementation, LogLevel};
@@ -82,9 +82,9 @@ impl Envelope {
     pub fn put(&self, members: &mut Members<'_, '_>) {
         members.put(Key::ProtocolVersion.name(), self.requested.as_str());
         members.put(Key::ClientCapabilities.name(), &self.capabilities);
-        put_some(members, Key::ClientInfo, self.client_info.as_ref());
-        put_some(members, Key::LogLevel, self.log_level.as_ref());
-        put_some(members, Key::ProgressToken, self.progress_token.as_ref());
+        members.maybe(Key::ClientInfo.name(), self.client_info.as_ref());
+        members.maybe(Key::LogLevel.name(), self.log_level.as_ref());
+        members.maybe(Key::ProgressToken.name(), self.progress_token.as_ref());
     }
 }
 
@@ -121,10 +121,6 @@ impl Requested {
             Self::Unknown(name) => name,
         }
     }
-}
-
-fn put_some<T: Encode>(members: &mut Members<'_, '_>, key: Key, value: Option<&T>) {
-    members.maybe(key.name(), value);
 }
 
 fn decode<T: serde::de::DeserializeOwned>(key: Key, text: Option<&RawJson>) -> Result<Option<T>, RpcError> {

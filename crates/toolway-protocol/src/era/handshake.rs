@@ -21,23 +21,16 @@ wire! {
     /// assert_eq!(opening.protocol_version, "2025-11-25");
     /// ```
     pub struct Initialize {
-        fixed {}
-        required {
-            /// The newest revision it speaks; any text.
-            protocol_version: String = "protocolVersion";
-            /// What it can do.
-            capabilities: ClientCapabilities = "capabilities";
-            /// Who it is.
-            client_info: Implementation = "clientInfo";
-        }
-        optional {
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        /// The newest revision it speaks; any text.
+        protocol_version: String = "protocolVersion";
+        /// What it can do.
+        capabilities: ClientCapabilities = "capabilities";
+        /// Who it is.
+        client_info: Implementation = "clientInfo";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// What a server answers.
     ///
     /// ```
@@ -49,21 +42,16 @@ wire! {
     /// assert_eq!(answer.with_instructions("Be kind.").instructions.as_deref(), Some("Be kind."));
     /// ```
     pub struct Initialized {
-        fixed {}
-        required {
-            /// The revision that both will speak.
-            protocol_version: String = "protocolVersion";
-            /// What the server can do.
-            capabilities: ServerCapabilities = "capabilities";
-            /// Who it is.
-            server_info: Implementation = "serverInfo";
-        }
-        optional {
-            /// How to use it, for the model.
-            instructions (with_instructions): String = "instructions";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        /// The revision that both will speak.
+        protocol_version: String = "protocolVersion";
+        /// What the server can do.
+        capabilities: ServerCapabilities = "capabilities";
+        /// Who it is.
+        server_info: Implementation = "serverInfo";
+        /// How to use it, for the model.
+        instructions (with_instructions): Option<String> = "instructions";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
 }
 

@@ -55,6 +55,16 @@ pub enum Door<'a> {
     Http(&'a MirroredHeaders<'a>),
 }
 
+impl<'a> Door<'a> {
+    /// The header that names the revision; a pipe has none.
+    fn protocol_version(self) -> Mirrored<'a> {
+        match self {
+            Self::Pipe => Mirrored::Absent,
+            Self::Http(headers) => headers.protocol_version,
+        }
+    }
+}
+
 /// Where a message belongs.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "it lives for one call; a box would cost each stateless one")]
@@ -82,10 +92,7 @@ pub enum Claim {
 /// assert!(matches!(classify(&message, Door::Pipe), Ok(Claim::Handshake(None))));
 /// ```
 pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
-    let header = match door {
-        Door::Pipe => Mirrored::Absent,
-        Door::Http(headers) => headers.protocol_version,
-    };
+    let header = door.protocol_version();
     let (method, params, is_request) = match message {
         Message::Request { method, params, .. } => (method, params, true),
         Message::Notification { method, params } => (method, params, false),
@@ -149,10 +156,7 @@ pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
 pub fn classify_in(only: Option<Era>, message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
     match only {
         None => classify(message, door),
-        Some(Era::Handshake) => handshake(match door {
-            Door::Pipe => Mirrored::Absent,
-            Door::Http(headers) => headers.protocol_version,
-        }),
+        Some(Era::Handshake) => handshake(door.protocol_version()),
         Some(Era::Stateless) => match message {
             Message::Request { params, .. } if params.reserved(Key::ProtocolVersion).is_some() => {
                 classify(message, door)

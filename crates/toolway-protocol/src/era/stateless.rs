@@ -2,7 +2,7 @@
 
 use crate::capability::{ServerCapabilities, Settings};
 use crate::era::Envelope;
-use crate::json::{Encode, Encoder, Members, RawJson};
+use crate::json::{Members, RawJson};
 use crate::jsonrpc::{Id, RpcError, write_bare_result, write_notification, write_request, write_result};
 use crate::messages::{Notification, Reply, Request};
 use crate::meta::{Key, put_own};
@@ -28,9 +28,7 @@ pub struct Stamp(RawJson);
 impl Stamp {
     /// The stamp of a server.
     pub fn new(server: &Implementation) -> Self {
-        let mut out = Vec::new();
-        server.encode(&mut Encoder::new(&mut out, VERSION));
-        Self(RawJson::scanned(out.into()))
+        Self(RawJson::encoded(server, VERSION))
     }
 }
 
@@ -171,20 +169,15 @@ wire! {
     /// assert_eq!(discovered.supported_versions, ["2026-07-28"]);
     /// ```
     pub struct Discovered {
-        fixed {}
-        required {
-            /// The stateless revisions that the server speaks.
-            supported_versions: Vec<String> = "supportedVersions";
-            /// What it can do.
-            capabilities: ServerCapabilities = "capabilities";
-        }
-        optional {
-            /// How to use it, for the model.
-            instructions (with_instructions): String = "instructions";
-            /// Who it is, and anything else.
-            meta (with_meta): Settings = "_meta";
-        }
-        frame { "resultType", "ttlMs", "cacheScope" }
+        /// The stateless revisions that the server speaks.
+        supported_versions: Vec<String> = "supportedVersions";
+        /// What it can do.
+        capabilities: ServerCapabilities = "capabilities";
+        /// How to use it, for the model.
+        instructions (with_instructions): Option<String> = "instructions";
+        /// Who it is, and anything else.
+        meta (with_meta): Option<Settings> = "_meta";
+        frame "resultType", "ttlMs", "cacheScope";
     }
 }
 

@@ -4,6 +4,10 @@
 //! second pass. The [`Encoder`] knows the revision it writes for; a member that an older revision does not
 //! know is left out by naming the addition it came with (`version::since`), never by comparing versions here.
 
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Number, Value};
+
 use crate::version::ProtocolVersion;
 use crate::version::since::Since;
 
@@ -174,7 +178,8 @@ macro_rules! encode_with_serde {
         }
     )*};
 }
-encode_with_serde!(str, String, bool, i64, u64, u32, f64, serde_json::Value);
+encode_with_serde!(str, String, bool, i64, u64, u32, f64, Number, Value, Map<String, Value>);
+encode_with_serde!(BTreeMap<String, Value>, BTreeMap<String, String>);
 
 impl<T: Encode> Encode for Vec<T> {
     fn encode(&self, to: &mut Encoder<'_>) {

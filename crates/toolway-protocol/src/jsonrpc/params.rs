@@ -9,13 +9,12 @@ use super::{Code, RpcError};
 use crate::json::scan::{Kind, ScanError, Scanner, Span, unescape};
 use crate::json::{RawJson, reason};
 use crate::meta;
-use crate::wire::Wire;
 
 /// The `params` of a request or notification: text, with the well-known members already found.
 #[derive(Debug, Clone)]
 pub struct Params {
     frame: Bytes,
-    spans: PlainSpans,
+    spans: Spans,
 }
 
 impl Params {
@@ -51,17 +50,17 @@ impl Params {
 
     /// The whole `_meta` object.
     pub fn meta(&self) -> Option<RawJson> {
-        self.spans.meta.map(|span| RawJson::scanned(slice(&self.frame, span)))
+        self.spans.meta.map(|span| self.slice(span))
     }
 
     /// One reserved member of `_meta`, as text.
     pub fn reserved(&self, key: meta::Key) -> Option<RawJson> {
-        self.spans.reserved[key as usize].map(|span| RawJson::scanned(slice(&self.frame, span)))
+        self.spans.reserved[key as usize].map(|span| self.slice(span))
     }
 
     /// The whole object as text; `None` when the message had no `params`.
     pub fn text(&self) -> Option<RawJson> {
-        self.spans.whole.map(|span| RawJson::scanned(slice(&self.frame, span)))
+        self.spans.whole.map(|span| self.slice(span))
     }
 
     /// Reads the whole object as a `T`; a missing one reads as `{}`.
@@ -70,13 +69,6 @@ impl Params {
         serde_json::from_slice(text).map_err(|error| {
             RpcError::new(Code::INVALID_PARAMS, format!("wrong `params`: {}", reason(&error)))
         })
-    }
-
-    /// Reads the members of the object, without `_meta`, as a `T`.
-    pub(crate) fn decode_body<T: DeserializeOwned + Wire>(&self) -> Result<T, RpcError> {
-        let mut body: T = self.decode()?;
-        body.extra().remove("_meta");
-        Ok(body)
     }
 
     fn string(&self, span: Option<Span>, key: &str) -> Result<Option<Cow<'_, str>>, RpcError> {
@@ -93,20 +85,21 @@ impl Params {
 
     fn object(&self, span: Option<Span>, key: &str) -> Result<Option<RawJson>, RpcError> {
         let Some(span) = span else { return Ok(None) };
-        let text = RawJson::scanned(slice(&self.frame, span));
+        let text = self.slice(span);
         if text.is_object() {
             return Ok(Some(text));
         }
         Err(RpcError::invalid_params(format!("`params.{key}` must be an object")))
     }
+
+    fn slice(&self, span: Span) -> RawJson {
+        RawJson::scanned(self.frame.slice(span.range()))
+    }
 }
 
-fn slice(frame: &Bytes, span: Span) -> Bytes {
-    frame.slice(span.range())
-}
-
+/// The places of what is well known inside `params`.
 #[derive(Debug, Clone, Copy, Default)]
-struct PlainSpans {
+struct Spans {
     whole: Option<Span>,
     name: Option<Span>,
     uri: Option<Span>,
@@ -118,57 +111,35 @@ struct PlainSpans {
     reserved: [Option<Span>; meta::KEYS.len()],
 }
 
-impl From<ParamSpans> for PlainSpans {
-    fn from(spans: ParamSpans) -> Self {
-        let meta = spans.meta.unwrap_or_default();
-        Self {
-            whole: spans.whole,
-            name: spans.name,
-            uri: spans.uri,
-            arguments: spans.arguments,
-            cursor: spans.cursor,
-            input_responses: spans.input_responses,
-            request_state: spans.request_state,
-            meta: meta.whole,
-            reserved: meta.reserved,
-        }
-    }
-}
-
-/// The places of what is well known inside `params`.
+/// What was found in `params`, judged only when the whole frame was read.
 #[derive(Default)]
-pub(super) struct ParamSpans {
-    whole: Option<Span>,
+pub(super) struct ScannedParams {
+    spans: Spans,
     not_an_object: bool,
-    name: Option<Span>,
-    uri: Option<Span>,
-    arguments: Option<Span>,
-    cursor: Option<Span>,
-    input_responses: Option<Span>,
-    request_state: Option<Span>,
-    meta: Option<MetaSpans>,
     seen: Keys,
+    meta_not_an_object: bool,
+    meta_seen: Keys,
 }
 
-impl ParamSpans {
+impl ScannedParams {
     pub(super) fn scan(scanner: &mut Scanner<'_>) -> Result<Self, ScanError> {
         let mut params = Self::default();
         if scanner.peek()? != Kind::Object {
-            params.whole = Some(scanner.value()?);
+            scanner.value()?;
             params.not_an_object = true;
             return Ok(params);
         }
         let whole = scanner.object(|scanner, key| {
             let slot = match &*key {
-                "name" => &mut params.name,
-                "uri" => &mut params.uri,
-                "arguments" => &mut params.arguments,
-                "cursor" => &mut params.cursor,
-                "inputResponses" => &mut params.input_responses,
-                "requestState" => &mut params.request_state,
+                "name" => &mut params.spans.name,
+                "uri" => &mut params.spans.uri,
+                "arguments" => &mut params.spans.arguments,
+                "cursor" => &mut params.spans.cursor,
+                "inputResponses" => &mut params.spans.input_responses,
+                "requestState" => &mut params.spans.request_state,
                 "_meta" => {
-                    let meta = MetaSpans::scan(scanner)?;
-                    if params.meta.replace(meta).is_some() {
+                    let meta = params.scan_meta(scanner)?;
+                    if params.spans.meta.replace(meta).is_some() {
                         params.seen.twice("_meta");
                     }
                     return Ok(());
@@ -181,8 +152,28 @@ impl ParamSpans {
             }
             Ok(())
         })?;
-        params.whole = Some(whole);
+        params.spans.whole = Some(whole);
         Ok(params)
+    }
+
+    /// Finds the reserved keys of `_meta`.
+    fn scan_meta(&mut self, scanner: &mut Scanner<'_>) -> Result<Span, ScanError> {
+        if scanner.peek()? != Kind::Object {
+            self.meta_not_an_object = true;
+            return scanner.value();
+        }
+        scanner.object(|scanner, key| {
+            let value = scanner.value()?;
+            match meta::Key::find(&key) {
+                Some(reserved) => {
+                    if self.spans.reserved[reserved as usize].replace(value).is_some() {
+                        self.meta_seen.twice(&key);
+                    }
+                }
+                None => self.meta_seen.other(&key),
+            }
+            Ok(())
+        })
     }
 
     pub(super) fn params(mut self, frame: &Bytes) -> Result<Params, RpcError> {
@@ -192,49 +183,13 @@ impl ParamSpans {
         if let Some(key) = self.seen.duplicate() {
             return Err(RpcError::invalid_params(format!("`params.{key}` comes twice")));
         }
-        if let Some(meta) = &mut self.meta {
-            if meta.not_an_object {
-                return Err(RpcError::invalid_params("`params._meta` must be an object"));
-            }
-            if let Some(key) = meta.seen.duplicate() {
-                return Err(RpcError::invalid_params(format!("`{key}` comes twice in `params._meta`")));
-            }
+        if self.meta_not_an_object {
+            return Err(RpcError::invalid_params("`params._meta` must be an object"));
         }
-        Ok(Params { frame: frame.clone(), spans: PlainSpans::from(self) })
-    }
-}
-
-/// The places of the reserved keys of `_meta`.
-#[derive(Default)]
-struct MetaSpans {
-    not_an_object: bool,
-    whole: Option<Span>,
-    reserved: [Option<Span>; meta::KEYS.len()],
-    seen: Keys,
-}
-
-impl MetaSpans {
-    fn scan(scanner: &mut Scanner<'_>) -> Result<Self, ScanError> {
-        let mut meta = Self::default();
-        if scanner.peek()? != Kind::Object {
-            scanner.value()?;
-            meta.not_an_object = true;
-            return Ok(meta);
+        if let Some(key) = self.meta_seen.duplicate() {
+            return Err(RpcError::invalid_params(format!("`{key}` comes twice in `params._meta`")));
         }
-        let whole = scanner.object(|scanner, key| {
-            let value = scanner.value()?;
-            match meta::Key::find(&key) {
-                Some(reserved) => {
-                    if meta.reserved[reserved as usize].replace(value).is_some() {
-                        meta.seen.twice(&key);
-                    }
-                }
-                None => meta.seen.other(&key),
-            }
-            Ok(())
-        })?;
-        meta.whole = Some(whole);
-        Ok(meta)
+        Ok(Params { frame: frame.clone(), spans: self.spans })
     }
 }
 

@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 
-use super::params::{Keys, ParamSpans};
+use super::params::{Keys, ScannedParams};
 use super::{Code, Id, Message, RpcError};
 use crate::json::scan::{Kind, ScanError, Scanner, Span, unescape};
 use crate::json::{Limits, RawJson, reason};
@@ -128,7 +128,7 @@ struct Envelope {
     jsonrpc: Option<Span>,
     id: Option<Span>,
     method: Option<Span>,
-    params: Option<ParamSpans>,
+    params: Option<ScannedParams>,
     result: Option<Span>,
     error: Option<Span>,
     seen: Keys,
@@ -151,7 +151,7 @@ impl Envelope {
                 "result" => &mut envelope.result,
                 "error" => &mut envelope.error,
                 "params" => {
-                    let params = ParamSpans::scan(scanner)?;
+                    let params = ScannedParams::scan(scanner)?;
                     if envelope.params.replace(params).is_some() {
                         envelope.seen.twice("params");
                     }

@@ -46,7 +46,8 @@ pub struct Skimmer {
     nested: usize,
     /// The bytes that are being read, if they are wanted: a key, or the value of `id`.
     kept: Vec<u8>,
-    member: Member,
+    /// Whether the value that is read is that of `id`.
+    is_id: bool,
     id: Found,
     has_method: bool,
     has_outcome: bool,
@@ -80,14 +81,6 @@ enum Text {
     Inside,
     /// Inside, after a backslash.
     Escaped,
-}
-
-/// The member whose value is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Member {
-    Id,
-    #[default]
-    Other,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -137,7 +130,7 @@ impl Skimmer {
     }
 
     fn keeps(&self) -> bool {
-        (self.place == Place::Key || self.member == Member::Id) && self.kept.len() <= MAX_KEPT
+        (self.place == Place::Key || self.is_id) && self.kept.len() <= MAX_KEPT
     }
 
     fn take(&mut self, byte: u8) {
@@ -218,9 +211,9 @@ impl Skimmer {
 
     fn end_of_key(&mut self) {
         self.place = Place::Colon;
-        self.member = Member::Other;
+        self.is_id = false;
         match unescape(&self.kept).as_deref() {
-            Some("id") => self.member = Member::Id,
+            Some("id") => self.is_id = true,
             Some("method") => self.has_method = true,
             Some("result" | "error") => self.has_outcome = true,
             _ => {}
@@ -229,7 +222,7 @@ impl Skimmer {
 
     fn end_of_value(&mut self, place: Place) {
         self.place = place;
-        if std::mem::take(&mut self.member) == Member::Id {
+        if std::mem::take(&mut self.is_id) {
             self.id = match (&self.id, read_id(&self.kept)) {
                 (Found::Nothing, Ok(id)) if self.kept.len() <= MAX_KEPT => Found::Id(id),
                 _ => Found::Useless,

@@ -1,7 +1,7 @@
 //! How are frames written? Each function appends one frame, on one line, to a buffer.
 
 use super::{Id, RpcError};
-use crate::json::{Encode, Encoder, Members, RawJson};
+use crate::json::{Encoder, Members, RawJson};
 use crate::method::Method;
 use crate::version::ProtocolVersion;
 
@@ -108,16 +108,7 @@ pub fn write_error(out: &mut Vec<u8>, id: Option<&Id>, error: &RpcError) {
 
 fn frame(out: &mut Vec<u8>, version: ProtocolVersion, fill: impl FnOnce(&mut Members<'_, '_>)) {
     Encoder::new(out, version).object(|members| {
-        members.put("jsonrpc", &Version2);
+        members.put_raw("jsonrpc", b"\"2.0\"");
         fill(members);
     });
-}
-
-/// The constant `"2.0"`, without a trip through the string escaper.
-struct Version2;
-
-impl Encode for Version2 {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.raw(b"\"2.0\"");
-    }
 }

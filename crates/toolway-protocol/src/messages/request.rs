@@ -219,18 +219,12 @@ macro_rules! read_by_members {
     ($($type:ty),*) => {$(
         impl ReadParams for $type {
             fn read_params(params: &Params) -> Result<Self, RpcError> {
-                params.decode_body()
+                params.decode()
             }
         }
     )*};
 }
-read_by_members!(ResourceUri, SetLogLevel, Listen);
-
-impl ReadParams for Box<Complete> {
-    fn read_params(params: &Params) -> Result<Self, RpcError> {
-        params.decode_body().map(Box::new)
-    }
-}
+read_by_members!(ResourceUri, SetLogLevel, Listen, Box<Complete>);
 
 wire! {
     /// Which page of a list is wanted.
@@ -241,12 +235,8 @@ wire! {
     /// assert_eq!(Page::new().with_cursor("").cursor.as_deref(), Some(""));
     /// ```
     pub struct Page {
-        fixed {}
-        required {}
-        optional {
-            /// Where the page before ended; the first page has none. The empty text is a cursor like any other.
-            cursor (with_cursor): String = "cursor";
-        }
+        /// Where the page before ended; the first page has none. The empty text is a cursor like any other.
+        cursor (with_cursor): Option<String> = "cursor";
     }
 }
 
@@ -412,16 +402,11 @@ wire! {
     /// assert_eq!(ResourceUri::new("notes://7").uri, "notes://7");
     /// ```
     pub struct ResourceUri {
-        fixed {}
-        required {
-            /// Where it is.
-            uri: String = "uri";
-        }
-        optional {}
+        frame "_meta";
+        /// Where it is.
+        uri: String = "uri";
     }
-}
 
-wire! {
     /// How much of the log a session gets.
     ///
     /// ```
@@ -431,16 +416,11 @@ wire! {
     /// assert_eq!(SetLogLevel::new(LogLevel::Info).level, LogLevel::Info);
     /// ```
     pub struct SetLogLevel {
-        fixed {}
-        required {
-            /// This and everything that matters more.
-            level: LogLevel = "level";
-        }
-        optional {}
+        frame "_meta";
+        /// This and everything that matters more.
+        level: LogLevel = "level";
     }
-}
 
-wire! {
     /// Which changes a stream is to tell.
     ///
     /// ```
@@ -451,12 +431,9 @@ wire! {
     /// assert_eq!(listen.notifications.prompts_list_changed, Some(true));
     /// ```
     pub struct Listen {
-        fixed {}
-        required {
-            /// Those.
-            notifications: SubscriptionFilter = "notifications";
-        }
-        optional {}
+        frame "_meta";
+        /// Those.
+        notifications: SubscriptionFilter = "notifications";
     }
 }
 

@@ -14,14 +14,10 @@ wire! {
     /// assert_eq!(CacheHints::default().ttl_ms, 0, "who says nothing wants nothing kept");
     /// ```
     pub struct CacheHints {
-        fixed {}
-        required {
-            /// For so many milliseconds; 0 is "not at all".
-            ttl_ms: u64 = "ttlMs";
-            /// By whom.
-            cache_scope: CacheScope = "cacheScope";
-        }
-        optional {}
+        /// For so many milliseconds; 0 is "not at all".
+        ttl_ms: u64 = "ttlMs";
+        /// By whom.
+        cache_scope: CacheScope = "cacheScope";
     }
 }
 

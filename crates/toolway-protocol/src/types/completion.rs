@@ -21,21 +21,15 @@ wire! {
     /// assert_eq!(asked.argument.value, "ca");
     /// ```
     pub struct Complete {
-        fixed {}
-        required {
-            /// What the argument belongs to.
-            reference: Reference = "ref";
-            /// The argument so far.
-            argument: CompleteArgument = "argument";
-        }
-        optional {
-            /// What is known already.
-            context (with_context): CompleteContext = "context", since COMPLETION_CONTEXT;
-        }
+        frame "_meta";
+        /// What the argument belongs to.
+        reference: Reference = "ref";
+        /// The argument so far.
+        argument: CompleteArgument = "argument";
+        /// What is known already.
+        context (with_context): Option<CompleteContext> = "context", since COMPLETION_CONTEXT;
     }
-}
 
-wire! {
     /// An argument that is being typed.
     ///
     /// ```
@@ -44,18 +38,12 @@ wire! {
     /// assert_eq!(CompleteArgument::new("style", "ca").name, "style");
     /// ```
     pub struct CompleteArgument {
-        fixed {}
-        required {
-            /// Its name.
-            name: String = "name";
-            /// What was typed so far.
-            value: String = "value";
-        }
-        optional {}
+        /// Its name.
+        name: String = "name";
+        /// What was typed so far.
+        value: String = "value";
     }
-}
 
-wire! {
     /// What is known already when an argument is typed.
     ///
     /// ```
@@ -65,16 +53,10 @@ wire! {
     /// assert!(CompleteContext::new().with_arguments(known).arguments.is_some());
     /// ```
     pub struct CompleteContext {
-        fixed {}
-        required {}
-        optional {
-            /// Arguments that were filled in before.
-            arguments (with_arguments): BTreeMap<String, String> = "arguments";
-        }
+        /// Arguments that were filled in before.
+        arguments (with_arguments): Option<BTreeMap<String, String>> = "arguments";
     }
-}
 
-wire! {
     /// A prompt by name.
     ///
     /// ```
@@ -83,19 +65,13 @@ wire! {
     /// assert_eq!(PromptReference::new("review").name, "review");
     /// ```
     pub struct PromptReference {
-        fixed { "type": "ref/prompt"; }
-        required {
-            /// Its name.
-            name: String = "name";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title", since TITLE;
-        }
+        "type": "ref/prompt";
+        /// Its name.
+        name: String = "name";
+        /// A name for people.
+        title (with_title): Option<String> = "title", since TITLE;
     }
-}
 
-wire! {
     /// A resource or a template by its URI.
     ///
     /// ```
@@ -104,12 +80,9 @@ wire! {
     /// assert_eq!(ResourceReference::new("notes://{id}").uri, "notes://{id}");
     /// ```
     pub struct ResourceReference {
-        fixed { "type": "ref/resource"; }
-        required {
-            /// The URI or the template.
-            uri: String = "uri";
-        }
-        optional {}
+        "type": "ref/resource";
+        /// The URI or the template.
+        uri: String = "uri";
     }
 }
 
@@ -162,21 +135,14 @@ wire! {
     /// assert_eq!(completion.values, ["casual"]);
     /// ```
     pub struct Completion {
-        fixed {}
-        required {
-            /// At most a hundred of them.
-            values: Vec<String> = "values";
-        }
-        optional {
-            /// How many there are in all.
-            total (with_total): i64 = "total";
-            /// Whether there are more than those here.
-            has_more (with_has_more): bool = "hasMore";
-        }
+        /// At most a hundred of them.
+        values: Vec<String> = "values";
+        /// How many there are in all.
+        total (with_total): Option<i64> = "total";
+        /// Whether there are more than those here.
+        has_more (with_has_more): Option<bool> = "hasMore";
     }
-}
 
-wire! {
     /// The answer to a request for suggestions.
     ///
     /// ```
@@ -186,15 +152,10 @@ wire! {
     /// assert_eq!(result.completion.values.len(), 1);
     /// ```
     pub struct CompleteResult {
-        fixed {}
-        required {
-            /// The suggestions.
-            completion: Completion = "completion";
-        }
-        optional {
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
-        frame { "resultType" }
+        /// The suggestions.
+        completion: Completion = "completion";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
+        frame "resultType";
     }
 }

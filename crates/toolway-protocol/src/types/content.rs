@@ -17,21 +17,15 @@ wire! {
     /// assert_eq!(TextContent::new("hello").text, "hello");
     /// ```
     pub struct TextContent {
-        fixed { "type": "text"; }
-        required {
-            /// The text.
-            text: String = "text";
-        }
-        optional {
-            /// For whom it is.
-            annotations (with_annotations): Box<Annotations> = "annotations";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        "type": "text";
+        /// The text.
+        text: String = "text";
+        /// For whom it is.
+        annotations (with_annotations): Option<Box<Annotations>> = "annotations";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// A picture.
     ///
     /// ```
@@ -40,23 +34,17 @@ wire! {
     /// assert_eq!(ImageContent::new("AAAA", "image/png").mime_type, "image/png");
     /// ```
     pub struct ImageContent {
-        fixed { "type": "image"; }
-        required {
-            /// The picture, in Base64.
-            data: String = "data";
-            /// Its media type.
-            mime_type: String = "mimeType";
-        }
-        optional {
-            /// For whom it is.
-            annotations (with_annotations): Box<Annotations> = "annotations";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        "type": "image";
+        /// The picture, in Base64.
+        data: String = "data";
+        /// Its media type.
+        mime_type: String = "mimeType";
+        /// For whom it is.
+        annotations (with_annotations): Option<Box<Annotations>> = "annotations";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// A sound.
     ///
     /// ```
@@ -65,23 +53,17 @@ wire! {
     /// assert_eq!(AudioContent::new("AAAA", "audio/wav").mime_type, "audio/wav");
     /// ```
     pub struct AudioContent {
-        fixed { "type": "audio"; }
-        required {
-            /// The sound, in Base64.
-            data: String = "data";
-            /// Its media type.
-            mime_type: String = "mimeType";
-        }
-        optional {
-            /// For whom it is.
-            annotations (with_annotations): Box<Annotations> = "annotations";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        "type": "audio";
+        /// The sound, in Base64.
+        data: String = "data";
+        /// Its media type.
+        mime_type: String = "mimeType";
+        /// For whom it is.
+        annotations (with_annotations): Option<Box<Annotations>> = "annotations";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// A resource, contents and all.
     ///
     /// ```
@@ -91,21 +73,15 @@ wire! {
     /// assert_eq!(embedded.resource.uri, "a://b");
     /// ```
     pub struct EmbeddedResource {
-        fixed { "type": "resource"; }
-        required {
-            /// The resource.
-            resource: ResourceContents = "resource";
-        }
-        optional {
-            /// For whom it is.
-            annotations (with_annotations): Box<Annotations> = "annotations";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        "type": "resource";
+        /// The resource.
+        resource: ResourceContents = "resource";
+        /// For whom it is.
+        annotations (with_annotations): Option<Box<Annotations>> = "annotations";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// A model asks for a tool to be called (sampling).
     ///
     /// ```
@@ -115,23 +91,17 @@ wire! {
     /// assert_eq!(ToolUseContent::new("1", "add", Settings::new()).name, "add");
     /// ```
     pub struct ToolUseContent {
-        fixed { "type": "tool_use"; }
-        required {
-            /// What the answer must refer to.
-            id: String = "id";
-            /// Which tool.
-            name: String = "name";
-            /// With which arguments.
-            input: Settings = "input";
-        }
-        optional {
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        "type": "tool_use";
+        /// What the answer must refer to.
+        id: String = "id";
+        /// Which tool.
+        name: String = "name";
+        /// With which arguments.
+        input: Settings = "input";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// What a tool that a model asked for gave back (sampling).
     ///
     /// ```
@@ -141,21 +111,17 @@ wire! {
     /// assert_eq!(result.tool_use_id, "1");
     /// ```
     pub struct ToolResultContent {
-        fixed { "type": "tool_result"; }
-        required {
-            /// The request it answers.
-            tool_use_id: String = "toolUseId";
-            /// The blocks.
-            content: Vec<Content> = "content";
-        }
-        optional {
-            /// The result as JSON.
-            structured_content (with_structured_content): RawJson = "structuredContent" or null, if value_fits;
-            /// Whether the blocks tell of a failure.
-            is_error (with_is_error): bool = "isError";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        "type": "tool_result";
+        /// The request it answers.
+        tool_use_id: String = "toolUseId";
+        /// The blocks.
+        content: Vec<Content> = "content";
+        /// The result as JSON.
+        structured_content (with_structured_content): Option<RawJson> = "structuredContent" or null, if value_fits;
+        /// Whether the blocks tell of a failure.
+        is_error (with_is_error): Option<bool> = "isError";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
 }
 
@@ -245,27 +211,21 @@ impl Encode for Content {
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = RawJson::deserialize(deserializer)?;
-        let read = || -> Result<Option<Self>, serde_json::Error> {
-            let Some(kind) = tag(&text, "type")? else { return Ok(None) };
-            Ok(Some(match &*kind {
-                "text" => Self::Text(text.decode()?),
-                "image" => Self::Image(text.decode()?),
-                "audio" => Self::Audio(text.decode()?),
-                "resource" => Self::Resource(text.decode()?),
-                "resource_link" => {
-                    let mut link: Resource = text.decode()?;
-                    link.extra.remove("type");
-                    Self::Link(Box::new(link))
-                }
-                "tool_use" => Self::ToolUse(text.decode()?),
-                "tool_result" => Self::ToolResult(text.decode()?),
-                _ => Self::Other(text.clone()),
-            }))
+        let kind = tag(&text, "type").map_err(de::Error::custom)?;
+        let kind = kind.ok_or_else(|| de::Error::missing_field("type"))?;
+        let read = match &*kind {
+            "text" => text.decode().map(Self::Text),
+            "image" => text.decode().map(Self::Image),
+            "audio" => text.decode().map(Self::Audio),
+            "resource" => text.decode().map(Self::Resource),
+            "resource_link" => text.decode().map(|mut link: Box<Resource>| {
+                link.extra.remove("type");
+                Self::Link(link)
+            }),
+            "tool_use" => text.decode().map(Self::ToolUse),
+            "tool_result" => text.decode().map(Self::ToolResult),
+            _ => return Ok(Self::Other(text)),
         };
-        match read() {
-            Ok(Some(content)) => Ok(content),
-            Ok(None) => Err(de::Error::missing_field("type")),
-            Err(error) => Err(de::Error::custom(error)),
-        }
+        read.map_err(de::Error::custom)
     }
 }

@@ -21,18 +21,13 @@ wire! {
     /// assert_eq!(form.message, "Who are you?");
     /// ```
     pub struct ElicitForm {
-        fixed {}
-        required {
-            /// What it is about.
-            message: String = "message";
-            /// The fields.
-            requested_schema: FormSchema = "requestedSchema";
-        }
-        optional {}
+        frame "mode";
+        /// What it is about.
+        message: String = "message";
+        /// The fields.
+        requested_schema: FormSchema = "requestedSchema";
     }
-}
 
-wire! {
     /// Something to do at a web page.
     ///
     /// ```
@@ -41,17 +36,13 @@ wire! {
     /// assert_eq!(ElicitUrl::new("Please pay.", "https://pay.example").url, "https://pay.example");
     /// ```
     pub struct ElicitUrl {
-        fixed {}
-        required {
-            /// What it is about.
-            message: String = "message";
-            /// The page.
-            url: String = "url";
-        }
-        optional {
-            /// What the news of its completion refers to.
-            elicitation_id (with_elicitation_id): String = "elicitationId", since ELICITATION_ID;
-        }
+        frame "mode";
+        /// What it is about.
+        message: String = "message";
+        /// The page.
+        url: String = "url";
+        /// What the news of its completion refers to.
+        elicitation_id (with_elicitation_id): Option<String> = "elicitationId", since ELICITATION_ID;
     }
 }
 
@@ -100,16 +91,8 @@ impl<'de> Deserialize<'de> for Elicit {
         let text = RawJson::deserialize(deserializer)?;
         match tag(&text, "mode").map_err(de::Error::custom)?.as_deref() {
             // The first revision with forms had no other mode and did not name it.
-            None | Some("form") => {
-                let mut form: ElicitForm = text.decode().map_err(de::Error::custom)?;
-                form.extra.remove("mode");
-                Ok(Self::Form(form))
-            }
-            Some("url") => {
-                let mut url: ElicitUrl = text.decode().map_err(de::Error::custom)?;
-                url.extra.remove("mode");
-                Ok(Self::Url(url))
-            }
+            None | Some("form") => text.decode().map(Self::Form).map_err(de::Error::custom),
+            Some("url") => text.decode().map(Self::Url).map_err(de::Error::custom),
             Some(other) => Err(de::Error::unknown_variant(other, &["form", "url"])),
         }
     }
@@ -126,17 +109,13 @@ wire! {
     /// assert_eq!(schema.properties.0.len(), 1);
     /// ```
     pub struct FormSchema {
-        fixed { "type": "object"; }
-        required {
-            /// The fields, in the order in which they are shown.
-            properties: Fields = "properties";
-        }
-        optional {
-            /// The fields that must be filled in.
-            required (with_required): Vec<String> = "required";
-            /// The dialect of JSON Schema.
-            dialect (with_dialect): String = "$schema", since FORM_DEFAULTS;
-        }
+        "type": "object";
+        /// The fields, in the order in which they are shown.
+        properties: Fields = "properties";
+        /// The fields that must be filled in.
+        required (with_required): Option<Vec<String>> = "required";
+        /// The dialect of JSON Schema.
+        dialect (with_dialect): Option<String> = "$schema", since FORM_DEFAULTS;
     }
 }
 
@@ -180,41 +159,36 @@ wire! {
     /// assert_eq!(age.kind, FieldKind::Integer);
     /// ```
     pub struct Field {
-        fixed {}
-        required {
-            /// `string`, `number`, `integer`, `boolean` or `array`.
-            kind: FieldKind = "type";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title";
-            /// What it is for.
-            description (with_description): String = "description";
-            /// What is filled in beforehand.
-            default (with_default): Value = "default", if default_fits;
-            /// Text of a form.
-            format (with_format): String = "format";
-            /// Shortest text.
-            min_length (with_min_length): i64 = "minLength";
-            /// Longest text.
-            max_length (with_max_length): i64 = "maxLength";
-            /// Smallest number.
-            minimum (with_minimum): serde_json::Number = "minimum";
-            /// Greatest number.
-            maximum (with_maximum): serde_json::Number = "maximum";
-            /// The choices.
-            choices (with_choices): Vec<String> = "enum";
-            /// Names for the choices (the older way).
-            choice_names (with_choice_names): Vec<String> = "enumNames";
-            /// The choices with names.
-            one_of (with_one_of): Vec<Choice> = "oneOf", since FORM_CHOICES;
-            /// What may be chosen several of.
-            items (with_items): Choices = "items", since FORM_CHOICES;
-            /// Fewest choices.
-            min_items (with_min_items): i64 = "minItems", since FORM_CHOICES;
-            /// Most choices.
-            max_items (with_max_items): i64 = "maxItems", since FORM_CHOICES;
-        }
+        /// `string`, `number`, `integer`, `boolean` or `array`.
+        kind: FieldKind = "type";
+        /// A name for people.
+        title (with_title): Option<String> = "title";
+        /// What it is for.
+        description (with_description): Option<String> = "description";
+        /// What is filled in beforehand.
+        default (with_default): Option<Value> = "default", if default_fits;
+        /// Text of a form.
+        format (with_format): Option<String> = "format";
+        /// Shortest text.
+        min_length (with_min_length): Option<i64> = "minLength";
+        /// Longest text.
+        max_length (with_max_length): Option<i64> = "maxLength";
+        /// Smallest number.
+        minimum (with_minimum): Option<serde_json::Number> = "minimum";
+        /// Greatest number.
+        maximum (with_maximum): Option<serde_json::Number> = "maximum";
+        /// The choices.
+        choices (with_choices): Option<Vec<String>> = "enum";
+        /// Names for the choices (the older way).
+        choice_names (with_choice_names): Option<Vec<String>> = "enumNames";
+        /// The choices with names.
+        one_of (with_one_of): Option<Vec<Choice>> = "oneOf", since FORM_CHOICES;
+        /// What may be chosen several of.
+        items (with_items): Option<Choices> = "items", since FORM_CHOICES;
+        /// Fewest choices.
+        min_items (with_min_items): Option<i64> = "minItems", since FORM_CHOICES;
+        /// Most choices.
+        max_items (with_max_items): Option<i64> = "maxItems", since FORM_CHOICES;
     }
 }
 
@@ -254,18 +228,12 @@ wire! {
     /// assert_eq!(Choice::new("r", "Red").title, "Red");
     /// ```
     pub struct Choice {
-        fixed {}
-        required {
-            /// What is sent.
-            value: String = "const";
-            /// What is shown.
-            title: String = "title";
-        }
-        optional {}
+        /// What is sent.
+        value: String = "const";
+        /// What is shown.
+        title: String = "title";
     }
-}
 
-wire! {
     /// What may be chosen several of.
     ///
     /// ```
@@ -275,20 +243,14 @@ wire! {
     /// assert_eq!(colours.any_of.unwrap().len(), 1);
     /// ```
     pub struct Choices {
-        fixed {}
-        required {}
-        optional {
-            /// `string`, when the choices have no names.
-            kind (with_kind): FieldKind = "type";
-            /// The choices.
-            choices (with_choices): Vec<String> = "enum";
-            /// The choices with names.
-            any_of (with_any_of): Vec<Choice> = "anyOf";
-        }
+        /// `string`, when the choices have no names.
+        kind (with_kind): Option<FieldKind> = "type";
+        /// The choices.
+        choices (with_choices): Option<Vec<String>> = "enum";
+        /// The choices with names.
+        any_of (with_any_of): Option<Vec<Choice>> = "anyOf";
     }
-}
 
-wire! {
     /// What the user answered.
     ///
     /// ```
@@ -298,17 +260,12 @@ wire! {
     /// assert!(answer.content.is_none());
     /// ```
     pub struct ElicitResult {
-        fixed {}
-        required {
-            /// Whether there is an answer.
-            action: ElicitAction = "action";
-        }
-        optional {
-            /// The fields, when the form was sent.
-            content (with_content): BTreeMap<String, Value> = "content";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since ANSWERS_ARE_RESULTS;
-        }
+        /// Whether there is an answer.
+        action: ElicitAction = "action";
+        /// The fields, when the form was sent.
+        content (with_content): Option<BTreeMap<String, Value>> = "content";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since ANSWERS_ARE_RESULTS;
     }
 }
 

@@ -12,23 +12,18 @@ wire! {
     /// assert_eq!(me.display_name(), "Calculator");
     /// ```
     pub struct Implementation {
-        fixed {}
-        required {
-            /// The program's name.
-            name: String = "name";
-            /// Its version.
-            version: String = "version";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title", since TITLE;
-            /// What it is for.
-            description (with_description): String = "description", since IDENTITY;
-            /// Pictures of it.
-            icons (with_icons): Vec<Icon> = "icons", since ICONS;
-            /// Where to read more.
-            website_url (with_website_url): String = "websiteUrl", since IDENTITY;
-        }
+        /// The program's name.
+        name: String = "name";
+        /// Its version.
+        version: String = "version";
+        /// A name for people.
+        title (with_title): Option<String> = "title", since TITLE;
+        /// What it is for.
+        description (with_description): Option<String> = "description", since IDENTITY;
+        /// Pictures of it.
+        icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
+        /// Where to read more.
+        website_url (with_website_url): Option<String> = "websiteUrl", since IDENTITY;
     }
 }
 
@@ -49,19 +44,14 @@ wire! {
     /// assert_eq!(icon.src, "https://app.example/icon.png");
     /// ```
     pub struct Icon {
-        fixed {}
-        required {
-            /// Where it is: an `https` or `data` URI.
-            src: String = "src";
-        }
-        optional {
-            /// Its media type.
-            mime_type (with_mime_type): String = "mimeType";
-            /// The sizes it is good for, `48x48` or `any`.
-            sizes (with_sizes): Vec<String> = "sizes";
-            /// The background it is made for.
-            theme (with_theme): Theme = "theme";
-        }
+        /// Where it is: an `https` or `data` URI.
+        src: String = "src";
+        /// Its media type.
+        mime_type (with_mime_type): Option<String> = "mimeType";
+        /// The sizes it is good for, `48x48` or `any`.
+        sizes (with_sizes): Option<Vec<String>> = "sizes";
+        /// The background it is made for.
+        theme (with_theme): Option<Theme> = "theme";
     }
 }
 
@@ -91,16 +81,12 @@ wire! {
     /// assert_eq!(annotations.priority, Some(0.9));
     /// ```
     pub struct Annotations {
-        fixed {}
-        required {}
-        optional {
-            /// For whom it is.
-            audience (with_audience): Vec<Role> = "audience";
-            /// From 0, "never mind", to 1, "required".
-            priority (with_priority): f64 = "priority";
-            /// When it changed last, in ISO 8601.
-            last_modified (with_last_modified): String = "lastModified", since LAST_MODIFIED;
-        }
+        /// For whom it is.
+        audience (with_audience): Option<Vec<Role>> = "audience";
+        /// From 0, "never mind", to 1, "required".
+        priority (with_priority): Option<f64> = "priority";
+        /// When it changed last, in ISO 8601.
+        last_modified (with_last_modified): Option<String> = "lastModified", since LAST_MODIFIED;
     }
 }
 

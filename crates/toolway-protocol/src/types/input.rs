@@ -182,15 +182,10 @@ wire! {
     /// assert_eq!(Question::new("roots/list").method, "roots/list");
     /// ```
     pub struct Question {
-        fixed {}
-        required {
-            /// Its kind.
-            method: String = "method";
-        }
-        optional {
-            /// Its parameters.
-            params (with_params): RawJson = "params";
-        }
+        /// Its kind.
+        method: String = "method";
+        /// Its parameters.
+        params (with_params): Option<RawJson> = "params";
     }
 }
 
@@ -251,16 +246,12 @@ wire! {
     /// assert!(required.input_requests.is_some());
     /// ```
     pub struct InputRequired {
-        fixed {}
-        required {}
-        optional {
-            /// The questions.
-            input_requests (with_input_requests): Keyed<InputRequest> = "inputRequests";
-            /// What the client must send back as it is.
-            request_state (with_request_state): String = "requestState";
-            /// Anything else.
-            meta (with_meta): crate::capability::Settings = "_meta";
-        }
-        frame { "resultType" }
+        /// The questions.
+        input_requests (with_input_requests): Option<Keyed<InputRequest>> = "inputRequests";
+        /// What the client must send back as it is.
+        request_state (with_request_state): Option<String> = "requestState";
+        /// Anything else.
+        meta (with_meta): Option<crate::capability::Settings> = "_meta";
+        frame "resultType";
     }
 }

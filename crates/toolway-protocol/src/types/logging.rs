@@ -53,18 +53,12 @@ impl LogLevel {
 
     /// The name on the wire.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Info => "info",
-            Self::Notice => "notice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Critical => "critical",
-            Self::Alert => "alert",
-            Self::Emergency => "emergency",
-        }
+        NAMES[self as usize]
     }
 }
+
+/// The names of all levels, each at the place that its number says.
+const NAMES: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl FromStr for LogLevel {
     type Err = UnknownLevel;
@@ -116,18 +110,13 @@ wire! {
     /// assert_eq!(message.level, LogLevel::Info);
     /// ```
     pub struct LogMessage {
-        fixed {}
-        required {
-            /// How much it matters.
-            level: LogLevel = "level";
-            /// What happened; any JSON.
-            data: RawJson = "data";
-        }
-        optional {
-            /// Who says it.
-            logger (with_logger): String = "logger";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        /// How much it matters.
+        level: LogLevel = "level";
+        /// What happened; any JSON.
+        data: RawJson = "data";
+        /// Who says it.
+        logger (with_logger): Option<String> = "logger";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
 }

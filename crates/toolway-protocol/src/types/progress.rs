@@ -14,25 +14,18 @@ wire! {
     /// assert_eq!(half.progress_token, Id::from("p1"));
     /// ```
     pub struct Progress {
-        fixed {}
-        required {
-            /// The token that the request came with.
-            progress_token: Id = "progressToken";
-            /// How much is done; always more than before.
-            progress: serde_json::Number = "progress";
-        }
-        optional {
-            /// How much there is to do.
-            total (with_total): serde_json::Number = "total";
-            /// What is going on.
-            message (with_message): String = "message", since PROGRESS_MESSAGE;
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        /// The token that the request came with.
+        progress_token: Id = "progressToken";
+        /// How much is done; always more than before.
+        progress: serde_json::Number = "progress";
+        /// How much there is to do.
+        total (with_total): Option<serde_json::Number> = "total";
+        /// What is going on.
+        message (with_message): Option<String> = "message", since PROGRESS_MESSAGE;
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// A request is not wanted any more.
     ///
     /// ```
@@ -42,20 +35,14 @@ wire! {
     /// assert_eq!(cancelled.request_id, Some(Id::from(7)));
     /// ```
     pub struct Cancelled {
-        fixed {}
-        required {}
-        optional {
-            /// Which one. One revision's schema allows to leave it out, for requests that became tasks.
-            request_id (with_request_id): Id = "requestId";
-            /// Why.
-            reason (with_reason): String = "reason";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        /// Which one. One revision's schema allows to leave it out, for requests that became tasks.
+        request_id (with_request_id): Option<Id> = "requestId";
+        /// Why.
+        reason (with_reason): Option<String> = "reason";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// A notification that says nothing beyond its name.
     ///
     /// ```
@@ -64,16 +51,10 @@ wire! {
     /// assert!(Told::new().meta.is_none());
     /// ```
     pub struct Told {
-        fixed {}
-        required {}
-        optional {
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// A resource has another content now.
     ///
     /// ```
@@ -82,19 +63,12 @@ wire! {
     /// assert_eq!(ResourceUpdated::new("notes://7").uri, "notes://7");
     /// ```
     pub struct ResourceUpdated {
-        fixed {}
-        required {
-            /// Which one.
-            uri: String = "uri";
-        }
-        optional {
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        /// Which one.
+        uri: String = "uri";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
-}
 
-wire! {
     /// What the user was asked to do elsewhere is done.
     ///
     /// ```
@@ -103,14 +77,9 @@ wire! {
     /// assert_eq!(ElicitationComplete::new("e1").elicitation_id, "e1");
     /// ```
     pub struct ElicitationComplete {
-        fixed {}
-        required {
-            /// The question's id.
-            elicitation_id: String = "elicitationId";
-        }
-        optional {
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        /// The question's id.
+        elicitation_id: String = "elicitationId";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
 }

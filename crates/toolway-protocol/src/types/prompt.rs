@@ -15,27 +15,20 @@ wire! {
     /// assert_eq!(review.arguments.unwrap()[0].name, "style");
     /// ```
     pub struct Prompt {
-        fixed {}
-        required {
-            /// Its name, unique in one server.
-            name: String = "name";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title", since TITLE;
-            /// What it is for.
-            description (with_description): String = "description";
-            /// What can be filled in.
-            arguments (with_arguments): Vec<PromptArgument> = "arguments";
-            /// Pictures of it.
-            icons (with_icons): Vec<Icon> = "icons", since ICONS;
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        /// Its name, unique in one server.
+        name: String = "name";
+        /// A name for people.
+        title (with_title): Option<String> = "title", since TITLE;
+        /// What it is for.
+        description (with_description): Option<String> = "description";
+        /// What can be filled in.
+        arguments (with_arguments): Option<Vec<PromptArgument>> = "arguments";
+        /// Pictures of it.
+        icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// Something that can be filled in. Its value is text.
     ///
     /// ```
@@ -44,23 +37,16 @@ wire! {
     /// assert_eq!(PromptArgument::new("style").with_required(true).required, Some(true));
     /// ```
     pub struct PromptArgument {
-        fixed {}
-        required {
-            /// Its name.
-            name: String = "name";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title", since TITLE;
-            /// What it is for.
-            description (with_description): String = "description";
-            /// Whether it must be filled in.
-            required (with_required): bool = "required";
-        }
+        /// Its name.
+        name: String = "name";
+        /// A name for people.
+        title (with_title): Option<String> = "title", since TITLE;
+        /// What it is for.
+        description (with_description): Option<String> = "description";
+        /// Whether it must be filled in.
+        required (with_required): Option<bool> = "required";
     }
-}
 
-wire! {
     /// One message of a prompt.
     ///
     /// ```
@@ -70,18 +56,12 @@ wire! {
     /// assert_eq!(message.content.as_text(), Some("Review this."));
     /// ```
     pub struct PromptMessage {
-        fixed {}
-        required {
-            /// Who says it.
-            role: Role = "role";
-            /// What is said: one block.
-            content: Content = "content";
-        }
-        optional {}
+        /// Who says it.
+        role: Role = "role";
+        /// What is said: one block.
+        content: Content = "content";
     }
-}
 
-wire! {
     /// A prompt, filled in.
     ///
     /// ```
@@ -91,18 +71,13 @@ wire! {
     /// assert_eq!(GetPromptResult::new(vec![message]).messages.len(), 1);
     /// ```
     pub struct GetPromptResult {
-        fixed {}
-        required {
-            /// The messages.
-            messages: Vec<PromptMessage> = "messages";
-        }
-        optional {
-            /// What it is for.
-            description (with_description): String = "description";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
-        frame { "resultType" }
+        /// The messages.
+        messages: Vec<PromptMessage> = "messages";
+        /// What it is for.
+        description (with_description): Option<String> = "description";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
+        frame "resultType";
     }
 }
 

@@ -15,29 +15,24 @@ wire! {
     /// assert_eq!(readme.display_name(), "readme");
     /// ```
     pub struct Resource {
-        fixed {}
-        required {
-            /// Where it is.
-            uri: String = "uri";
-            /// Its name.
-            name: String = "name";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title", since TITLE;
-            /// What it is.
-            description (with_description): String = "description";
-            /// Its media type.
-            mime_type (with_mime_type): String = "mimeType";
-            /// Its length in bytes.
-            size (with_size): i64 = "size";
-            /// Pictures of it.
-            icons (with_icons): Vec<Icon> = "icons", since ICONS;
-            /// For whom it is.
-            annotations (with_annotations): Box<Annotations> = "annotations";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        /// Where it is.
+        uri: String = "uri";
+        /// Its name.
+        name: String = "name";
+        /// A name for people.
+        title (with_title): Option<String> = "title", since TITLE;
+        /// What it is.
+        description (with_description): Option<String> = "description";
+        /// Its media type.
+        mime_type (with_mime_type): Option<String> = "mimeType";
+        /// Its length in bytes.
+        size (with_size): Option<i64> = "size";
+        /// Pictures of it.
+        icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
+        /// For whom it is.
+        annotations (with_annotations): Option<Box<Annotations>> = "annotations";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 }
 
@@ -58,31 +53,24 @@ wire! {
     /// assert_eq!(notes.uri_template, "notes://{id}");
     /// ```
     pub struct ResourceTemplate {
-        fixed {}
-        required {
-            /// The template.
-            uri_template: String = "uriTemplate";
-            /// Its name.
-            name: String = "name";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title", since TITLE;
-            /// What the resources are.
-            description (with_description): String = "description";
-            /// The media type, if all of them have the same.
-            mime_type (with_mime_type): String = "mimeType";
-            /// Pictures of it.
-            icons (with_icons): Vec<Icon> = "icons", since ICONS;
-            /// For whom they are.
-            annotations (with_annotations): Box<Annotations> = "annotations";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        /// The template.
+        uri_template: String = "uriTemplate";
+        /// Its name.
+        name: String = "name";
+        /// A name for people.
+        title (with_title): Option<String> = "title", since TITLE;
+        /// What the resources are.
+        description (with_description): Option<String> = "description";
+        /// The media type, if all of them have the same.
+        mime_type (with_mime_type): Option<String> = "mimeType";
+        /// Pictures of it.
+        icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
+        /// For whom they are.
+        annotations (with_annotations): Option<Box<Annotations>> = "annotations";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// What is in a resource: text, or bytes in Base64.
     ///
     /// ```
@@ -92,25 +80,18 @@ wire! {
     /// assert_eq!(contents.text.as_deref(), Some("hello"));
     /// ```
     pub struct ResourceContents {
-        fixed {}
-        required {
-            /// Where it is.
-            uri: String = "uri";
-        }
-        optional {
-            /// Its media type.
-            mime_type (with_mime_type): String = "mimeType";
-            /// The text, if it is text.
-            text (with_text): String = "text";
-            /// The bytes in Base64, if it is not.
-            blob (with_blob): String = "blob";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        /// Where it is.
+        uri: String = "uri";
+        /// Its media type.
+        mime_type (with_mime_type): Option<String> = "mimeType";
+        /// The text, if it is text.
+        text (with_text): Option<String> = "text";
+        /// The bytes in Base64, if it is not.
+        blob (with_blob): Option<String> = "blob";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// What reading a resource gives.
     ///
     /// ```
@@ -120,16 +101,11 @@ wire! {
     /// assert_eq!(result.contents.len(), 1);
     /// ```
     pub struct ReadResourceResult {
-        fixed {}
-        required {
-            /// The contents, one or several.
-            contents: Vec<ResourceContents> = "contents";
-        }
-        optional {
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
-        frame { "resultType", "ttlMs", "cacheScope" }
+        /// The contents, one or several.
+        contents: Vec<ResourceContents> = "contents";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
+        frame "resultType", "ttlMs", "cacheScope";
     }
 }
 

@@ -12,21 +12,14 @@ wire! {
     /// assert_eq!(Root::new("file:///home/ada/project").with_name("project").name.as_deref(), Some("project"));
     /// ```
     pub struct Root {
-        fixed {}
-        required {
-            /// Where it is; a `file` URI.
-            uri: String = "uri";
-        }
-        optional {
-            /// A name for people.
-            name (with_name): String = "name";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        /// Where it is; a `file` URI.
+        uri: String = "uri";
+        /// A name for people.
+        name (with_name): Option<String> = "name";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
-}
 
-wire! {
     /// The folders.
     ///
     /// ```
@@ -35,14 +28,9 @@ wire! {
     /// assert_eq!(ListRootsResult::new(vec![Root::new("file:///a")]).roots.len(), 1);
     /// ```
     pub struct ListRootsResult {
-        fixed {}
-        required {
-            /// The folders.
-            roots: Vec<Root> = "roots";
-        }
-        optional {
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since ANSWERS_ARE_RESULTS;
-        }
+        /// The folders.
+        roots: Vec<Root> = "roots";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since ANSWERS_ARE_RESULTS;
     }
 }

@@ -18,35 +18,28 @@ wire! {
     /// assert_eq!(ask.max_tokens, 100);
     /// ```
     pub struct CreateMessage {
-        fixed {}
-        required {
-            /// The conversation so far.
-            messages: Vec<SamplingMessage> = "messages";
-            /// The longest answer.
-            max_tokens: i64 = "maxTokens";
-        }
-        optional {
-            /// Which model would be best.
-            model_preferences (with_model_preferences): ModelPreferences = "modelPreferences";
-            /// What the model is told first.
-            system_prompt (with_system_prompt): String = "systemPrompt";
-            /// What the client should add.
-            include_context (with_include_context): IncludeContext = "includeContext";
-            /// How freely the model answers.
-            temperature (with_temperature): serde_json::Number = "temperature";
-            /// Where the answer ends.
-            stop_sequences (with_stop_sequences): Vec<String> = "stopSequences";
-            /// For the provider of the model.
-            metadata (with_metadata): Settings = "metadata";
-            /// Tools that the model may ask for.
-            tools (with_tools): Vec<Tool> = "tools", since SAMPLING_TOOLS;
-            /// Whether it must.
-            tool_choice (with_tool_choice): ToolChoice = "toolChoice", since SAMPLING_TOOLS;
-        }
+        /// The conversation so far.
+        messages: Vec<SamplingMessage> = "messages";
+        /// The longest answer.
+        max_tokens: i64 = "maxTokens";
+        /// Which model would be best.
+        model_preferences (with_model_preferences): Option<ModelPreferences> = "modelPreferences";
+        /// What the model is told first.
+        system_prompt (with_system_prompt): Option<String> = "systemPrompt";
+        /// What the client should add.
+        include_context (with_include_context): Option<IncludeContext> = "includeContext";
+        /// How freely the model answers.
+        temperature (with_temperature): Option<serde_json::Number> = "temperature";
+        /// Where the answer ends.
+        stop_sequences (with_stop_sequences): Option<Vec<String>> = "stopSequences";
+        /// For the provider of the model.
+        metadata (with_metadata): Option<Settings> = "metadata";
+        /// Tools that the model may ask for.
+        tools (with_tools): Option<Vec<Tool>> = "tools", since SAMPLING_TOOLS;
+        /// Whether it must.
+        tool_choice (with_tool_choice): Option<ToolChoice> = "toolChoice", since SAMPLING_TOOLS;
     }
-}
 
-wire! {
     /// One message of a conversation with a model.
     ///
     /// ```
@@ -56,17 +49,12 @@ wire! {
     /// assert_eq!(message.content.as_slice().len(), 1);
     /// ```
     pub struct SamplingMessage {
-        fixed {}
-        required {
-            /// Who says it.
-            role: Role = "role";
-            /// What is said.
-            content: Blocks = "content";
-        }
-        optional {
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since SAMPLING_TOOLS;
-        }
+        /// Who says it.
+        role: Role = "role";
+        /// What is said.
+        content: Blocks = "content";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since SAMPLING_TOOLS;
     }
 }
 
@@ -136,22 +124,16 @@ wire! {
     /// assert_eq!(preferences.hints.unwrap().len(), 1);
     /// ```
     pub struct ModelPreferences {
-        fixed {}
-        required {}
-        optional {
-            /// Names, the best first.
-            hints (with_hints): Vec<ModelHint> = "hints";
-            /// How much a low price matters, from 0 to 1.
-            cost_priority (with_cost_priority): serde_json::Number = "costPriority";
-            /// How much speed matters, from 0 to 1.
-            speed_priority (with_speed_priority): serde_json::Number = "speedPriority";
-            /// How much ability matters, from 0 to 1.
-            intelligence_priority (with_intelligence_priority): serde_json::Number = "intelligencePriority";
-        }
+        /// Names, the best first.
+        hints (with_hints): Option<Vec<ModelHint>> = "hints";
+        /// How much a low price matters, from 0 to 1.
+        cost_priority (with_cost_priority): Option<serde_json::Number> = "costPriority";
+        /// How much speed matters, from 0 to 1.
+        speed_priority (with_speed_priority): Option<serde_json::Number> = "speedPriority";
+        /// How much ability matters, from 0 to 1.
+        intelligence_priority (with_intelligence_priority): Option<serde_json::Number> = "intelligencePriority";
     }
-}
 
-wire! {
     /// A part of a model's name.
     ///
     /// ```
@@ -160,12 +142,8 @@ wire! {
     /// assert_eq!(ModelHint::new().with_name("sonnet").name.as_deref(), Some("sonnet"));
     /// ```
     pub struct ModelHint {
-        fixed {}
-        required {}
-        optional {
-            /// The part.
-            name (with_name): String = "name";
-        }
+        /// The part.
+        name (with_name): Option<String> = "name";
     }
 }
 
@@ -196,12 +174,8 @@ wire! {
     /// assert_eq!(ToolChoice::new().with_mode(ToolChoiceMode::Required).mode, Some(ToolChoiceMode::Required));
     /// ```
     pub struct ToolChoice {
-        fixed {}
-        required {}
-        optional {
-            /// `auto` when nothing is said.
-            mode (with_mode): ToolChoiceMode = "mode";
-        }
+        /// `auto` when nothing is said.
+        mode (with_mode): Option<ToolChoiceMode> = "mode";
     }
 }
 
@@ -233,34 +207,15 @@ wire! {
     /// assert_eq!(answer.model, "some-model");
     /// ```
     pub struct CreateMessageResult {
-        fixed {}
-        required {
-            /// Who says it.
-            role: Role = "role";
-            /// What is said.
-            content: Blocks = "content";
-            /// Which model it was.
-            model: String = "model";
-        }
-        optional {
-            /// Why it stopped.
-            stop_reason (with_stop_reason): String = "stopReason";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
-    }
-}
-
-/// For members that are numbers of any kind.
-impl Encode for serde_json::Number {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.serde(self);
-    }
-}
-
-/// For members that are maps of any JSON.
-impl Encode for std::collections::BTreeMap<String, String> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.serde(self);
+        /// Who says it.
+        role: Role = "role";
+        /// What is said.
+        content: Blocks = "content";
+        /// Which model it was.
+        model: String = "model";
+        /// Why it stopped.
+        stop_reason (with_stop_reason): Option<String> = "stopReason";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
 }

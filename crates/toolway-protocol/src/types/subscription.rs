@@ -13,22 +13,16 @@ wire! {
     /// assert_eq!(filter.tools_list_changed, Some(true));
     /// ```
     pub struct SubscriptionFilter {
-        fixed {}
-        required {}
-        optional {
-            /// Those of the list of tools.
-            tools_list_changed (with_tools_list_changed): bool = "toolsListChanged";
-            /// Those of the list of prompts.
-            prompts_list_changed (with_prompts_list_changed): bool = "promptsListChanged";
-            /// Those of the list of resources.
-            resources_list_changed (with_resources_list_changed): bool = "resourcesListChanged";
-            /// Those of these resources.
-            resource_subscriptions (with_resource_subscriptions): Vec<String> = "resourceSubscriptions";
-        }
+        /// Those of the list of tools.
+        tools_list_changed (with_tools_list_changed): Option<bool> = "toolsListChanged";
+        /// Those of the list of prompts.
+        prompts_list_changed (with_prompts_list_changed): Option<bool> = "promptsListChanged";
+        /// Those of the list of resources.
+        resources_list_changed (with_resources_list_changed): Option<bool> = "resourcesListChanged";
+        /// Those of these resources.
+        resource_subscriptions (with_resource_subscriptions): Option<Vec<String>> = "resourceSubscriptions";
     }
-}
 
-wire! {
     /// A stream of changes is open.
     ///
     /// ```
@@ -37,14 +31,9 @@ wire! {
     /// assert!(SubscriptionAcknowledged::new(SubscriptionFilter::new()).meta.is_none());
     /// ```
     pub struct SubscriptionAcknowledged {
-        fixed {}
-        required {
-            /// Which changes it will tell.
-            notifications: SubscriptionFilter = "notifications";
-        }
-        optional {
-            /// Which request opened it, and anything else.
-            meta (with_meta): Settings = "_meta";
-        }
+        /// Which changes it will tell.
+        notifications: SubscriptionFilter = "notifications";
+        /// Which request opened it, and anything else.
+        meta (with_meta): Option<Settings> = "_meta";
     }
 }

@@ -24,29 +24,24 @@ wire! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct Tool {
-        fixed {}
-        required {
-            /// Its name, unique in one server.
-            name: String = "name";
-            /// The JSON Schema of its arguments.
-            input_schema: RawJson = "inputSchema";
-        }
-        optional {
-            /// A name for people.
-            title (with_title): String = "title", since TITLE;
-            /// What it does, written for a model.
-            description (with_description): String = "description";
-            /// The JSON Schema of its structured result.
-            output_schema (with_output_schema): RawJson = "outputSchema", since STRUCTURED_OUTPUT, if schema_fits;
-            /// Hints about its behaviour.
-            annotations (with_annotations): ToolAnnotations = "annotations", since TOOL_ANNOTATIONS;
-            /// Pictures of it.
-            icons (with_icons): Vec<Icon> = "icons", since ICONS;
-            /// How it may be run.
-            execution (with_execution): ToolExecution = "execution", since CORE_TASKS;
-            /// Anything else.
-            meta (with_meta): Settings = "_meta", since META_EVERYWHERE;
-        }
+        /// Its name, unique in one server.
+        name: String = "name";
+        /// The JSON Schema of its arguments.
+        input_schema: RawJson = "inputSchema";
+        /// A name for people.
+        title (with_title): Option<String> = "title", since TITLE;
+        /// What it does, written for a model.
+        description (with_description): Option<String> = "description";
+        /// The JSON Schema of its structured result.
+        output_schema (with_output_schema): Option<RawJson> = "outputSchema", since STRUCTURED_OUTPUT, if schema_fits;
+        /// Hints about its behaviour.
+        annotations (with_annotations): Option<ToolAnnotations> = "annotations", since TOOL_ANNOTATIONS;
+        /// Pictures of it.
+        icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
+        /// How it may be run.
+        execution (with_execution): Option<ToolExecution> = "execution", since CORE_TASKS;
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 }
 
@@ -85,20 +80,16 @@ wire! {
     /// assert_eq!(hints.read_only_hint, Some(true));
     /// ```
     pub struct ToolAnnotations {
-        fixed {}
-        required {}
-        optional {
-            /// A name for people.
-            title (with_title): String = "title";
-            /// It changes nothing.
-            read_only_hint (with_read_only_hint): bool = "readOnlyHint";
-            /// It may destroy something.
-            destructive_hint (with_destructive_hint): bool = "destructiveHint";
-            /// Calling it twice is like calling it once.
-            idempotent_hint (with_idempotent_hint): bool = "idempotentHint";
-            /// It reaches beyond the server.
-            open_world_hint (with_open_world_hint): bool = "openWorldHint";
-        }
+        /// A name for people.
+        title (with_title): Option<String> = "title";
+        /// It changes nothing.
+        read_only_hint (with_read_only_hint): Option<bool> = "readOnlyHint";
+        /// It may destroy something.
+        destructive_hint (with_destructive_hint): Option<bool> = "destructiveHint";
+        /// Calling it twice is like calling it once.
+        idempotent_hint (with_idempotent_hint): Option<bool> = "idempotentHint";
+        /// It reaches beyond the server.
+        open_world_hint (with_open_world_hint): Option<bool> = "openWorldHint";
     }
 }
 
@@ -141,12 +132,8 @@ wire! {
     /// assert_eq!(ToolExecution::new().with_task_support(TaskSupport::Forbidden).task_support, Some(TaskSupport::Forbidden));
     /// ```
     pub struct ToolExecution {
-        fixed {}
-        required {}
-        optional {
-            /// Whether a call may become a task.
-            task_support (with_task_support): TaskSupport = "taskSupport";
-        }
+        /// Whether a call may become a task.
+        task_support (with_task_support): Option<TaskSupport> = "taskSupport";
     }
 }
 
@@ -179,20 +166,15 @@ wire! {
     /// assert!(!result.is_error());
     /// ```
     pub struct CallToolResult {
-        fixed {}
-        required {
-            /// The blocks, for the model.
-            content: Vec<Content> = "content";
-        }
-        optional {
-            /// The result as JSON, for programs; `null` is a value here and differs from nothing.
-            structured_content (with_structured_content): RawJson = "structuredContent" or null, since STRUCTURED_OUTPUT, if value_fits;
-            /// Whether the blocks tell of a failure that the model should read.
-            is_error (with_is_error): bool = "isError";
-            /// Anything else.
-            meta (with_meta): Settings = "_meta";
-        }
-        frame { "resultType" }
+        /// The blocks, for the model.
+        content: Vec<Content> = "content";
+        /// The result as JSON, for programs; `null` is a value here and differs from nothing.
+        structured_content (with_structured_content): Option<RawJson> = "structuredContent" or null, since STRUCTURED_OUTPUT, if value_fits;
+        /// Whether the blocks tell of a failure that the model should read.
+        is_error (with_is_error): Option<bool> = "isError";
+        /// Anything else.
+        meta (with_meta): Option<Settings> = "_meta";
+        frame "resultType";
     }
 }
 

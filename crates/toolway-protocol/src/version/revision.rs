@@ -115,10 +115,7 @@ impl FromStr for ProtocolVersion {
     type Err = UnknownVersion;
 
     fn from_str(name: &str) -> Result<Self, UnknownVersion> {
-        Self::ALL
-            .into_iter()
-            .find(|version| version.as_str() == name)
-            .ok_or_else(|| UnknownVersion(name.into()))
+        Self::from_bytes(name.as_bytes()).ok_or_else(|| UnknownVersion(name.into()))
     }
 }
 
