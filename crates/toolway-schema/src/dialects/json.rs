@@ -205,10 +205,7 @@ impl Writer<'_> {
         for (name, property) in &object.properties {
             let key = self.key(name);
             if key != *name {
-                let why = format!(
-                    "properties of that name are not allowed; it is called `{key}`, and turned back in calls"
-                );
-                self.losses.add(&property.at, "name", Effect::Remark, why);
+                self.losses.rename(property, &key);
                 // Whatever speaks of names speaks of others now.
                 if own.contains(&*key)
                     || !object.patterns.is_empty()

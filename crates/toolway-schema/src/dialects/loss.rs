@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::node::Node;
+
 /// Something that a tool's schema says and a provider's does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -69,6 +71,14 @@ impl Losses {
             Effect::Narrower => &[Effect::Narrower],
         };
         self.list.extend(effects.iter().map(|effect| Loss::at(pointer, what, *effect, why.clone())));
+    }
+
+    /// Tells of a property that has another name for a provider.
+    pub(crate) fn rename(&mut self, property: &Node, key: &str) {
+        let why = format!(
+            "properties of that name are not allowed; it is called `{key}`, and turned back in calls"
+        );
+        self.add(&property.at, "name", Effect::Remark, why);
     }
 
     /// What is added from now on is inside `not` or its like.

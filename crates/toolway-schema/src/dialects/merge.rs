@@ -241,14 +241,10 @@ pub(crate) fn identity(value: &Value) -> String {
     text
 }
 
-/// Which of two numbers is greater.
-pub(crate) fn compare(a: &Number, b: &Number) -> Ordering {
-    number::compare(a, b).unwrap_or(Ordering::Equal)
-}
-
-fn tighter(a: Option<Number>, b: Option<Number>, wanted: Ordering) -> Option<Number> {
+/// The one of two bounds that says more.
+pub(crate) fn tighter(a: Option<Number>, b: Option<Number>, wanted: Ordering) -> Option<Number> {
     match (a, b) {
-        (Some(a), Some(b)) => Some(if compare(&b, &a) == wanted { b } else { a }),
+        (Some(a), Some(b)) => Some(if number::compare(&b, &a) == Some(wanted) { b } else { a }),
         (a, b) => a.or(b),
     }
 }

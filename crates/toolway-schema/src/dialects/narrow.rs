@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::json;
 use super::loss::{Effect, Losses};
@@ -13,47 +13,6 @@ use super::merge::{Fuel, are_apart, both, identity, of_rest};
 use super::node::{Node, Part, Rest, Union};
 use super::words::Words;
 use crate::terms::types::Types;
-
-/// What is written with: what is lost on the way, and how much there may be.
-pub(crate) struct Pen<'l> {
-    pub(crate) losses: &'l mut Losses,
-    pub(crate) fuel: Fuel,
-    pub(crate) written: usize,
-}
-
-impl Pen<'_> {
-    /// Tells the model in words what its schema cannot say.
-    pub(crate) fn lose(&mut self, node: &Node, word: &str, value: &Value, why: &str, words: &mut Words) {
-        self.losses.add(&node.at, word, Effect::Wider, why);
-        words.note(word, value);
-    }
-
-    /// What is only for readers, in words.
-    pub(crate) fn remarks(&mut self, node: &Node) -> Words {
-        let mut words = Words::default();
-        words.remarks(node);
-        for (word, _) in &node.remarks {
-            let why = "it is not supported, and stands in the description";
-            self.losses.add(&node.at, word, Effect::Remark, why);
-        }
-        words
-    }
-}
-
-/// Adds what is for readers, unless something closer to the value has been said.
-pub(crate) fn describe(members: &mut Map<String, Value>, node: &Node, words: &Words) {
-    if let Some(title) = &node.title {
-        members.insert("title".to_owned(), title.clone().into());
-    }
-    let own = members.get("description").and_then(Value::as_str).map(str::to_owned);
-    let description = match (&node.description, own) {
-        (Some(outer), Some(own)) if *outer != own => Some(format!("{outer}\n\n{own}")),
-        (outer, own) => outer.clone().or(own),
-    };
-    if let Some(description) = words.after(description.as_deref()) {
-        members.insert("description".to_owned(), description.into());
-    }
-}
 
 /// What a value may be: one of some things, or null.
 #[derive(Debug)]
