@@ -26,7 +26,7 @@ pub(crate) fn write(node: Node, losses: &mut Losses) -> Option<Value> {
         let object = &root.object;
         let is_open = !matches!(object.rest, Rest::Unsaid | Rest::Closed) || !object.patterns.is_empty();
         let has_names = !object.properties.is_empty() || !object.required.is_empty();
-        if is_open || has_names || object.fewest.is_some() {
+        if is_open || has_names || object.count.min.is_some() {
             let why = "arguments have to have names and types, and none is left that has";
             losses.add(&root.at, "properties", Effect::Narrower, why);
             losses.add(&root.at, "properties", Effect::Wider, why);
@@ -43,8 +43,8 @@ impl Writer<'_> {
         let range = &draft.node.number;
         let is_whole = draft.node.types == Types::INTEGER;
         for (word, bound, exclusive, beyond, step, wanted) in [
-            ("minimum", &range.least, "exclusiveMinimum", &range.above, 1, Ordering::Greater),
-            ("maximum", &range.most, "exclusiveMaximum", &range.below, -1, Ordering::Less),
+            ("minimum", &range.minimum, "exclusiveMinimum", &range.above, 1, Ordering::Greater),
+            ("maximum", &range.maximum, "exclusiveMaximum", &range.below, -1, Ordering::Less),
         ] {
             let whole = beyond.as_ref().filter(|_| is_whole).and_then(Number::as_i64);
             let beside = whole.and_then(|bound| bound.checked_add(step)).map(Number::from);

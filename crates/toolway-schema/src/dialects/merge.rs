@@ -7,6 +7,7 @@ use std::rc::Rc;
 use serde_json::{Number, Value};
 
 use super::node::{Members, Node, Rest, Union};
+use crate::model::Counts;
 use crate::terms::number;
 use crate::terms::types::Types;
 
@@ -64,42 +65,33 @@ pub(crate) fn both(a: Rc<Node>, b: Rc<Node>, fuel: &mut Fuel) -> Rc<Node> {
             both.remarks.push((word, value));
         }
     }
-    both.allowed = match (both.allowed, b.allowed) {
-        (Some(a), Some(b)) => {
-            let b: HashSet<_> = b.iter().map(identity).collect();
-            Some(a.into_iter().filter(|value| b.contains(&identity(value))).collect())
-        }
-        (a, b) => a.or(b),
-    };
-    both.text.shortest = both.text.shortest.max(b.text.shortest);
-    both.text.longest = least(both.text.longest, b.text.longest);
+    both.allowed = both.allowed.into_iter().chain(b.allowed).reduce(|a, b| {
+        let b: HashSet<_> = b.iter().map(identity).collect();
+        a.into_iter().filter(|value| b.contains(&identity(value))).collect()
+    });
+    both.text.count = both_counts(both.text.count, b.text.count);
     extend_new(&mut both.text.patterns, b.text.patterns);
     extend_new(&mut both.text.formats, b.text.formats);
-    both.number.least = tighter(both.number.least, b.number.least, Ordering::Greater);
+    both.number.minimum = tighter(both.number.minimum, b.number.minimum, Ordering::Greater);
     both.number.above = tighter(both.number.above, b.number.above, Ordering::Greater);
-    both.number.most = tighter(both.number.most, b.number.most, Ordering::Less);
+    both.number.maximum = tighter(both.number.maximum, b.number.maximum, Ordering::Less);
     both.number.below = tighter(both.number.below, b.number.below, Ordering::Less);
     extend_new(&mut both.number.multiples, b.number.multiples);
     both.array.is_unique |= b.array.is_unique;
-    both.array.fewest = both.array.fewest.max(b.array.fewest);
-    both.array.most = least(both.array.most, b.array.most);
-    let (first, items) = (std::mem::take(&mut both.array.first), both.array.items.take());
-    let length = first.len().max(b.array.first.len());
-    let (mut ours, mut theirs) = (first.into_iter(), b.array.first.into_iter());
+    both.array.count = both_counts(both.array.count, b.array.count);
+    let (prefix, items) = (std::mem::take(&mut both.array.prefix), both.array.items.take());
+    let length = prefix.len().max(b.array.prefix.len());
+    let (mut ours, mut theirs) = (prefix.into_iter(), b.array.prefix.into_iter());
     for _ in 0..length {
         let one = ours.next().or_else(|| items.clone());
         let other = theirs.next().or_else(|| b.array.items.clone());
-        both.array.first.extend(maybe_both(one, other, fuel));
+        both.array.prefix.extend(maybe_both(one, other, fuel));
     }
     both.array.items = maybe_both(items, b.array.items, fuel);
     both.object = both_members(both.object, b.object, fuel);
     both.unions.extend(b.unions);
     both.all_of.extend(b.all_of);
-    for other in b.others {
-        if !both.others.contains(&other) {
-            both.others.push(other);
-        }
-    }
+    extend_new(&mut both.others, b.others);
     both.agree();
     both.into()
 }
@@ -113,17 +105,14 @@ fn copies(one: &Node, other: &Node) -> usize {
         _ => 0,
     };
     let items = match &one.array.items {
-        Some(node) if !other.array.first.is_empty() => node.size() * other.array.first.len(),
+        Some(node) if !other.array.prefix.is_empty() => node.size() * other.array.prefix.len(),
         _ => 0,
     };
     rest + items
 }
 
 fn maybe_both(a: Option<Rc<Node>>, b: Option<Rc<Node>>, fuel: &mut Fuel) -> Option<Rc<Node>> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(both(a, b, fuel)),
-        (a, b) => a.or(b),
-    }
+    a.into_iter().chain(b).reduce(|a, b| both(a, b, fuel))
 }
 
 fn both_members(a: Members, b: Members, fuel: &mut Fuel) -> Members {
@@ -149,14 +138,7 @@ fn both_members(a: Members, b: Members, fuel: &mut Fuel) -> Members {
     required.extend(b.required.into_iter().filter(|name| !known.contains(name)));
     // They are the same, or the two would have been left apart.
     let patterns = a.patterns;
-    Members {
-        properties,
-        patterns,
-        rest,
-        required,
-        fewest: a.fewest.max(b.fewest),
-        most: least(a.most, b.most),
-    }
+    Members { properties, patterns, rest, required, count: both_counts(a.count, b.count) }
 }
 
 /// What a property must be like that is not named.
@@ -243,20 +225,15 @@ pub(crate) fn identity(value: &Value) -> String {
 
 /// The one of two bounds that says more.
 pub(crate) fn tighter(a: Option<Number>, b: Option<Number>, wanted: Ordering) -> Option<Number> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(if number::compare(&b, &a) == Some(wanted) { b } else { a }),
-        (a, b) => a.or(b),
-    }
+    a.into_iter().chain(b).reduce(|a, b| if number::compare(&b, &a) == Some(wanted) { b } else { a })
 }
 
-fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
+fn both_counts(a: Counts, b: Counts) -> Counts {
+    Counts { min: a.min.max(b.min), max: a.max.into_iter().chain(b.max).min() }
 }
 
-fn extend_new<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
+/// Adds what is not there yet.
+pub(crate) fn extend_new<T: PartialEq>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
     for item in more {
         if !list.contains(&item) {
             list.push(item);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::json;
 use super::loss::{Effect, Losses};
-use super::merge::{Fuel, are_apart, both, identity, of_rest};
+use super::merge::{Fuel, are_apart, both, extend_new, identity, of_rest};
 use super::node::{Node, Part, Rest, Union};
 use super::words::Words;
 use crate::terms::types::Types;
@@ -181,7 +181,7 @@ pub(crate) fn properties(node: &Node) -> Option<Vec<(String, Rc<Node>, bool)>> {
 /// What any item of a list may be, where each place has a schema of its own; nothing if any place may hold anything.
 pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> Option<Rc<Node>> {
     let array = &node.array;
-    if array.first.is_empty() {
+    if array.prefix.is_empty() {
         return array.items.clone();
     }
     losses.add(
@@ -190,22 +190,19 @@ pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> O
         Effect::Wider,
         "that each place has a schema of its own cannot be said",
     );
-    let places = array.first.iter().map(|place| json::show(place).to_string()).collect::<Vec<_>>().join(", ");
+    let places =
+        array.prefix.iter().map(|place| json::show(place).to_string()).collect::<Vec<_>>().join(", ");
     words.say(format!("The items in order: {places}."));
     // What no item can be is not in the list.
     let rest = array.items.as_ref().filter(|items| !items.is_never());
-    let is_open = array.items.is_none() && array.most.is_none_or(|most| most > array.first.len() as u64);
+    let is_open =
+        array.items.is_none() && array.count.max.is_none_or(|most| most > array.prefix.len() as u64);
     if is_open {
         let why = "items after those that have a schema could be anything, which cannot be said";
         losses.add(&node.at, "items", Effect::Narrower, why);
     }
-    let branches: Vec<_> = array.first.iter().chain(rest).cloned().collect();
-    let mut branches = branches.into_iter().fold(Vec::new(), |mut known: Vec<Rc<Node>>, branch| {
-        if !known.contains(&branch) {
-            known.push(branch);
-        }
-        known
-    });
+    let mut branches = Vec::new();
+    extend_new(&mut branches, array.prefix.iter().chain(rest).cloned());
     if branches.len() == 1 {
         return branches.pop();
     }
@@ -216,8 +213,8 @@ pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> O
 pub(crate) fn most_items(node: &Node) -> Option<u64> {
     let array = &node.array;
     let is_closed = array.items.as_deref().is_some_and(Node::is_never);
-    let places = array.first.len() as u64;
-    match array.most {
+    let places = array.prefix.len() as u64;
+    match array.count.max {
         Some(most) if is_closed => Some(most.min(places)),
         None if is_closed => Some(places),
         most => most,

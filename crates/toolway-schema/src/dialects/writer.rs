@@ -231,8 +231,8 @@ impl<'l> Writer<'l> {
 
     fn text(&mut self, draft: &mut Draft<'_>) {
         let text = &draft.node.text;
-        self.count(draft, "minLength", text.shortest);
-        self.count(draft, "maxLength", text.longest);
+        self.count(draft, "minLength", text.count.min);
+        self.count(draft, "maxLength", text.count.max);
         for pattern in &text.patterns {
             let (is_taken, why) = match self.dialect {
                 Dialect::Strict => {
@@ -287,11 +287,11 @@ impl<'l> Writer<'l> {
             most = Some(0);
             self.typed("string")
         });
-        if node.array.fewest.zip(most).is_some_and(|(fewest, most)| fewest > most) {
+        if node.array.count.min.zip(most).is_some_and(|(fewest, most)| fewest > most) {
             return Ok(None);
         }
         draft.put("items", item);
-        self.count(&mut draft, "minItems", node.array.fewest);
+        self.count(&mut draft, "minItems", node.array.count.min);
         self.count(&mut draft, "maxItems", most);
         Ok(Some(draft.members))
     }
@@ -348,8 +348,8 @@ impl<'l> Writer<'l> {
             draft.put("required", required);
         }
         draft.put("properties", properties);
-        self.count(&mut draft, "minProperties", object.fewest);
-        self.count(&mut draft, "maxProperties", object.most);
+        self.count(&mut draft, "minProperties", object.count.min);
+        self.count(&mut draft, "maxProperties", object.count.max);
         Ok(Some(draft.members))
     }
 
