@@ -9,6 +9,8 @@ use super::loss::Losses;
 use super::merge::Fuel;
 use super::node::{Node, Rest};
 use super::root::as_object;
+use super::rules::strict::{MAX_LETTERS, MAX_LEVELS, MAX_PROPERTIES, MAX_VALUES, Size};
+use super::rules::violation::Found;
 use super::unfold::MAX_NODES;
 use super::writer::{Dialect, Refusal, Writer};
 
@@ -65,10 +67,9 @@ pub(crate) fn allow_null(members: &mut Map<String, Value>) {
 
 /// Whether a schema keeps to what OpenAI says about sizes.
 fn fits(schema: &Value) -> Result<(), &'static str> {
-    let mut size = Size::default();
-    size.measure(schema, 0);
+    let size = Size::of(schema, &mut Found::default());
     let rules = [
-        (size.deepest <= MAX_NESTING, "it is nested deeper than 10 levels"),
+        (size.levels <= MAX_LEVELS, "it is nested deeper than 10 levels"),
         (size.properties <= MAX_PROPERTIES, "it has more than 5000 properties"),
         (size.values <= MAX_VALUES, "its lists have more than 1000 values"),
         (size.letters <= MAX_LETTERS, "its names and values have more than 120000 letters"),
@@ -76,56 +77,3 @@ fn fits(schema: &Value) -> Result<(), &'static str> {
     ];
     rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(why))
 }
-
-#[derive(Default)]
-struct Size {
-    deepest: usize,
-    properties: usize,
-    values: usize,
-    letters: usize,
-    has_long_list: bool,
-}
-
-impl Size {
-    fn measure(&mut self, schema: &Value, depth: usize) {
-        if let Some(Value::Array(values)) = schema.get("enum") {
-            let letters: usize =
-                values.iter().filter_map(Value::as_str).map(|text| text.chars().count()).sum();
-            self.values += values.len();
-            self.letters += letters;
-            self.has_long_list |= values.len() > MANY_VALUES && letters > MAX_LIST_LETTERS;
-        }
-        // A level is an object or a list.
-        let is_level = schema.get("properties").is_some() || schema.get("items").is_some();
-        let depth = depth + usize::from(is_level);
-        self.deepest = self.deepest.max(depth);
-        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            self.properties += 1;
-            self.letters += name.chars().count();
-            self.measure(property, depth);
-        }
-        if let Some(items) = schema.get("items") {
-            self.measure(items, depth);
-        }
-        for branch in schema.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
-            self.measure(branch, depth);
-        }
-    }
-}
-
-/// OpenAI, Structured Outputs, Supported schemas: levels of nesting.
-const MAX_NESTING: usize = 10;
-/// The same: properties in all.
-const MAX_PROPERTIES: usize = 5_000;
-/// The same: values of `enum` in all.
-const MAX_VALUES: usize = 1_000;
-/// The same: letters of names and values in all.
-const MAX_LETTERS: usize = 120_000;
-/// The same: from how many values on a list has a limit of its own.
-const MANY_VALUES: usize = 250;
-/// The same: letters of such a list.
-const MAX_LIST_LETTERS: usize = 15_000;
-
-/// The same: formats of strings.
-pub(crate) const FORMATS: [&str; 9] =
-    ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];

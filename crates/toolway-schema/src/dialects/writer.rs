@@ -12,6 +12,7 @@ use super::merge::Fuel;
 use super::narrow::{any_item, most_items, options, properties};
 use super::node::{Node, Rest};
 use super::provider::Provider;
+use super::rules::strict::FORMATS;
 use super::strict;
 use super::unfold::MAX_NODES;
 use super::words::Words;
@@ -244,7 +245,7 @@ impl<'l> Writer<'l> {
         }
         for format in &text.formats {
             let is_taken = match self.dialect {
-                Dialect::Strict => strict::FORMATS.contains(&format.as_str()),
+                Dialect::Strict => FORMATS.contains(&format.as_str()),
                 Dialect::Gemini => format == "date-time",
             };
             let why = "it is not among those that are supported";
