@@ -213,13 +213,8 @@ impl<'p> Walk<'p> {
     fn array(&mut self, rules: &Arrays, items: &[Value], path: &Path<'_>) {
         self.count(rules.count, items.len(), ITEMS, path);
         if rules.is_unique && !self.is_over() {
-            let mut texts = HashSet::with_capacity(items.len());
-            let repeated = items.iter().find(|item| {
-                let mut text = String::new();
-                number::canonical(item, &mut text);
-                !texts.insert(text)
-            });
-            if let Some(repeated) = repeated {
+            let mut known = HashSet::with_capacity(items.len());
+            if let Some(repeated) = items.iter().find(|item| !known.insert(number::canonical(item))) {
                 self.complain(path, || {
                     format!("expected items that all differ, got {} twice", shown(repeated))
                 });

@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 use super::node::{Members, Node, Rest, Union};
 use crate::model::Counts;
-use crate::terms::number;
+use crate::terms::number::{self, canonical};
 use crate::terms::types::Types;
 
 /// How many nodes may still be copied.
@@ -66,8 +66,8 @@ pub(crate) fn both(a: Rc<Node>, b: Rc<Node>, fuel: &mut Fuel) -> Rc<Node> {
         }
     }
     both.allowed = both.allowed.into_iter().chain(b.allowed).reduce(|a, b| {
-        let b: HashSet<_> = b.iter().map(identity).collect();
-        a.into_iter().filter(|value| b.contains(&identity(value))).collect()
+        let b: HashSet<_> = b.iter().map(canonical).collect();
+        a.into_iter().filter(|value| b.contains(&canonical(value))).collect()
     });
     both.text.count = both_counts(both.text.count, b.text.count);
     extend_new(&mut both.text.patterns, b.text.patterns);
@@ -202,8 +202,8 @@ pub(crate) fn are_apart(a: &Node, b: &Node) -> bool {
         return true;
     }
     if let (Some(ours), Some(theirs)) = (&a.allowed, &b.allowed) {
-        let theirs: HashSet<_> = theirs.iter().map(identity).collect();
-        return !ours.iter().any(|value| theirs.contains(&identity(value)));
+        let theirs: HashSet<_> = theirs.iter().map(canonical).collect();
+        return !ours.iter().any(|value| theirs.contains(&canonical(value)));
     }
     // Objects that say by one of their properties which they are.
     let are_objects = a.types == Types::OBJECT && b.types == Types::OBJECT;
@@ -214,13 +214,6 @@ pub(crate) fn are_apart(a: &Node, b: &Node) -> bool {
                 && b.object.requires(name)
                 && b.object.get(name).is_some_and(|other| other.allowed.is_some() && are_apart(node, other))
         })
-}
-
-/// A text that two values share if and only if JSON Schema takes them for the same: 1 and 1.0 are.
-pub(crate) fn identity(value: &Value) -> String {
-    let mut text = String::new();
-    number::canonical(value, &mut text);
-    text
 }
 
 /// The one of two bounds that says more.

@@ -9,9 +9,10 @@ use serde_json::Value;
 
 use super::json;
 use super::loss::{Effect, Losses};
-use super::merge::{Fuel, are_apart, both, extend_new, identity, of_rest};
+use super::merge::{Fuel, are_apart, both, extend_new, of_rest};
 use super::node::{Node, Part, Rest, Union};
 use super::words::Words;
+use crate::terms::number::canonical;
 use crate::terms::types::Types;
 
 /// What a value may be: one of some things, or null.
@@ -135,7 +136,7 @@ fn as_values(union: &Union, words: &mut Words) -> Option<Vec<Value>> {
         if !branch.says_no_more() {
             return None;
         }
-        values.extend(allowed.iter().filter(|value| known.insert(identity(value))).cloned());
+        values.extend(allowed.iter().filter(|value| known.insert(canonical(value))).cloned());
     }
     for branch in &union.branches {
         if let (Some([value]), Some(about)) =
