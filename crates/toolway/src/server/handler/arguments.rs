@@ -8,7 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment};
 use toolway_protocol::RawJson;
@@ -409,7 +410,7 @@ impl<'de, S: Slots> Visitor<'de> for &mut Walk<'_, S> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key_seed(Name)? {
+        while let Some(Name(name)) = map.next_key()? {
             match self.into.slots.read(&name, &mut map) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -443,29 +444,7 @@ fn unknown<S: Slots>(name: &str) -> String {
     }
 }
 
-/// Reads a key without copying it, unless it holds escapes.
-struct Name;
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(name))
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name.to_owned()))
-    }
-}
+/// A key that is not copied, unless it holds escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Name<'n>(#[serde(borrow)] Cow<'n, str>);
