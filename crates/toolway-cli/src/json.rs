@@ -1,14 +1,6 @@
 //! How is JSON read and shown without changing the order of its members or the spelling of its numbers?
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use toolway::RawJson;
-
-/// The members of an object in their order; nothing, if it is none.
-pub(crate) fn members(object: &RawJson) -> Option<Vec<(String, RawJson)>> {
-    object.decode::<Members>().ok().map(|members| members.0)
-}
 
 /// The text of a string; nothing, if it is something else.
 pub(crate) fn text(value: &RawJson) -> Option<String> {
@@ -18,30 +10,6 @@ pub(crate) fn text(value: &RawJson) -> Option<String> {
 /// The items of an array; nothing, if it is none.
 pub(crate) fn items(array: &RawJson) -> Option<Vec<RawJson>> {
     array.decode().ok()
-}
-
-struct Members(Vec<(String, RawJson)>);
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
-    }
 }
 
 /// An object of these members.
@@ -132,11 +100,11 @@ mod tests {
     #[test]
     fn members_keep_their_order() {
         let object = RawJson::parse(r#"{"z":1,"a":"x","m":[1,2]}"#).unwrap();
-        let names: Vec<_> = members(&object).unwrap().into_iter().map(|(name, _)| name).collect();
+        let names: Vec<_> = object.members().unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["z", "a", "m"]);
-        let values: Vec<_> = members(&object).unwrap().into_iter().map(|(_, value)| value).collect();
+        let values: Vec<_> = object.members().unwrap().into_iter().map(|(_, value)| value).collect();
         assert_eq!(text(&values[1]).as_deref(), Some("x"));
         assert_eq!(items(&values[2]).unwrap().len(), 2);
-        assert!(members(&RawJson::parse("[1]").unwrap()).is_none());
+        assert!(RawJson::parse("[1]").unwrap().members().is_none());
     }
 }

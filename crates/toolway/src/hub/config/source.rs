@@ -5,11 +5,11 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::Deserialize;
 use serde_json::value::RawValue;
-use toolway_protocol::{RawJson, json};
+use toolway_protocol::RawJson;
+use toolway_protocol::json::{self, OrderedMembers};
 
 use super::error::{Mistake, Place};
 use super::tolerant::plain;
@@ -116,7 +116,7 @@ impl<'s> Node<'s> {
     /// The members of an object, in the order of the file, doubles included; or what is wrong.
     pub(super) fn members(self) -> Result<Vec<(String, Node<'s>)>, String> {
         self.expect(Kind::Object)?;
-        let Members(members) = self.decode()?;
+        let OrderedMembers(members) = self.decode::<OrderedMembers<&RawValue>>()?;
         Ok(members.into_iter().map(|(name, raw)| (name, Node { raw, ..self })).collect())
     }
 
@@ -201,30 +201,6 @@ impl<'s> Node<'s> {
 
 fn file_mistake(place: Option<Place>, message: &str) -> Mistake {
     Mistake { server: None, field: String::new(), place, message: message.to_owned() }
-}
-
-struct Members<'s>(Vec<(String, &'s RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
-    }
 }
 
 const BEGINNING: Place = Place { line: 1, column: 1 };
