@@ -107,6 +107,12 @@ impl RawJson {
 #[derive(Debug)]
 pub struct OrderedMembers<T>(pub Vec<(String, T)>);
 
+impl<T: Serialize> Serialize for OrderedMembers<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrderedMembers<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct InOrder<T>(PhantomData<T>);

@@ -139,9 +139,9 @@ impl Writer<'_> {
         {
             return false.into();
         }
-        self.losses.turn();
+        self.losses.turned += 1;
         let value = self.part(part);
-        self.losses.turn_back();
+        self.losses.turned -= 1;
         value
     }
 
@@ -231,7 +231,7 @@ impl Writer<'_> {
 
     fn key(&mut self, name: &str) -> String {
         let key = self.provider.key(name).into_owned();
-        if key != name && self.losses.is_turned() {
+        if key != name && self.losses.turned > 0 {
             let why =
                 format!("`{name}` is called `{key}`, and calls are not looked through for what must not be");
             self.losses.add("", "name", Effect::Wider, why);

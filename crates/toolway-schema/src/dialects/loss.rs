@@ -57,8 +57,8 @@ impl fmt::Display for Loss {
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     list: Vec<Loss>,
-    /// Inside `not` and its like, what is wider makes the whole narrower.
-    turned: usize,
+    /// How many `not` and their like stand around what is added: inside, what is wider makes the whole narrower.
+    pub(crate) turned: usize,
 }
 
 impl Losses {
@@ -79,21 +79,6 @@ impl Losses {
             "properties of that name are not allowed; it is called `{key}`, and turned back in calls"
         );
         self.add(&property.at, "name", Effect::Remark, why);
-    }
-
-    /// What is added from now on is inside `not` or its like.
-    pub(crate) fn turn(&mut self) {
-        self.turned += 1;
-    }
-
-    /// And from now on no more.
-    pub(crate) fn turn_back(&mut self) {
-        self.turned -= 1;
-    }
-
-    /// Whether it is inside `not` or its like.
-    pub(crate) fn is_turned(&self) -> bool {
-        self.turned > 0
     }
 
     pub(crate) fn append(&mut self, other: Self) {

@@ -133,9 +133,8 @@ fn both_members(a: Members, b: Members, fuel: &mut Fuel) -> Members {
         (Rest::Like(node), Rest::Unsaid) | (Rest::Unsaid, Rest::Like(node)) => Rest::Like(node),
         (Rest::Unsaid, Rest::Unsaid) => Rest::Unsaid,
     };
-    let known: HashSet<_> = a.required.iter().cloned().collect();
     let mut required = a.required;
-    required.extend(b.required.into_iter().filter(|name| !known.contains(name)));
+    extend_names(&mut required, b.required);
     // They are the same, or the two would have been left apart.
     let patterns = a.patterns;
     Members { properties, patterns, rest, required, count: both_counts(a.count, b.count) }
@@ -223,6 +222,12 @@ pub(crate) fn tighter(a: Option<Number>, b: Option<Number>, wanted: Ordering) ->
 
 fn both_counts(a: Counts, b: Counts) -> Counts {
     Counts { min: a.min.max(b.min), max: a.max.into_iter().chain(b.max).min() }
+}
+
+/// Adds names that are not there yet; there may be thousands.
+pub(crate) fn extend_names(names: &mut Vec<String>, more: Vec<String>) {
+    let known: HashSet<_> = names.iter().cloned().collect();
+    names.extend(more.into_iter().filter(|name| !known.contains(name)));
 }
 
 /// Adds what is not there yet.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::loss::{Effect, Losses};
-use super::merge::{Fuel, both, of_rest, one_object};
+use super::merge::{Fuel, both, extend_names, of_rest, one_object};
 use super::node::{Node, Rest};
 use super::words::Words;
 use crate::model::Counts;
@@ -82,8 +82,7 @@ fn absorb(node: &mut Node, other: Node, losses: &mut Losses, fuel: &mut Fuel) {
         };
         node.object.properties.push((name, property));
     }
-    let known: HashSet<_> = node.object.required.iter().cloned().collect();
-    node.object.required.extend(other.object.required.into_iter().filter(|name| !known.contains(name)));
+    extend_names(&mut node.object.required, other.object.required);
     node.object.count.min = node.object.count.min.max(other.object.count.min);
 }
 

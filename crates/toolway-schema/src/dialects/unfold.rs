@@ -185,9 +185,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
 
     /// A part; where losing something in it may mean the opposite, it is turned.
     fn part(&mut self, part: &model::Part<Id>, is_turned: bool, depth: usize) -> Part {
-        if is_turned {
-            self.losses.turn();
-        }
+        self.losses.turned += usize::from(is_turned);
         let part = match part {
             model::Part::Schema(id) => Part::Schema(self.schema(*id, depth + 1)),
             model::Part::Named(named) => {
@@ -196,9 +194,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
             }
             model::Part::Json(value) => Part::Json(value.clone()),
         };
-        if is_turned {
-            self.losses.turn_back();
-        }
+        self.losses.turned -= usize::from(is_turned);
         part
     }
 
