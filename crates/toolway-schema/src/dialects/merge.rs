@@ -18,13 +18,9 @@ pub(crate) struct Fuel(pub(super) usize);
 impl Fuel {
     /// Takes so much, if there is as much.
     pub(crate) fn spend(&mut self, nodes: usize) -> bool {
-        match self.0.checked_sub(nodes) {
-            Some(left) => {
-                self.0 = left;
-                true
-            }
-            None => false,
-        }
+        let left = self.0.checked_sub(nodes);
+        self.0 = left.unwrap_or(self.0);
+        left.is_some()
     }
 }
 

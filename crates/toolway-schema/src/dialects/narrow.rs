@@ -214,12 +214,8 @@ pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> O
 pub(crate) fn most_items(node: &Node) -> Option<u64> {
     let array = &node.array;
     let is_closed = array.items.as_deref().is_some_and(Node::is_never);
-    let places = array.prefix.len() as u64;
-    match array.count.max {
-        Some(most) if is_closed => Some(most.min(places)),
-        None if is_closed => Some(places),
-        most => most,
-    }
+    let places = is_closed.then_some(array.prefix.len() as u64);
+    array.count.max.into_iter().chain(places).min()
 }
 
 /// How many branches are written out.

@@ -3,13 +3,13 @@
 //! Every object is closed and has all its properties; those that were optional may be null, and a call is rid of such nulls
 //! again. A schema that needs properties nobody can name, or values of any type, cannot be said so at all.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::loss::Losses;
 use super::merge::Fuel;
 use super::node::{Node, Rest};
 use super::root::as_object;
-use super::rules::strict::{MAX_LETTERS, MAX_LEVELS, MAX_PROPERTIES, MAX_VALUES, Size};
+use super::rules::strict::{MAX_LETTERS, MAX_NESTING, MAX_PROPERTIES, MAX_VALUES, Size};
 use super::rules::violation::Found;
 use super::unfold::MAX_NODES;
 use super::writer::{Dialect, Refusal, Writer};
@@ -36,40 +36,11 @@ pub(crate) fn write(node: Node, losses: &mut Losses) -> Result<Value, Refusal> {
     }
 }
 
-/// Allows null beside what a schema allows.
-pub(crate) fn allow_null(members: &mut Map<String, Value>) {
-    let null = json!({"type": "null"});
-    if let Some(Value::Array(branches)) = members.get_mut("anyOf") {
-        if !branches.contains(&null) {
-            branches.push(null);
-        }
-        return;
-    }
-    if members.get("type").is_some_and(|name| name == "null" || name.is_array()) {
-        return;
-    }
-    if members.get("type").is_some_and(|name| name == "object" || name == "array") {
-        let mut outer = Map::new();
-        for word in ["title", "description"] {
-            outer.extend(members.remove_entry(word));
-        }
-        outer.insert("anyOf".to_owned(), Value::Array(vec![std::mem::take(members).into(), null]));
-        *members = outer;
-        return;
-    }
-    if let Some(name) = members.get_mut("type") {
-        *name = json!([name.take(), "null"]);
-    }
-    if let Some(Value::Array(values)) = members.get_mut("enum") {
-        values.push(Value::Null);
-    }
-}
-
 /// Whether a schema keeps to what OpenAI says about sizes.
 fn fits(schema: &Value) -> Result<(), &'static str> {
     let size = Size::of(schema, &mut Found::default());
     let rules = [
-        (size.levels <= MAX_LEVELS, "it is nested deeper than 10 levels"),
+        (size.levels <= MAX_NESTING, "it is nested deeper than 10 levels"),
         (size.properties <= MAX_PROPERTIES, "it has more than 5000 properties"),
         (size.values <= MAX_VALUES, "its lists have more than 1000 values"),
         (size.letters <= MAX_LETTERS, "its names and values have more than 120000 letters"),

@@ -13,7 +13,6 @@ use super::narrow::{any_item, most_items, options, properties};
 use super::node::{Node, Rest};
 use super::provider::Provider;
 use super::rules::strict::FORMATS;
-use super::strict;
 use super::unfold::MAX_NODES;
 use super::words::Words;
 use crate::terms::pattern;
@@ -155,7 +154,7 @@ impl<'l> Writer<'l> {
 
     fn allow_null(&self, members: &mut Map<String, Value>) {
         match self.dialect {
-            Dialect::Strict => strict::allow_null(members),
+            Dialect::Strict => allow_null(members),
             Dialect::Gemini => {
                 let members = first_branch(members);
                 if members.get("type").is_some_and(|name| name != "NULL") {
@@ -317,7 +316,7 @@ impl<'l> Writer<'l> {
                     if is_required {
                         required.push(key.clone());
                     } else if is_strict {
-                        strict::allow_null(&mut inner);
+                        allow_null(&mut inner);
                     }
                     properties.insert(key, inner.into());
                 }
@@ -429,6 +428,35 @@ impl<'l> Writer<'l> {
             self.losses.add("", "schema", Effect::Narrower, why);
         }
         Ok(None)
+    }
+}
+
+/// Allows null beside what a strict schema allows.
+fn allow_null(members: &mut Map<String, Value>) {
+    let null = json!({"type": "null"});
+    if let Some(Value::Array(branches)) = members.get_mut("anyOf") {
+        if !branches.contains(&null) {
+            branches.push(null);
+        }
+        return;
+    }
+    if members.get("type").is_some_and(|name| name == "null" || name.is_array()) {
+        return;
+    }
+    if members.get("type").is_some_and(|name| name == "object" || name == "array") {
+        let mut outer = Map::new();
+        for word in ["title", "description"] {
+            outer.extend(members.remove_entry(word));
+        }
+        outer.insert("anyOf".to_owned(), Value::Array(vec![std::mem::take(members).into(), null]));
+        *members = outer;
+        return;
+    }
+    if let Some(name) = members.get_mut("type") {
+        *name = json!([name.take(), "null"]);
+    }
+    if let Some(Value::Array(values)) = members.get_mut("enum") {
+        values.push(Value::Null);
     }
 }
 

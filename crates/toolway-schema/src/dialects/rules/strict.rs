@@ -89,7 +89,7 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, f
     let is_array = types.contains("array") || members.contains_key("items");
     let level = level + usize::from(is_object || is_array);
     size.levels = size.levels.max(level);
-    if level == MAX_LEVELS + 1 {
+    if level == MAX_NESTING + 1 {
         found.add(at, "10 levels of nesting are allowed");
     }
     if is_object {
@@ -154,7 +154,7 @@ const KEYWORDS: [&str; 22] = [
 ];
 
 /// A schema may have up to 10 levels of nesting.
-pub(crate) const MAX_LEVELS: usize = 10;
+pub(crate) const MAX_NESTING: usize = 10;
 /// A schema may have up to 5000 object properties total.
 pub(crate) const MAX_PROPERTIES: usize = 5_000;
 /// A schema may have up to 1000 enum values across all enum properties.
