@@ -37,6 +37,8 @@ mod writer;
 
 #[cfg(test)]
 mod agreement_tests;
+#[cfg(test)]
+mod rules_tests;
 
 use std::rc::Rc;
 

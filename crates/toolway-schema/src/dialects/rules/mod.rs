@@ -9,9 +9,6 @@ mod json;
 pub(crate) mod strict;
 pub(crate) mod violation;
 
-#[cfg(test)]
-mod tests;
-
 use serde_json::Value;
 
 use super::provider::Provider;
