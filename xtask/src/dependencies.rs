@@ -104,23 +104,23 @@ fn duplicates(crates: &BTreeSet<Crate>) -> Vec<String> {
 // Fourteen to sixteen of each are for sealing what a client carries: XChaCha20-Poly1305, the traits and arrays of its family, which come as a
 // crate each, and the system's randomness. Encryption is nothing to write oneself, and `ring` or `aws-lc-rs` would need a C compiler.
 const BUDGETS: [Budget; 5] = [
-    Budget { title: "its default features", features: &[], limit: 64 },
+    Budget { title: "its default features", features: &[], limit: 65 },
     Budget {
         title: "server, client, stdio, http and macros",
         features: &["--no-default-features", "--features=server,client,stdio,http,macros"],
-        limit: 79,
+        limit: 80,
     },
     // HTTP/2 itself, and the maps that it keeps its streams in.
     Budget {
         title: "these and h2c",
         features: &["--no-default-features", "--features=server,client,stdio,http,macros,h2c"],
-        limit: 85,
+        limit: 86,
     },
     // OpenTelemetry's interface, and what makes its spans of those of `tracing`; no exporter.
     Budget {
         title: "these without h2c, and otel",
         features: &["--no-default-features", "--features=server,client,stdio,http,macros,otel"],
-        limit: 87,
+        limit: 88,
     },
     // rustls with ring, and where trusted certificates are found; regular expressions come with `toolway-schema`.
     Budget {

@@ -1,12 +1,6 @@
 //! How is JSON read and shown without changing the order of its members or the spelling of its numbers?
 
 use toolway::RawJson;
-use toolway::types::Keyed;
-
-/// The members of an object in their order; nothing, if it is none.
-pub(crate) fn members(object: &RawJson) -> Option<Vec<(String, RawJson)>> {
-    object.decode().ok().map(|Keyed(members)| members)
-}
 
 /// The text of a string; nothing, if it is something else.
 pub(crate) fn text(value: &RawJson) -> Option<String> {
@@ -20,8 +14,17 @@ pub(crate) fn items(array: &RawJson) -> Option<Vec<RawJson>> {
 
 /// An object of these members.
 pub(crate) fn object<'m>(members: impl IntoIterator<Item = (&'m str, &'m str)>) -> String {
-    let members = members.into_iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
-    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+    let mut text = String::from("{");
+    for (index, (name, value)) in members.into_iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        text.push_str(&quoted(name));
+        text.push(':');
+        text.push_str(value);
+    }
+    text.push('}');
+    text
 }
 
 /// A text as JSON.
@@ -97,11 +100,11 @@ mod tests {
     #[test]
     fn members_keep_their_order() {
         let object = RawJson::parse(r#"{"z":1,"a":"x","m":[1,2]}"#).unwrap();
-        let names: Vec<_> = members(&object).unwrap().into_iter().map(|(name, _)| name).collect();
+        let names: Vec<_> = object.members().unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["z", "a", "m"]);
-        let values: Vec<_> = members(&object).unwrap().into_iter().map(|(_, value)| value).collect();
+        let values: Vec<_> = object.members().unwrap().into_iter().map(|(_, value)| value).collect();
         assert_eq!(text(&values[1]).as_deref(), Some("x"));
         assert_eq!(items(&values[2]).unwrap().len(), 2);
-        assert!(members(&RawJson::parse("[1]").unwrap()).is_none());
+        assert!(RawJson::parse("[1]").unwrap().members().is_none());
     }
 }

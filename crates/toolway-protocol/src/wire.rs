@@ -387,26 +387,3 @@ pub(crate) fn tag(text: &RawJson, key: &'static str) -> Result<Option<Box<str>>,
     }
     serde_json::Deserializer::from_slice(text.as_bytes()).deserialize_map(Find(key))
 }
-
-/// Reads an object as a list of its entries, in order.
-pub(crate) fn entries<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<(String, T)>, D::Error> {
-    struct Entries<T>(std::marker::PhantomData<T>);
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
-        type Value = Vec<(String, T)>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut entries = Vec::new();
-            while let Some(entry) = map.next_entry()? {
-                entries.push(entry);
-            }
-            Ok(entries)
-        }
-    }
-    deserializer.deserialize_map(Entries(std::marker::PhantomData))
-}

@@ -87,7 +87,7 @@ fn text_pair(word: &str) -> Result<(String, String), String> {
 
 /// The texts of an object; what is no text is written as JSON.
 fn texts(object: &str) -> Result<Vec<(String, String)>> {
-    let members = json::members(&whole(object, "the arguments")?).unwrap_or_default();
+    let members = whole(object, "the arguments")?.members().unwrap_or_default();
     Ok(members
         .into_iter()
         .map(|(name, value)| (name, json::text(&value).unwrap_or_else(|| value.as_str().to_owned())))

@@ -4,8 +4,6 @@ use serde_json::Value;
 use toolway::RawJson;
 use toolway_schema::{Schema, Types};
 
-use crate::json;
-
 /// How deep lists in lists are described.
 const MAX_DEPTH: usize = 2;
 
@@ -17,9 +15,9 @@ pub(crate) fn read(text: &RawJson) -> Schema {
 /// The arguments, in the order in which the text names them.
 pub(crate) fn arguments(schema: &Schema, text: &RawJson) -> Vec<(String, Schema)> {
     let member = |text: &RawJson, name: &str| {
-        json::members(text)?.into_iter().rev().find(|(known, _)| known == name).map(|(_, value)| value)
+        text.members()?.into_iter().rev().find(|(known, _)| known == name).map(|(_, value)| value)
     };
-    let named = member(text, "properties").and_then(|properties| json::members(&properties));
+    let named = member(text, "properties").and_then(|properties| properties.members());
     let named = named.unwrap_or_default();
     let mut arguments = schema.properties();
     arguments

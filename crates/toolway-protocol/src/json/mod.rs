@@ -8,6 +8,6 @@ mod raw;
 pub(crate) mod scan;
 mod write;
 
-pub use raw::{RawJson, reason};
+pub use raw::{OrderedMembers, RawJson, reason};
 pub use scan::Limits;
 pub use write::{Encode, Encoder, Members};

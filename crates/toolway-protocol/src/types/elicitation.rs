@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::capability::Settings;
-use crate::json::{Encode, Encoder, Members, RawJson};
+use crate::json::{Encode, Encoder, Members, OrderedMembers, RawJson};
 use crate::version::since;
 use crate::wire::{names, tag, wire};
 
@@ -142,7 +142,7 @@ impl Encode for Fields {
 
 impl<'de> Deserialize<'de> for Fields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::wire::entries(deserializer).map(Self)
+        OrderedMembers::deserialize(deserializer).map(|OrderedMembers(members)| Self(members))
     }
 }
 

@@ -4,7 +4,7 @@ use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
 
 use super::{CreateMessage, CreateMessageResult, Elicit, ElicitResult, ListRootsResult, Told};
 use crate::capability::ClientCapabilities;
-use crate::json::{Encode, Encoder, RawJson};
+use crate::json::{Encode, Encoder, OrderedMembers, RawJson};
 use crate::jsonrpc::{Params, RpcError};
 use crate::method::{Method, methods};
 use crate::wire::wire;
@@ -231,7 +231,7 @@ impl<T: Encode> Encode for Keyed<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Keyed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::wire::entries(deserializer).map(Self)
+        OrderedMembers::deserialize(deserializer).map(|OrderedMembers(members)| Self(members))
     }
 }
 

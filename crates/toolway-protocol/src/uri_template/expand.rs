@@ -17,7 +17,7 @@ pub(super) fn expand(parts: &[Part], values: &Values) -> String {
 
 fn expand_expression(out: &mut String, expression: &Expression, values: &Values) {
     let operator = expression.operator;
-    let keep = if operator.is_reserved() { Keep::Reserved } else { Keep::Unreserved };
+    let keep = operator.keep();
     let mut lead = Some(operator.lead());
     for variable in &expression.variables {
         let mut push = |value: &str| {

@@ -4,8 +4,9 @@
 //! no recursion, and no choice is ever taken back. Values are decoded after the cuts are made, so an encoded
 //! delimiter never moves one; then they are judged, and one that could leave its place is no match.
 
-use super::percent::{decode, decode_fully, normalize};
-use super::plan::{Capture, Named, NamedTakes, Plan, Reach, Section, Slot, Takes, Token};
+use super::parts::Modifier;
+use super::percent::{Keep, decode, decode_fully, normalize};
+use super::plan::{Capture, Named, Plan, Section, Slot, Takes, Token};
 use super::values::Value;
 
 /// A match under way.
@@ -155,14 +156,16 @@ impl Matching {
         for pair in text.split(separator) {
             self.steps += 2 * named.len();
             let (name, raw) = pair.split_once('=').unwrap_or((pair, ""));
-            let Named { slot, takes, .. } = named.iter().find(|named| named.name == name)?;
+            let Named { slot, .. } = named.iter().find(|named| named.name == name)?;
             let value = self.value(*slot, raw)?;
             let known = self.found[first..].iter_mut().find(|(variable, _)| *variable == slot.variable);
-            match (known, takes) {
-                (None, NamedTakes::Text) => self.found.push((slot.variable, Value::Text(value))),
-                (None, NamedTakes::List) => self.found.push((slot.variable, Value::List(vec![value]))),
-                (Some((_, Value::List(items))), NamedTakes::List) => items.push(value),
-                (Some(_), _) => return None,
+            match known {
+                Some((_, Value::List(items))) => items.push(value),
+                Some(_) => return None,
+                None if slot.modifier == Modifier::Explode => {
+                    self.found.push((slot.variable, Value::List(vec![value])));
+                }
+                None => self.found.push((slot.variable, Value::Text(value))),
             }
         }
         let is_complete = absence == Absence::IsFine || self.found.len() - first == named.len();
@@ -173,16 +176,19 @@ impl Matching {
     fn value(&mut self, slot: Slot, raw: &str) -> Option<String> {
         self.steps += 3 * raw.len();
         let value = decode(raw)?;
-        let stays = match slot.reach {
-            Reach::Segment => !matches!(&*value, "." | "..") && !value.contains(['/', '\\', '\0']),
+        let stays = match slot.keep {
+            Keep::Unreserved => !matches!(&*value, "." | "..") && !value.contains(['/', '\\', '\0']),
             // Whoever writes the value into another URI or decodes it again must not get out either, so here
             // it counts what is at the bottom of all escapes.
-            Reach::Segments => {
+            Keep::Reserved => {
                 let bottom = decode_fully(&value);
                 !bottom.contains(&0) && bottom.split(|byte| b"/\\?#".contains(byte)).all(|part| part != b"..")
             }
         };
-        let fits = slot.max_characters == usize::MAX || value.chars().count() <= slot.max_characters;
+        let fits = match slot.modifier {
+            Modifier::Prefix(length) => value.chars().count() <= length,
+            Modifier::None | Modifier::Explode => true,
+        };
         (stays && fits).then_some(value)
     }
 }

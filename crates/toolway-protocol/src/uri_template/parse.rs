@@ -1,9 +1,10 @@
 //! What does a template say, or where is it wrong?
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::parts::{Expression, Modifier, Operator, Parsed, Part, Variable};
-use super::percent::{normalize, triplet};
+use super::percent::{Unit, normalize, triplet, units};
 
 /// Most bytes that a template may have. Templates are written by hand; a longer one is a mistake.
 const MAX_BYTES: usize = 8 * 1024;
@@ -109,32 +110,21 @@ impl Parser<'_> {
     fn literal(&mut self, start: usize, end: usize) -> Result<(), TemplateError> {
         let literal = &self.source[start..end];
         for (at, letter) in literal.char_indices() {
-            let offset = start + at;
-            match letter {
-                '}' => {
-                    return Err(TemplateError::new(
-                        offset,
-                        "`}` closes nothing, add `{` before the variable",
-                    ));
-                }
+            let problem = match letter {
+                '}' => "`}` closes nothing, add `{` before the variable".into(),
                 '%' if triplet(literal.as_bytes(), at).is_none() => {
-                    let problem = "`%` must be followed by two hex digits, write `%25` for the sign itself";
-                    return Err(TemplateError::new(offset, problem));
+                    "`%` must be followed by two hex digits, write `%25` for the sign itself".into()
                 }
                 // RFC 6570, section 2.1, but for `'`: its absence there is an erratum (6937).
                 ' ' | '"' | '<' | '>' | '\\' | '^' | '`' | '|' => {
-                    let problem =
-                        format!("{letter:?} cannot stand in a URI, write `%{:02X}`", u32::from(letter));
-                    return Err(TemplateError::new(offset, problem));
+                    format!("{letter:?} cannot stand in a URI, write `%{:02X}`", u32::from(letter))
                 }
                 letter if letter.is_control() => {
-                    return Err(TemplateError::new(
-                        offset,
-                        "a control character cannot stand in a URI, remove it",
-                    ));
+                    "a control character cannot stand in a URI, remove it".into()
                 }
-                _ => {}
-            }
+                _ => continue,
+            };
+            return Err(TemplateError::new(start + at, problem));
         }
         if !literal.is_empty() {
             self.parsed.text.push_str(literal);
@@ -176,23 +166,23 @@ impl Parser<'_> {
                 return Err(TemplateError::new(offset, "`*` and `:n` exclude each other, keep one of them"));
             }
         };
-        if !is_name(name) {
-            let problem = format!(
+        let normal = normalize(name).filter(|_| is_name(name)).map(Cow::into_owned);
+        let problem = match normal {
+            None => format!(
                 "{name:?} is no variable name, use letters, digits and `_`, in groups joined by single dots"
-            );
-            return Err(TemplateError::new(offset, problem));
-        }
-        let normal = normalize(name).expect("a name holds whole triplets only").into_owned();
-        if self.names.contains(&normal) {
-            let problem = format!("the variable {name:?} comes twice, give each one its own name");
-            return Err(TemplateError::new(offset, problem));
-        }
-        if self.names.len() == MAX_VARIABLES {
-            let problem = format!("a template has at most {MAX_VARIABLES} variables, remove {name:?}");
-            return Err(TemplateError::new(offset, problem));
-        }
-        self.names.push(normal);
-        Ok(Variable { name: name.into(), modifier })
+            ),
+            Some(normal) if self.names.contains(&normal) => {
+                format!("the variable {name:?} comes twice, give each one its own name")
+            }
+            Some(_) if self.names.len() == MAX_VARIABLES => {
+                format!("a template has at most {MAX_VARIABLES} variables, remove {name:?}")
+            }
+            Some(normal) => {
+                self.names.push(normal);
+                return Ok(Variable { name: name.into(), modifier });
+            }
+        };
+        Err(TemplateError::new(offset, problem))
     }
 
     fn push(&mut self, text: &str, expression: Expression) {
@@ -213,20 +203,11 @@ fn prefix(length: &str, offset: usize) -> Result<usize, TemplateError> {
 
 /// RFC 6570, section 2.3: letters, digits, `_` and `%XX`, with single dots in between.
 fn is_name(name: &str) -> bool {
-    let is_group = |group: &str| {
-        let bytes = group.as_bytes();
-        let mut at = 0;
-        while let Some(&byte) = bytes.get(at) {
-            match byte {
-                b'%' if triplet(bytes, at).is_some() => at += 3,
-                b'_' => at += 1,
-                _ if byte.is_ascii_alphanumeric() => at += 1,
-                _ => return false,
-            }
-        }
-        !group.is_empty()
+    let is_allowed = |unit| match unit {
+        Unit::Plain(byte) => byte == b'_' || byte.is_ascii_alphanumeric(),
+        Unit::Encoded(_) => true,
     };
-    name.split('.').all(is_group)
+    name.split('.').all(|group| !group.is_empty() && units(group).all(is_allowed))
 }
 
 /// Where the path of a URI begins and ends (RFC 3986, section 3): after the scheme and the authority, whose

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::percent::Keep;
+
 /// A template, taken apart.
 #[derive(Clone)]
 pub(super) struct Parsed {
@@ -106,13 +108,16 @@ impl Operator {
         matches!(self, Self::Parameter | Self::Query | Self::Continuation)
     }
 
-    /// Whether values keep their delimiters.
-    pub(super) fn is_reserved(self) -> bool {
-        matches!(self, Self::Reserved | Self::Fragment)
+    /// What values keep as it is.
+    pub(super) fn keep(self) -> Keep {
+        match self {
+            Self::Reserved | Self::Fragment => Keep::Reserved,
+            _ => Keep::Unreserved,
+        }
     }
 
     /// Whether what a variable makes may have several path segments.
     pub(super) fn spans_segments(self, modifier: Modifier) -> bool {
-        self.is_reserved() || self == Self::Path && modifier == Modifier::Explode
+        self.keep() == Keep::Reserved || self == Self::Path && modifier == Modifier::Explode
     }
 }

@@ -28,33 +28,40 @@ pub(super) fn normalize(text: &str) -> Option<Cow<'_, str>> {
     if text.bytes().all(|byte| is_unreserved(byte) || is_reserved(byte)) {
         return Some(Cow::Borrowed(text));
     }
-    let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let encoded = if byte == b'%' { Some(triplet(bytes, at)?) } else { None };
-        match encoded {
-            Some(byte) if is_unreserved(byte) => out.push(char::from(byte)),
-            Some(byte) => push_triplet(&mut out, byte),
-            None if is_unreserved(byte) || is_reserved(byte) => out.push(char::from(byte)),
-            None => push_triplet(&mut out, byte),
+    for unit in units(text) {
+        match unit {
+            Unit::Plain(b'%') => return None,
+            Unit::Plain(byte) if is_reserved(byte) => out.push(char::from(byte)),
+            Unit::Plain(byte) | Unit::Encoded(byte) if is_unreserved(byte) => out.push(char::from(byte)),
+            Unit::Plain(byte) | Unit::Encoded(byte) => push_triplet(&mut out, byte),
         }
-        at += if encoded.is_some() { 3 } else { 1 };
     }
     Some(Cow::Owned(out))
 }
 
 /// The text behind a piece of a normal URI; `None` when it is not UTF-8.
 pub(super) fn decode(text: &str) -> Option<String> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let encoded = triplet(bytes, at);
-        out.push(encoded.unwrap_or(byte));
-        at += if encoded.is_some() { 3 } else { 1 };
-    }
+    let mut out = Vec::with_capacity(text.len());
+    out.extend(units(text).map(|(Unit::Plain(byte) | Unit::Encoded(byte))| byte));
     String::from_utf8(out).ok()
+}
+
+/// A byte of a text, as it is or as `%XX`.
+pub(super) enum Unit {
+    Plain(u8),
+    Encoded(u8),
+}
+
+/// The bytes that a text stands for.
+pub(super) fn units(text: &str) -> impl Iterator<Item = Unit> {
+    let mut rest = text.as_bytes();
+    std::iter::from_fn(move || {
+        let (first, behind) = rest.split_first()?;
+        let encoded = triplet(rest, 0);
+        rest = if encoded.is_some() { &rest[3..] } else { behind };
+        Some(encoded.map_or(Unit::Plain(*first), Unit::Encoded))
+    })
 }
 
 /// What is left when nothing can be decoded any more, however often it was encoded.

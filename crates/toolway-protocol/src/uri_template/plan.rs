@@ -8,7 +8,7 @@
 
 use super::parse::TemplateError;
 use super::parts::{Expression, Modifier, Operator, Part, Variable};
-use super::percent::normalize;
+use super::percent::{Keep, normalize};
 
 #[derive(Clone, Default)]
 pub(super) struct Plan {
@@ -57,15 +57,8 @@ pub(super) enum Takes {
 pub(super) struct Named {
     /// In normal form.
     pub(super) name: String,
+    /// An exploded one takes an item each time that the name comes.
     pub(super) slot: Slot,
-    pub(super) takes: NamedTakes,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum NamedTakes {
-    Text,
-    /// One item each time that the name comes.
-    List,
 }
 
 /// The variable that takes a value.
@@ -73,18 +66,9 @@ pub(super) enum NamedTakes {
 pub(super) struct Slot {
     /// Which one, counted from the start of the template.
     pub(super) variable: usize,
-    pub(super) reach: Reach,
-    /// `usize::MAX` when there is no prefix modifier.
-    pub(super) max_characters: usize,
-}
-
-/// How far one value may reach.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// It stays within a path segment.
-    Segment,
-    /// It spans them.
-    Segments,
+    pub(super) modifier: Modifier,
+    /// What its value holds as it is; reserved characters span path segments.
+    pub(super) keep: Keep,
 }
 
 /// Lays out a template.
@@ -196,13 +180,12 @@ impl Planner {
     fn captures(&mut self, expression: &Expression) -> Result<(), TemplateError> {
         let operator = expression.operator;
         let separator = operator.separator();
-        let reach = if operator.is_reserved() { Reach::Segments } else { Reach::Segment };
         self.literal(operator.lead())?;
         for (index, variable) in expression.variables.iter().enumerate() {
             if index > 0 {
                 self.literal(separator.encode_utf8(&mut [0; 4]))?;
             }
-            let slot = self.slot(variable, reach);
+            let slot = self.slot(variable, operator.keep());
             let takes = match variable.modifier {
                 Modifier::Explode => Takes::List(slot, separator),
                 Modifier::None | Modifier::Prefix(_) => Takes::Text(slot),
@@ -216,24 +199,19 @@ impl Planner {
         let variables = expression.variables.iter();
         let named = variables.map(|variable| Named {
             name: normalize(&variable.name).expect("a name holds whole triplets only").into_owned(),
-            slot: self.slot(variable, Reach::Segment),
-            takes: if variable.modifier == Modifier::Explode { NamedTakes::List } else { NamedTakes::Text },
+            slot: self.slot(variable, Keep::Unreserved),
         });
         named.collect()
     }
 
-    fn slot(&mut self, variable: &Variable, reach: Reach) -> Slot {
-        let max_characters = match variable.modifier {
-            Modifier::Prefix(length) => length,
-            Modifier::None | Modifier::Explode => usize::MAX,
-        };
+    fn slot(&mut self, variable: &Variable, keep: Keep) -> Slot {
         self.variables += 1;
-        Slot { variable: self.variables - 1, reach, max_characters }
+        Slot { variable: self.variables - 1, modifier: variable.modifier, keep }
     }
 
     fn capture(&mut self, name: &str, takes: Takes) -> Result<(), TemplateError> {
         let stops: &[char] = match (&takes, self.place) {
-            (Takes::Text(slot) | Takes::List(slot, _), _) if slot.reach == Reach::Segments => &[],
+            (Takes::Text(slot) | Takes::List(slot, _), _) if slot.keep == Keep::Reserved => &[],
             (Takes::List(_, '/'), Place::Query) => &['?', '#', '&'],
             (Takes::List(_, '/'), Place::Path | Place::Fragment) => &['?', '#'],
             // Without `&`, a parameter that the template does not know could hide in the value of one it does.

@@ -83,7 +83,7 @@ fn contradictions(schema: &Value, at: &str, mistakes: &mut Vec<String>) {
             mistakes.push(format!("nothing fits at `#{at}`: `{low}` is {least} and `{high}` is {most}"));
         }
     }
-    for (place, inner) in inner(members) {
+    for (place, inner) in members.iter().flat_map(|(keyword, value)| inner(keyword, value)) {
         contradictions(inner, &format!("{at}{place}"), mistakes);
     }
 }

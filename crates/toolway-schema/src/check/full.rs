@@ -49,32 +49,19 @@ impl Engine {
 }
 
 fn problems_of(error: &ValidationError<'_>) -> Vec<Problem> {
-    let segments: Vec<_> = error
-        .instance_path()
-        .iter()
-        .map(|segment| match segment {
-            LocationSegment::Property(name) => Step::Member(name.into_owned()),
-            LocationSegment::Index(index) => Step::Item(index),
-        })
-        .collect();
-    with_path(&segments, &Path::Root, &mut |path| at(error, path))
+    below(&mut error.instance_path().iter(), &Path::Root, error)
 }
 
-enum Step {
-    Member(String),
-    Item(usize),
-}
-
-/// Builds the path, step by step, for who needs it.
-fn with_path(
-    steps: &[Step],
+/// What is wrong at the end of these steps.
+fn below(
+    steps: &mut dyn Iterator<Item = LocationSegment<'_>>,
     path: &Path<'_>,
-    then: &mut dyn FnMut(&Path<'_>) -> Vec<Problem>,
+    error: &ValidationError<'_>,
 ) -> Vec<Problem> {
-    match steps {
-        [] => then(path),
-        [Step::Member(name), rest @ ..] => with_path(rest, &path.member(name), then),
-        [Step::Item(index), rest @ ..] => with_path(rest, &path.item(*index), then),
+    match steps.next() {
+        None => at(error, path),
+        Some(LocationSegment::Property(name)) => below(steps, &path.member(&name), error),
+        Some(LocationSegment::Index(index)) => below(steps, &path.item(index), error),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Number, Value};
 
-use crate::model::{Additional, Arrays, Id, Model, Node, Numbers, Objects, Texts};
+use crate::model::{Additional, Arrays, Counts, Id, Model, Node, Numbers, Objects, Texts};
 use crate::terms::number;
 use crate::terms::types::Types;
 use crate::texts::problem::{
@@ -185,8 +185,8 @@ impl<'p> Walk<'p> {
     }
 
     fn text(&mut self, rules: &Texts, text: &str, value: &Value, path: &Path<'_>) {
-        if rules.min.is_some() || rules.max.is_some() {
-            self.count([rules.min, rules.max], text.chars().count(), CHARACTERS, path);
+        if rules.count != Counts::default() {
+            self.count(rules.count, text.chars().count(), CHARACTERS, path);
         }
         if let Some(pattern) = &rules.pattern
             && !pattern.is_match(text)
@@ -201,7 +201,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn count(&mut self, [min, max]: [Option<u64>; 2], count: usize, unit: [&str; 2], path: &Path<'_>) {
+    fn count(&mut self, Counts { min, max }: Counts, count: usize, unit: [&str; 2], path: &Path<'_>) {
         if let Some(min) = min.filter(|min| (count as u64) < *min) {
             self.complain(path, || miscounted("at least", min, unit, count));
         }
@@ -211,15 +211,10 @@ impl<'p> Walk<'p> {
     }
 
     fn array(&mut self, rules: &Arrays, items: &[Value], path: &Path<'_>) {
-        self.count([rules.min, rules.max], items.len(), ITEMS, path);
+        self.count(rules.count, items.len(), ITEMS, path);
         if rules.is_unique && !self.is_over() {
-            let mut texts = HashSet::with_capacity(items.len());
-            let repeated = items.iter().find(|item| {
-                let mut text = String::new();
-                number::canonical(item, &mut text);
-                !texts.insert(text)
-            });
-            if let Some(repeated) = repeated {
+            let mut known = HashSet::with_capacity(items.len());
+            if let Some(repeated) = items.iter().find(|item| !known.insert(number::canonical(item))) {
                 self.complain(path, || {
                     format!("expected items that all differ, got {} twice", shown(repeated))
                 });
@@ -239,7 +234,7 @@ impl<'p> Walk<'p> {
         for name in rules.required.iter().filter(|name| !members.contains_key(*name)) {
             self.tell(|| Problem::missing(&path.member(name)));
         }
-        self.count([rules.min, rules.max], members.len(), MEMBERS, path);
+        self.count(rules.count, members.len(), MEMBERS, path);
         for (name, member) in members {
             if self.is_over() {
                 return;
@@ -360,9 +355,8 @@ fn number_complaints(rules: &Numbers, number: &Number) -> Vec<String> {
             complaints.push(format!("{words} {limit}"));
         }
     }
-    if let Some(step) = rules.multiple_of.as_ref().filter(|step| !number::is_multiple(number, step)) {
-        complaints.push(format!("a multiple of {step}"));
-    }
+    let missed = rules.multiples.iter().filter(|step| !number::is_multiple(number, step));
+    complaints.extend(missed.map(|step| format!("a multiple of {step}")));
     complaints
 }
 

@@ -71,12 +71,8 @@ impl Writer<'_> {
 
     fn members(&mut self, node: &Node) -> Map<String, Value> {
         let mut members = Map::new();
-        if let Some(title) = &node.title {
-            members.insert("title".to_owned(), title.clone().into());
-        }
-        if let Some(description) = &node.description {
-            members.insert("description".to_owned(), description.clone().into());
-        }
+        put(&mut members, "title", node.title.clone());
+        put(&mut members, "description", node.description.clone());
         for (word, value) in &node.remarks {
             members.insert((*word).to_owned(), value.clone());
         }
@@ -86,17 +82,11 @@ impl Writer<'_> {
         }
         match node.types.names().as_slice() {
             _ if node.types == Types::ANY => {}
-            [name] => {
-                members.insert("type".to_owned(), (*name).into());
-            }
-            names => {
-                members.insert("type".to_owned(), names.iter().copied().collect());
-            }
+            [name] => put(&mut members, "type", Some(*name)),
+            names => put(&mut members, "type", Some(names)),
         }
         // That it is null is said by the type.
-        if let Some(values) = node.allowed.as_ref().filter(|_| node.types != Types::NULL) {
-            members.insert("enum".to_owned(), values.clone().into());
-        }
+        put(&mut members, "enum", node.allowed.clone().filter(|_| node.types != Types::NULL));
         // What finds no place beside the others, as there is one of its kind already.
         let mut more = Vec::new();
         if node.types.has(Types::STRING) {
@@ -129,9 +119,7 @@ impl Writer<'_> {
             place(&mut members, &mut more, parts);
         }
         more.extend(node.all_of.iter().map(|inner| self.schema(inner)));
-        if !more.is_empty() {
-            members.insert("allOf".to_owned(), more.into());
-        }
+        put(&mut members, "allOf", Some(more).filter(|more| !more.is_empty()));
         members
     }
 
@@ -151,9 +139,9 @@ impl Writer<'_> {
         {
             return false.into();
         }
-        self.losses.turn();
+        self.losses.turned += 1;
         let value = self.part(part);
-        self.losses.turn_back();
+        self.losses.turned -= 1;
         value
     }
 
@@ -179,22 +167,20 @@ impl Writer<'_> {
 
     fn array(&mut self, node: &Node, members: &mut Map<String, Value>) {
         let array = &node.array;
-        if !array.first.is_empty() {
-            let first = array.first.iter().map(|item| self.schema(item)).collect();
+        if !array.prefix.is_empty() {
+            let first = array.prefix.iter().map(|item| self.schema(item)).collect();
             members.insert("prefixItems".to_owned(), first);
         }
         match &array.items {
-            Some(items) => {
-                members.insert("items".to_owned(), self.schema(items));
-            }
+            Some(items) => put(members, "items", Some(self.schema(items))),
             // A list of anything has to say so, to OpenAI.
             None if node.types != Types::ANY && self.provider == Provider::OpenAi => {
-                members.insert("items".to_owned(), json!({}));
+                put(members, "items", Some(json!({})));
             }
             None => {}
         }
-        put(members, "minItems", array.fewest);
-        put(members, "maxItems", array.most);
+        put(members, "minItems", array.count.min);
+        put(members, "maxItems", array.count.max);
         put(members, "uniqueItems", array.is_unique.then_some(true));
     }
 
@@ -205,10 +191,7 @@ impl Writer<'_> {
         for (name, property) in &object.properties {
             let key = self.key(name);
             if key != *name {
-                let why = format!(
-                    "properties of that name are not allowed; it is called `{key}`, and turned back in calls"
-                );
-                self.losses.add(&property.at, "name", Effect::Remark, why);
+                self.losses.rename(property, &key);
                 // Whatever speaks of names speaks of others now.
                 if own.contains(&*key)
                     || !object.patterns.is_empty()
@@ -236,21 +219,19 @@ impl Writer<'_> {
             Rest::Closed => put(members, "additionalProperties", Some(false)),
             Rest::Like(inner) if inner.is_any() => put(members, "additionalProperties", Some(true)),
             Rest::Like(inner) if inner.is_never() => put(members, "additionalProperties", Some(false)),
-            Rest::Like(inner) => {
-                members.insert("additionalProperties".to_owned(), self.schema(inner));
-            }
+            Rest::Like(inner) => put(members, "additionalProperties", Some(self.schema(inner))),
         }
         if !object.required.is_empty() {
             let required: Vec<_> = object.required.iter().map(|name| self.key(name)).collect();
             members.insert("required".to_owned(), required.into());
         }
-        put(members, "minProperties", object.fewest);
-        put(members, "maxProperties", object.most);
+        put(members, "minProperties", object.count.min);
+        put(members, "maxProperties", object.count.max);
     }
 
     fn key(&mut self, name: &str) -> String {
         let key = self.provider.key(name).into_owned();
-        if key != name && self.losses.is_turned() {
+        if key != name && self.losses.turned > 0 {
             let why =
                 format!("`{name}` is called `{key}`, and calls are not looked through for what must not be");
             self.losses.add("", "name", Effect::Wider, why);
@@ -265,8 +246,8 @@ fn speaks_of_names(node: &Node) -> bool {
 
 fn text(node: &Node, members: &mut Map<String, Value>, more: &mut Vec<Value>) {
     let text = &node.text;
-    put(members, "minLength", text.shortest);
-    put(members, "maxLength", text.longest);
+    put(members, "minLength", text.count.min);
+    put(members, "maxLength", text.count.max);
     for pattern in &text.patterns {
         place(members, more, vec![("pattern", pattern.clone().into())]);
     }

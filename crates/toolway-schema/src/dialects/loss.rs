@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::node::Node;
+
 /// Something that a tool's schema says and a provider's does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -55,8 +57,8 @@ impl fmt::Display for Loss {
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     list: Vec<Loss>,
-    /// Inside `not` and its like, what is wider makes the whole narrower.
-    turned: usize,
+    /// How many `not` and their like stand around what is added: inside, what is wider makes the whole narrower.
+    pub(crate) turned: usize,
 }
 
 impl Losses {
@@ -71,19 +73,12 @@ impl Losses {
         self.list.extend(effects.iter().map(|effect| Loss::at(pointer, what, *effect, why.clone())));
     }
 
-    /// What is added from now on is inside `not` or its like.
-    pub(crate) fn turn(&mut self) {
-        self.turned += 1;
-    }
-
-    /// And from now on no more.
-    pub(crate) fn turn_back(&mut self) {
-        self.turned -= 1;
-    }
-
-    /// Whether it is inside `not` or its like.
-    pub(crate) fn is_turned(&self) -> bool {
-        self.turned > 0
+    /// Tells of a property that has another name for a provider.
+    pub(crate) fn rename(&mut self, property: &Node, key: &str) {
+        let why = format!(
+            "properties of that name are not allowed; it is called `{key}`, and turned back in calls"
+        );
+        self.add(&property.at, "name", Effect::Remark, why);
     }
 
     pub(crate) fn append(&mut self, other: Self) {

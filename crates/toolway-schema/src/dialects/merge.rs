@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 use super::node::{Members, Node, Rest, Union};
-use crate::terms::number;
+use crate::model::Counts;
+use crate::terms::number::{self, canonical};
 use crate::terms::types::Types;
 
 /// How many nodes may still be copied.
@@ -17,13 +18,9 @@ pub(crate) struct Fuel(pub(super) usize);
 impl Fuel {
     /// Takes so much, if there is as much.
     pub(crate) fn spend(&mut self, nodes: usize) -> bool {
-        match self.0.checked_sub(nodes) {
-            Some(left) => {
-                self.0 = left;
-                true
-            }
-            None => false,
-        }
+        let left = self.0.checked_sub(nodes);
+        self.0 = left.unwrap_or(self.0);
+        left.is_some()
     }
 }
 
@@ -64,42 +61,33 @@ pub(crate) fn both(a: Rc<Node>, b: Rc<Node>, fuel: &mut Fuel) -> Rc<Node> {
             both.remarks.push((word, value));
         }
     }
-    both.allowed = match (both.allowed, b.allowed) {
-        (Some(a), Some(b)) => {
-            let b: HashSet<_> = b.iter().map(identity).collect();
-            Some(a.into_iter().filter(|value| b.contains(&identity(value))).collect())
-        }
-        (a, b) => a.or(b),
-    };
-    both.text.shortest = both.text.shortest.max(b.text.shortest);
-    both.text.longest = least(both.text.longest, b.text.longest);
+    both.allowed = both.allowed.into_iter().chain(b.allowed).reduce(|a, b| {
+        let b: HashSet<_> = b.iter().map(canonical).collect();
+        a.into_iter().filter(|value| b.contains(&canonical(value))).collect()
+    });
+    both.text.count = both_counts(both.text.count, b.text.count);
     extend_new(&mut both.text.patterns, b.text.patterns);
     extend_new(&mut both.text.formats, b.text.formats);
-    both.number.least = tighter(both.number.least, b.number.least, Ordering::Greater);
+    both.number.minimum = tighter(both.number.minimum, b.number.minimum, Ordering::Greater);
     both.number.above = tighter(both.number.above, b.number.above, Ordering::Greater);
-    both.number.most = tighter(both.number.most, b.number.most, Ordering::Less);
+    both.number.maximum = tighter(both.number.maximum, b.number.maximum, Ordering::Less);
     both.number.below = tighter(both.number.below, b.number.below, Ordering::Less);
     extend_new(&mut both.number.multiples, b.number.multiples);
     both.array.is_unique |= b.array.is_unique;
-    both.array.fewest = both.array.fewest.max(b.array.fewest);
-    both.array.most = least(both.array.most, b.array.most);
-    let (first, items) = (std::mem::take(&mut both.array.first), both.array.items.take());
-    let length = first.len().max(b.array.first.len());
-    let (mut ours, mut theirs) = (first.into_iter(), b.array.first.into_iter());
+    both.array.count = both_counts(both.array.count, b.array.count);
+    let (prefix, items) = (std::mem::take(&mut both.array.prefix), both.array.items.take());
+    let length = prefix.len().max(b.array.prefix.len());
+    let (mut ours, mut theirs) = (prefix.into_iter(), b.array.prefix.into_iter());
     for _ in 0..length {
         let one = ours.next().or_else(|| items.clone());
         let other = theirs.next().or_else(|| b.array.items.clone());
-        both.array.first.extend(maybe_both(one, other, fuel));
+        both.array.prefix.extend(maybe_both(one, other, fuel));
     }
     both.array.items = maybe_both(items, b.array.items, fuel);
     both.object = both_members(both.object, b.object, fuel);
     both.unions.extend(b.unions);
     both.all_of.extend(b.all_of);
-    for other in b.others {
-        if !both.others.contains(&other) {
-            both.others.push(other);
-        }
-    }
+    extend_new(&mut both.others, b.others);
     both.agree();
     both.into()
 }
@@ -113,17 +101,14 @@ fn copies(one: &Node, other: &Node) -> usize {
         _ => 0,
     };
     let items = match &one.array.items {
-        Some(node) if !other.array.first.is_empty() => node.size() * other.array.first.len(),
+        Some(node) if !other.array.prefix.is_empty() => node.size() * other.array.prefix.len(),
         _ => 0,
     };
     rest + items
 }
 
 fn maybe_both(a: Option<Rc<Node>>, b: Option<Rc<Node>>, fuel: &mut Fuel) -> Option<Rc<Node>> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(both(a, b, fuel)),
-        (a, b) => a.or(b),
-    }
+    a.into_iter().chain(b).reduce(|a, b| both(a, b, fuel))
 }
 
 fn both_members(a: Members, b: Members, fuel: &mut Fuel) -> Members {
@@ -144,19 +129,11 @@ fn both_members(a: Members, b: Members, fuel: &mut Fuel) -> Members {
         (Rest::Like(node), Rest::Unsaid) | (Rest::Unsaid, Rest::Like(node)) => Rest::Like(node),
         (Rest::Unsaid, Rest::Unsaid) => Rest::Unsaid,
     };
-    let known: HashSet<_> = a.required.iter().cloned().collect();
     let mut required = a.required;
-    required.extend(b.required.into_iter().filter(|name| !known.contains(name)));
+    extend_names(&mut required, b.required);
     // They are the same, or the two would have been left apart.
     let patterns = a.patterns;
-    Members {
-        properties,
-        patterns,
-        rest,
-        required,
-        fewest: a.fewest.max(b.fewest),
-        most: least(a.most, b.most),
-    }
+    Members { properties, patterns, rest, required, count: both_counts(a.count, b.count) }
 }
 
 /// What a property must be like that is not named.
@@ -220,8 +197,8 @@ pub(crate) fn are_apart(a: &Node, b: &Node) -> bool {
         return true;
     }
     if let (Some(ours), Some(theirs)) = (&a.allowed, &b.allowed) {
-        let theirs: HashSet<_> = theirs.iter().map(identity).collect();
-        return !ours.iter().any(|value| theirs.contains(&identity(value)));
+        let theirs: HashSet<_> = theirs.iter().map(canonical).collect();
+        return !ours.iter().any(|value| theirs.contains(&canonical(value)));
     }
     // Objects that say by one of their properties which they are.
     let are_objects = a.types == Types::OBJECT && b.types == Types::OBJECT;
@@ -234,33 +211,23 @@ pub(crate) fn are_apart(a: &Node, b: &Node) -> bool {
         })
 }
 
-/// A text that two values share if and only if JSON Schema takes them for the same: 1 and 1.0 are.
-pub(crate) fn identity(value: &Value) -> String {
-    let mut text = String::new();
-    number::canonical(value, &mut text);
-    text
+/// The one of two bounds that says more.
+pub(crate) fn tighter(a: Option<Number>, b: Option<Number>, wanted: Ordering) -> Option<Number> {
+    a.into_iter().chain(b).reduce(|a, b| if number::compare(&b, &a) == Some(wanted) { b } else { a })
 }
 
-/// Which of two numbers is greater.
-pub(crate) fn compare(a: &Number, b: &Number) -> Ordering {
-    number::compare(a, b).unwrap_or(Ordering::Equal)
+fn both_counts(a: Counts, b: Counts) -> Counts {
+    Counts { min: a.min.max(b.min), max: a.max.into_iter().chain(b.max).min() }
 }
 
-fn tighter(a: Option<Number>, b: Option<Number>, wanted: Ordering) -> Option<Number> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(if compare(&b, &a) == wanted { b } else { a }),
-        (a, b) => a.or(b),
-    }
+/// Adds names that are not there yet; there may be thousands.
+pub(crate) fn extend_names(names: &mut Vec<String>, more: Vec<String>) {
+    let known: HashSet<_> = names.iter().cloned().collect();
+    names.extend(more.into_iter().filter(|name| !known.contains(name)));
 }
 
-fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
-}
-
-fn extend_new<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
+/// Adds what is not there yet.
+pub(crate) fn extend_new<T: PartialEq>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
     for item in more {
         if !list.contains(&item) {
             list.push(item);

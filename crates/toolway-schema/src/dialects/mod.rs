@@ -12,7 +12,8 @@
 //! | `merge.rs` | What holds when two schemas hold at once, and what when one of them does? |
 //! | `root.rs` | How does it become an object, which is what arguments are? |
 //! | `json.rs` | How is it written for those who take nearly all of JSON Schema? |
-//! | `narrow.rs`, `strict.rs`, `gemini.rs` | And for those who do not? |
+//! | `narrow.rs` | Which schemas of one type each say the same? |
+//! | `writer.rs`, `strict.rs`, `gemini.rs` | And how is it written for those who take nothing else? |
 //! | `provider.rs` | Which providers are there, and what may tools and properties be called there? |
 //! | `words.rs` | How is the model told what its schema cannot say? |
 //! | `loss.rs` | What is lost? |
@@ -32,9 +33,12 @@ mod rules;
 mod strict;
 mod unfold;
 mod words;
+mod writer;
 
 #[cfg(test)]
 mod agreement_tests;
+#[cfg(test)]
+mod rules_tests;
 
 use std::rc::Rc;
 

@@ -5,55 +5,15 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::json;
 use super::loss::{Effect, Losses};
-use super::merge::{Fuel, are_apart, both, identity, of_rest};
+use super::merge::{Fuel, are_apart, both, extend_new, of_rest};
 use super::node::{Node, Part, Rest, Union};
 use super::words::Words;
+use crate::terms::number::canonical;
 use crate::terms::types::Types;
-
-/// What is written with: what is lost on the way, and how much there may be.
-pub(crate) struct Pen<'l> {
-    pub(crate) losses: &'l mut Losses,
-    pub(crate) fuel: Fuel,
-    pub(crate) written: usize,
-}
-
-impl Pen<'_> {
-    /// Tells the model in words what its schema cannot say.
-    pub(crate) fn lose(&mut self, node: &Node, word: &str, value: &Value, why: &str, words: &mut Words) {
-        self.losses.add(&node.at, word, Effect::Wider, why);
-        words.note(word, value);
-    }
-
-    /// What is only for readers, in words.
-    pub(crate) fn remarks(&mut self, node: &Node) -> Words {
-        let mut words = Words::default();
-        words.remarks(node);
-        for (word, _) in &node.remarks {
-            let why = "it is not supported, and stands in the description";
-            self.losses.add(&node.at, word, Effect::Remark, why);
-        }
-        words
-    }
-}
-
-/// Adds what is for readers, unless something closer to the value has been said.
-pub(crate) fn describe(members: &mut Map<String, Value>, node: &Node, words: &Words) {
-    if let Some(title) = &node.title {
-        members.insert("title".to_owned(), title.clone().into());
-    }
-    let own = members.get("description").and_then(Value::as_str).map(str::to_owned);
-    let description = match (&node.description, own) {
-        (Some(outer), Some(own)) if *outer != own => Some(format!("{outer}\n\n{own}")),
-        (outer, own) => outer.clone().or(own),
-    };
-    if let Some(description) = words.after(description.as_deref()) {
-        members.insert("description".to_owned(), description.into());
-    }
-}
 
 /// What a value may be: one of some things, or null.
 #[derive(Debug)]
@@ -176,7 +136,7 @@ fn as_values(union: &Union, words: &mut Words) -> Option<Vec<Value>> {
         if !branch.says_no_more() {
             return None;
         }
-        values.extend(allowed.iter().filter(|value| known.insert(identity(value))).cloned());
+        values.extend(allowed.iter().filter(|value| known.insert(canonical(value))).cloned());
     }
     for branch in &union.branches {
         if let (Some([value]), Some(about)) =
@@ -222,7 +182,7 @@ pub(crate) fn properties(node: &Node) -> Option<Vec<(String, Rc<Node>, bool)>> {
 /// What any item of a list may be, where each place has a schema of its own; nothing if any place may hold anything.
 pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> Option<Rc<Node>> {
     let array = &node.array;
-    if array.first.is_empty() {
+    if array.prefix.is_empty() {
         return array.items.clone();
     }
     losses.add(
@@ -231,22 +191,19 @@ pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> O
         Effect::Wider,
         "that each place has a schema of its own cannot be said",
     );
-    let places = array.first.iter().map(|place| json::show(place).to_string()).collect::<Vec<_>>().join(", ");
+    let places =
+        array.prefix.iter().map(|place| json::show(place).to_string()).collect::<Vec<_>>().join(", ");
     words.say(format!("The items in order: {places}."));
     // What no item can be is not in the list.
     let rest = array.items.as_ref().filter(|items| !items.is_never());
-    let is_open = array.items.is_none() && array.most.is_none_or(|most| most > array.first.len() as u64);
+    let is_open =
+        array.items.is_none() && array.count.max.is_none_or(|most| most > array.prefix.len() as u64);
     if is_open {
         let why = "items after those that have a schema could be anything, which cannot be said";
         losses.add(&node.at, "items", Effect::Narrower, why);
     }
-    let branches: Vec<_> = array.first.iter().chain(rest).cloned().collect();
-    let mut branches = branches.into_iter().fold(Vec::new(), |mut known: Vec<Rc<Node>>, branch| {
-        if !known.contains(&branch) {
-            known.push(branch);
-        }
-        known
-    });
+    let mut branches = Vec::new();
+    extend_new(&mut branches, array.prefix.iter().chain(rest).cloned());
     if branches.len() == 1 {
         return branches.pop();
     }
@@ -257,12 +214,8 @@ pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> O
 pub(crate) fn most_items(node: &Node) -> Option<u64> {
     let array = &node.array;
     let is_closed = array.items.as_deref().is_some_and(Node::is_never);
-    let places = array.first.len() as u64;
-    match array.most {
-        Some(most) if is_closed => Some(most.min(places)),
-        None if is_closed => Some(places),
-        most => most,
-    }
+    let places = is_closed.then_some(array.prefix.len() as u64);
+    array.count.max.into_iter().chain(places).min()
 }
 
 /// How many branches are written out.

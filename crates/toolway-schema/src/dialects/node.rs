@@ -5,13 +5,13 @@
 
 use std::rc::Rc;
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
-use crate::model;
+use crate::model::{self, Arrays, Counts, Numbers};
 use crate::terms::types::Types;
 
 /// What a value must be like. What is inside is shared, as the same is often put together with several things.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Node {
     pub(crate) at: Place,
     /// None: there is no such value.
@@ -25,8 +25,8 @@ pub(crate) struct Node {
     /// The only values.
     pub(crate) allowed: Option<Vec<Value>>,
     pub(crate) text: Text,
-    pub(crate) number: Range,
-    pub(crate) array: List,
+    pub(crate) number: Numbers,
+    pub(crate) array: Arrays<Rc<Node>>,
     pub(crate) object: Members,
     /// Of each, one branch must hold.
     pub(crate) unions: Vec<Union>,
@@ -67,30 +67,9 @@ impl From<&str> for Place {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Text {
-    pub(crate) shortest: Option<u64>,
-    pub(crate) longest: Option<u64>,
+    pub(crate) count: Counts,
     pub(crate) patterns: Vec<String>,
     pub(crate) formats: Vec<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Range {
-    pub(crate) least: Option<Number>,
-    pub(crate) most: Option<Number>,
-    pub(crate) above: Option<Number>,
-    pub(crate) below: Option<Number>,
-    pub(crate) multiples: Vec<Number>,
-}
-
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct List {
-    /// The first items, each with a schema of its own.
-    pub(crate) first: Vec<Rc<Node>>,
-    /// The others.
-    pub(crate) items: Option<Rc<Node>>,
-    pub(crate) fewest: Option<u64>,
-    pub(crate) most: Option<u64>,
-    pub(crate) is_unique: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -99,8 +78,7 @@ pub(crate) struct Members {
     pub(crate) patterns: Vec<(String, Rc<Node>)>,
     pub(crate) rest: Rest,
     pub(crate) required: Vec<String>,
-    pub(crate) fewest: Option<u64>,
-    pub(crate) most: Option<u64>,
+    pub(crate) count: Counts,
 }
 
 /// Properties that are not named.
@@ -135,22 +113,7 @@ pub(crate) type Part = model::Part<Rc<Node>>;
 impl Node {
     /// Anything.
     pub(crate) fn any(at: &str) -> Self {
-        Self {
-            at: at.into(),
-            types: Types::ANY,
-            is_cut: false,
-            title: None,
-            description: None,
-            remarks: Vec::new(),
-            allowed: None,
-            text: Text::default(),
-            number: Range::default(),
-            array: List::default(),
-            object: Members::default(),
-            unions: Vec::new(),
-            all_of: Vec::new(),
-            others: Vec::new(),
-        }
+        Self { at: at.into(), types: Types::ANY, ..Self::default() }
     }
 
     /// Any value of some types.
@@ -197,7 +160,7 @@ impl Node {
             Rest::Unsaid | Rest::Closed => None,
         };
         let named = object.properties.iter().chain(&object.patterns).map(|(_, node)| node);
-        let inner = array.first.iter().chain(&array.items).chain(named).chain(rest).chain(all_of);
+        let inner = array.prefix.iter().chain(&array.items).chain(named).chain(rest).chain(all_of);
         let parts = others.iter().flat_map(|other| &other.members).map(|(_, part)| match part {
             Part::Schema(node) => node.size(),
             Part::Named(named) => named.iter().map(|(_, node)| node.size()).sum(),
@@ -230,37 +193,18 @@ impl Node {
     /// Whether it says more than types, and about values of which types.
     pub(crate) fn subjects(&self) -> Types {
         let Self { text, number, array, object, .. } = self;
-        let mut subjects = Types::NONE;
-        if *text != Text::default() {
-            subjects = subjects.or(Types::STRING);
-        }
-        if *number != Range::default() {
-            subjects = subjects.or(Types::NUMBER);
-        }
-        if *array != List::default() {
-            subjects = subjects.or(Types::ARRAY);
-        }
-        if *object != Members::default() {
-            subjects = subjects.or(Types::OBJECT);
-        }
-        subjects
+        let spoken = [
+            (*text != Text::default(), Types::STRING),
+            (*number != Numbers::default(), Types::NUMBER),
+            (*array != Arrays::default(), Types::ARRAY),
+            (*object != Members::default(), Types::OBJECT),
+        ];
+        spoken.into_iter().filter(|(is_said, _)| *is_said).fold(Types::NONE, |all, (_, types)| all.or(types))
     }
 
     /// The same without what is only for readers.
     pub(crate) fn without_remarks(&self) -> Self {
         Self { title: None, description: None, remarks: Vec::new(), ..self.clone() }
-    }
-}
-
-impl Range {
-    /// The bounds, by their keywords.
-    pub(crate) fn bounds(&self) -> [(&'static str, &Option<Number>); 4] {
-        [
-            ("minimum", &self.least),
-            ("maximum", &self.most),
-            ("exclusiveMinimum", &self.above),
-            ("exclusiveMaximum", &self.below),
-        ]
     }
 }
 

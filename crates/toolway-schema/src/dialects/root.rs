@@ -7,9 +7,10 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::loss::{Effect, Losses};
-use super::merge::{Fuel, both, of_rest, one_object};
+use super::merge::{Fuel, both, extend_names, of_rest, one_object};
 use super::node::{Node, Rest};
 use super::words::Words;
+use crate::model::Counts;
 use crate::terms::types::Types;
 
 /// The root, as an object without choices, and what is to be said about it.
@@ -81,16 +82,15 @@ fn absorb(node: &mut Node, other: Node, losses: &mut Losses, fuel: &mut Fuel) {
         };
         node.object.properties.push((name, property));
     }
-    let known: HashSet<_> = node.object.required.iter().cloned().collect();
-    node.object.required.extend(other.object.required.into_iter().filter(|name| !known.contains(name)));
-    node.object.fewest = node.object.fewest.max(other.object.fewest);
+    extend_names(&mut node.object.required, other.object.required);
+    node.object.count.min = node.object.count.min.max(other.object.count.min);
 }
 
 /// Tells of what an object says that is not taken over.
 fn forget(object: &Node, losses: &mut Losses) {
     let members = &object.object;
     let has_rest = members.rest != Rest::Unsaid || !members.patterns.is_empty();
-    let has_counts = members.fewest.is_some() || members.most.is_some();
+    let has_counts = members.count != Counts::default();
     if has_rest || has_counts || !object.others.is_empty() {
         let why = "it stands in a branch of the root, which may not have any";
         losses.add(&object.at, "additionalProperties", Effect::Wider, why);

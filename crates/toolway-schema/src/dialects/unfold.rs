@@ -10,7 +10,7 @@ use super::loss::{Effect, Losses};
 use super::merge::{Fuel, both};
 use super::node::{Node, Other, Part, Rest, Union};
 use crate::model::Schema;
-use crate::model::{self, Additional, Id, Model, More};
+use crate::model::{self, Additional, Counts, Id, Model, More};
 use crate::terms::refs::MAX_DEPTH;
 use crate::terms::types::Types;
 
@@ -155,7 +155,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
             };
         }
         if let Some(array) = &said.array {
-            node.array.first = array.prefix.iter().map(|id| self.schema(*id, depth + 1)).collect();
+            node.array.prefix = array.prefix.iter().map(|id| self.schema(*id, depth + 1)).collect();
             node.array.items = array.items.map(|id| self.schema(id, depth + 1));
         }
     }
@@ -185,9 +185,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
 
     /// A part; where losing something in it may mean the opposite, it is turned.
     fn part(&mut self, part: &model::Part<Id>, is_turned: bool, depth: usize) -> Part {
-        if is_turned {
-            self.losses.turn();
-        }
+        self.losses.turned += usize::from(is_turned);
         let part = match part {
             model::Part::Schema(id) => Part::Schema(self.schema(*id, depth + 1)),
             model::Part::Named(named) => {
@@ -196,9 +194,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
             }
             model::Part::Json(value) => Part::Json(value.clone()),
         };
-        if is_turned {
-            self.losses.turn_back();
-        }
+        self.losses.turned -= usize::from(is_turned);
         part
     }
 
@@ -227,7 +223,8 @@ impl<'m, 'l> Unfolder<'m, 'l> {
 
 /// Keywords without schemas in them.
 fn plain(said: &model::Node, more: &More) -> Node {
-    let at_least_one = |count: Option<u64>| count.filter(|count| *count > 0);
+    // That there is at least nothing says nothing.
+    let said_by = |count: Counts| Counts { min: count.min.filter(|min| *min > 0), ..count };
     let mut node = Node::any(&more.at);
     node.title.clone_from(&more.title);
     node.description.clone_from(&more.description);
@@ -240,28 +237,21 @@ fn plain(said: &model::Node, more: &More) -> Node {
     }
     node.text.formats.extend(more.format.clone());
     if let Some(text) = &said.text {
-        node.text.shortest = at_least_one(text.min);
-        node.text.longest = text.max;
+        node.text.count = said_by(text.count);
         node.text.patterns.extend(text.pattern.as_ref().map(|pattern| pattern.source.clone()));
     }
     if let Some(number) = &said.number {
-        node.number.least.clone_from(&number.minimum);
-        node.number.most.clone_from(&number.maximum);
-        node.number.above.clone_from(&number.above);
-        node.number.below.clone_from(&number.below);
-        node.number.multiples.extend(number.multiple_of.clone());
+        node.number.clone_from(number);
     }
     if let Some(array) = &said.array {
-        node.array.fewest = at_least_one(array.min);
-        node.array.most = array.max;
+        node.array.count = said_by(array.count);
         node.array.is_unique = array.is_unique;
     }
     if let Some(object) = &said.object {
         let mut known = HashSet::new();
         let required = object.required.iter().filter(|name| known.insert(*name));
         node.object.required = required.cloned().collect();
-        node.object.fewest = at_least_one(object.min);
-        node.object.most = object.max;
+        node.object.count = said_by(object.count);
     }
     node
 }

@@ -10,5 +10,7 @@ mod node;
 mod read;
 mod schema;
 
-pub(crate) use node::{Additional, Arrays, Id, Look, Model, More, Node, Numbers, Objects, Part, Texts};
+pub(crate) use node::{
+    Additional, Arrays, Counts, Id, Look, Model, More, Node, Numbers, Objects, Part, Texts,
+};
 pub use schema::Schema;

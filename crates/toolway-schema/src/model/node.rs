@@ -43,19 +43,37 @@ pub(crate) struct Node {
     pub(crate) more: Option<Box<More>>,
 }
 
-#[derive(Debug, Default)]
+/// How many characters, items or members there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Counts {
+    pub(crate) min: Option<u64>,
+    pub(crate) max: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Numbers {
     pub(crate) minimum: Option<Number>,
     pub(crate) maximum: Option<Number>,
     pub(crate) above: Option<Number>,
     pub(crate) below: Option<Number>,
-    pub(crate) multiple_of: Option<Number>,
+    pub(crate) multiples: Vec<Number>,
+}
+
+impl Numbers {
+    /// The bounds, by their keywords.
+    pub(crate) fn bounds(&self) -> [(&'static str, &Option<Number>); 4] {
+        [
+            ("minimum", &self.minimum),
+            ("maximum", &self.maximum),
+            ("exclusiveMinimum", &self.above),
+            ("exclusiveMaximum", &self.below),
+        ]
+    }
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
-    pub(crate) min: Option<u64>,
-    pub(crate) max: Option<u64>,
+    pub(crate) count: Counts,
     pub(crate) pattern: Option<Pattern>,
     pub(crate) format: Option<&'static Format>,
 }
@@ -73,12 +91,13 @@ impl Pattern {
     }
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Arrays {
-    pub(crate) prefix: Vec<Id>,
-    pub(crate) items: Option<Id>,
-    pub(crate) min: Option<u64>,
-    pub(crate) max: Option<u64>,
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Arrays<N = Id> {
+    /// The first items, each with a schema of its own.
+    pub(crate) prefix: Vec<N>,
+    /// The others.
+    pub(crate) items: Option<N>,
+    pub(crate) count: Counts,
     pub(crate) is_unique: bool,
 }
 
@@ -88,8 +107,7 @@ pub(crate) struct Objects {
     pub(crate) required: Vec<String>,
     pub(crate) patterns: Vec<(Pattern, Id)>,
     pub(crate) additional: Additional,
-    pub(crate) min: Option<u64>,
-    pub(crate) max: Option<u64>,
+    pub(crate) count: Counts,
 }
 
 /// What an object may hold besides what its schema names.

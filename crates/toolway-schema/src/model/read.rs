@@ -171,9 +171,9 @@ impl<'s> Reader<'s> {
                 "exclusiveMaximum" => {
                     node.number.get_or_insert_default().below = self.number(value, keyword, at);
                 }
-                "multipleOf" => node.number.get_or_insert_default().multiple_of = self.step(value, at),
-                "minLength" => node.text.get_or_insert_default().min = self.count(value, keyword, at),
-                "maxLength" => node.text.get_or_insert_default().max = self.count(value, keyword, at),
+                "multipleOf" => node.number.get_or_insert_default().multiples = self.step(value, at),
+                "minLength" => node.text.get_or_insert_default().count.min = self.count(value, keyword, at),
+                "maxLength" => node.text.get_or_insert_default().count.max = self.count(value, keyword, at),
                 "pattern" => match value.as_str() {
                     Some(source) => {
                         let pattern = self.pattern(source, keyword, at);
@@ -189,8 +189,8 @@ impl<'s> Reader<'s> {
                     }
                     None => self.must(keyword, at, TEXT),
                 },
-                "minItems" => node.array.get_or_insert_default().min = self.count(value, keyword, at),
-                "maxItems" => node.array.get_or_insert_default().max = self.count(value, keyword, at),
+                "minItems" => node.array.get_or_insert_default().count.min = self.count(value, keyword, at),
+                "maxItems" => node.array.get_or_insert_default().count.max = self.count(value, keyword, at),
                 "uniqueItems" => node.array.get_or_insert_default().is_unique = value == &Value::Bool(true),
                 "prefixItems" => node.array.get_or_insert_default().prefix = self.list(value, keyword, at),
                 // Before draft 2020-12 a list of schemas was for the first items.
@@ -204,8 +204,12 @@ impl<'s> Reader<'s> {
                     let items = self.node(value, &format!("{at}/items"));
                     node.array.get_or_insert_default().items = Some(items);
                 }
-                "minProperties" => node.object.get_or_insert_default().min = self.count(value, keyword, at),
-                "maxProperties" => node.object.get_or_insert_default().max = self.count(value, keyword, at),
+                "minProperties" => {
+                    node.object.get_or_insert_default().count.min = self.count(value, keyword, at)
+                }
+                "maxProperties" => {
+                    node.object.get_or_insert_default().count.max = self.count(value, keyword, at)
+                }
                 "required" => node.object.get_or_insert_default().required = self.names(value, at),
                 "properties" => {
                     let properties = self.named(value, keyword, at);
@@ -438,12 +442,12 @@ impl<'s> Reader<'s> {
         value.as_number().cloned()
     }
 
-    fn step(&mut self, value: &Value, at: &str) -> Option<Number> {
+    fn step(&mut self, value: &Value, at: &str) -> Vec<Number> {
         let step = value.as_number().filter(|step| step.as_f64().is_some_and(|step| step > 0.0));
         if step.is_none() && !(self.aim == Aim::Write && value.is_number()) {
             self.must("multipleOf", at, A_STEP);
         }
-        step.cloned()
+        step.into_iter().cloned().collect()
     }
 
     fn count(&mut self, value: &Value, keyword: &str, at: &str) -> Option<u64> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::node::{Additional, Id, Look, Model, Node};
+use super::node::{Additional, Id, Look, Model, Node, Objects};
 use crate::terms::format::Format;
 use crate::terms::types::Types;
 
@@ -132,18 +132,16 @@ impl Schema {
     /// The members of an object.
     pub fn properties(&self) -> Vec<(String, Self)> {
         let mut properties: Vec<(String, Self)> = Vec::new();
-        for node in self.nodes(self.objects()) {
-            for (name, id) in node.object.iter().flat_map(|object| &object.properties) {
-                if properties.iter().all(|(known, _)| known != name) {
-                    properties.push((name.clone(), self.at(*id)));
-                }
+        for (name, id) in self.objects().flat_map(|object| &object.properties) {
+            if properties.iter().all(|(known, _)| known != name) {
+                properties.push((name.clone(), self.at(*id)));
             }
         }
         properties
     }
 
     /// What an object is made of, also one that may be left out.
-    fn objects(&self) -> Vec<Id> {
+    fn objects(&self) -> impl Iterator<Item = &Objects> {
         let mut parts = self.parts();
         let mut others: Vec<_> = self.alternatives().into_iter().filter(|schema| !schema.is_null()).collect();
         if others.len() == 1
@@ -151,19 +149,17 @@ impl Schema {
         {
             parts.extend(only.parts());
         }
-        parts
+        self.nodes(parts).filter_map(|node| node.object.as_deref())
     }
 
     /// One member of an object.
     pub fn property(&self, name: &str) -> Option<Self> {
-        let mut objects = self.nodes(self.objects()).filter_map(|node| node.object.as_ref());
-        objects.find_map(|object| object.properties.get(name)).map(|id| self.at(*id))
+        self.objects().find_map(|object| object.properties.get(name)).map(|id| self.at(*id))
     }
 
     /// The members that must be there.
     pub fn required(&self) -> Vec<String> {
-        let objects = self.nodes(self.objects()).filter_map(|node| node.object.as_ref());
-        objects.flat_map(|object| object.required.clone()).collect()
+        self.objects().flat_map(|object| object.required.clone()).collect()
     }
 
     /// What a member must be that is not named; nothing where there is none. A schema that names some and is silent about others
@@ -172,8 +168,7 @@ impl Schema {
         if self.types().is_some_and(|types| !types.has(Types::OBJECT)) {
             return None;
         }
-        let objects = self.nodes(self.objects()).filter_map(|node| node.object.as_ref());
-        let mut said = objects.map(|object| &object.additional);
+        let mut said = self.objects().map(|object| &object.additional);
         match said.find(|additional| !matches!(additional, Additional::Unsaid)) {
             Some(Additional::Schema(id)) => Some(self.at(*id)),
             Some(Additional::Nothing) => None,

@@ -36,26 +36,20 @@ impl Holds {
     }
 }
 
-/// The schemas right inside a schema, each with the rest of its pointer.
-pub(crate) fn inner(members: &Map<String, Value>) -> Vec<(String, &Value)> {
-    let mut found = Vec::new();
-    for (keyword, value) in members {
-        match (Holds::of(keyword), value) {
-            (Holds::Schema, schema) => found.push((format!("/{keyword}"), schema)),
-            (Holds::ListOfSchemas, Value::Array(list)) => {
-                found.extend(
-                    list.iter().enumerate().map(|(index, schema)| (format!("/{keyword}/{index}"), schema)),
-                );
-            }
-            (Holds::SchemasByName, Value::Object(named)) => {
-                found.extend(
-                    named.iter().map(|(name, schema)| (format!("/{keyword}/{}", escaped(name)), schema)),
-                );
-            }
-            _ => {}
+/// The schemas right inside a keyword, each with the rest of its pointer.
+pub(crate) fn inner<'v>(keyword: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
+    match (Holds::of(keyword), value) {
+        (Holds::Schema, schema) => vec![(format!("/{keyword}"), schema)],
+        (Holds::ListOfSchemas, Value::Array(list)) => {
+            let list = list.iter().enumerate();
+            list.map(|(index, schema)| (format!("/{keyword}/{index}"), schema)).collect()
         }
+        (Holds::SchemasByName, Value::Object(named)) => {
+            let named = named.iter();
+            named.map(|(name, schema)| (format!("/{keyword}/{}", escaped(name)), schema)).collect()
+        }
+        _ => Vec::new(),
     }
-    found
 }
 
 /// The same, to change them.

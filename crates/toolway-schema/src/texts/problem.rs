@@ -3,7 +3,6 @@
 //! Each text names the place, what was expected, what came, and where possible what was probably meant.
 
 use std::fmt;
-use std::io;
 
 use serde_json::Value;
 
@@ -100,29 +99,12 @@ impl fmt::Display for Path<'_> {
 
 /// A value as JSON, cut where nobody reads on.
 pub(crate) fn shown(value: &Value) -> String {
-    /// Takes some bytes and then no more: a megabyte is not written to show its beginning.
-    struct Beginning(Vec<u8>);
-
-    impl io::Write for Beginning {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let room = (4 * SHOWN + 4).saturating_sub(self.0.len());
-            if room == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
-            let taken = room.min(bytes.len());
-            self.0.extend_from_slice(&bytes[..taken]);
-            Ok(taken)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut beginning = Beginning(Vec::new());
-    // The only failure is being full.
-    let _ = serde_json::to_writer(&mut beginning, value);
-    cut(&String::from_utf8_lossy(&beginning.0))
+    // A megabyte is not written to show its beginning: the only failure is being full.
+    let mut beginning = [0; 4 * SHOWN + 4];
+    let mut room = &mut beginning[..];
+    let _ = serde_json::to_writer(&mut room, value);
+    let left = room.len();
+    cut(&String::from_utf8_lossy(&beginning[..beginning.len() - left]))
 }
 
 /// A text, cut where nobody reads on.

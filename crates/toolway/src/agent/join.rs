@@ -3,36 +3,31 @@
 //! They are polled where they are awaited, so that dropping the whole drops them all. Each has a waker of its own: one that
 //! has something to do costs nothing to the others.
 
+use std::collections::BTreeSet;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// Runs all of them, and gives their outputs in their order.
 pub(super) fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> JoinAll<F> {
+    let runs: Vec<_> = futures.into_iter().map(|future| Run::Pending(Box::pin(future))).collect();
     let shared = Arc::new(Shared::default());
-    let runs: Vec<_> = futures.into_iter().map(|future| Run::Running(Box::pin(future))).collect();
-    let wakers = (0..runs.len()).map(|index| {
-        let one = One { index, is_queued: AtomicBool::new(true), shared: Arc::clone(&shared) };
-        Arc::new(one)
-    });
-    let wakers = wakers.collect();
     shared.state().ready = (0..runs.len()).collect();
-    JoinAll { left: runs.len(), runs, wakers, shared }
+    let wakers = (0..runs.len()).map(|index| Arc::new(One { index, shared: Arc::clone(&shared) }).into());
+    JoinAll { left: runs.len(), wakers: wakers.collect(), runs, shared }
 }
 
 /// The future of [`join_all`].
 pub(super) struct JoinAll<F: Future> {
     runs: Vec<Run<F>>,
-    wakers: Vec<Arc<One>>,
+    wakers: Vec<Waker>,
     left: usize,
     shared: Arc<Shared>,
 }
 
 enum Run<F: Future> {
-    Running(Pin<Box<F>>),
+    Pending(Pin<Box<F>>),
     Done(F::Output),
-    Taken,
 }
 
 /// What wakers tell the whole.
@@ -42,33 +37,28 @@ struct Shared(Mutex<State>);
 #[derive(Default)]
 struct State {
     /// Those that have something to do.
-    ready: Vec<usize>,
-    /// Who waits for the whole.
+    ready: BTreeSet<usize>,
+    /// The waker of the whole.
     waiting: Option<Waker>,
 }
 
 impl Shared {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 struct One {
     index: usize,
-    is_queued: AtomicBool,
     shared: Arc<Shared>,
 }
 
 impl Wake for One {
     fn wake(self: Arc<Self>) {
-        if self.is_queued.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let waiting = {
-            let mut state = self.shared.state();
-            state.ready.push(self.index);
-            state.waiting.take()
-        };
+        let mut state = self.shared.state();
+        state.ready.insert(self.index);
+        let waiting = state.waiting.take();
+        drop(state);
         if let Some(waker) = waiting {
             waker.wake();
         }
@@ -89,10 +79,9 @@ impl<F: Future> Future for JoinAll<F> {
             std::mem::take(&mut state.ready)
         };
         for index in ready {
-            this.wakers[index].is_queued.store(false, Ordering::Release);
-            let Run::Running(future) = &mut this.runs[index] else { continue };
-            let waker = Waker::from(Arc::clone(&this.wakers[index]));
-            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            let Run::Pending(future) = &mut this.runs[index] else { continue };
+            let mut cx = Context::from_waker(&this.wakers[index]);
+            if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
                 this.runs[index] = Run::Done(output);
                 this.left -= 1;
             }
@@ -100,9 +89,9 @@ impl<F: Future> Future for JoinAll<F> {
         if this.left > 0 {
             return Poll::Pending;
         }
-        let outputs = this.runs.iter_mut().filter_map(|run| match std::mem::replace(run, Run::Taken) {
+        let outputs = std::mem::take(&mut this.runs).into_iter().filter_map(|run| match run {
             Run::Done(output) => Some(output),
-            Run::Running(_) | Run::Taken => None,
+            Run::Pending(_) => None,
         });
         Poll::Ready(outputs.collect())
     }
@@ -110,7 +99,7 @@ impl<F: Future> Future for JoinAll<F> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use tokio::sync::{Semaphore, oneshot};
 

@@ -44,12 +44,10 @@ mod tests {
         expected_text(Generator::describe::<T>)
     }
 
-    #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "only its schema is looked at")]
+    #[derive(serde::Serialize, serde::Deserialize, JsonSchema)]
     struct Wrapped(Ipv6Addr);
 
-    #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "only its schema is looked at")]
+    #[derive(serde::Serialize, serde::Deserialize, JsonSchema)]
     struct Ruled(#[schemars(regex(pattern = "^[A-Z]{2}$"))] String);
 
     #[test]

@@ -50,16 +50,14 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 mod tests {
     use super::*;
 
-    #[derive(serde::Deserialize)]
-    #[expect(dead_code, reason = "only the names matter")]
+    #[derive(serde::Serialize, serde::Deserialize)]
     struct Fields {
         zebra: u8,
         #[serde(rename = "apple")]
         pear: u8,
     }
 
-    #[derive(serde::Deserialize)]
-    #[expect(dead_code, reason = "only the names matter")]
+    #[derive(serde::Serialize, serde::Deserialize)]
     struct Wrapper(Fields);
 
     #[test]

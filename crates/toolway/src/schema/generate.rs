@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use toolway_protocol::RawJson;
+use toolway_protocol::json::OrderedMembers;
 use toolway_schema::{
     Format, Names, Schema, Side, Types, adds_remarks_only, drop_null, make_portable, merge,
 };
@@ -325,55 +326,32 @@ fn in_order(mut schema: Value, order: &[String]) -> RawJson {
     let mut take = |keyword: &str| schema.get_mut(keyword).map(Value::take).unwrap_or_default();
     let (kind, properties, required) = (take("type"), take("properties"), take("required"));
     let (additional, definitions) = (take("additionalProperties"), take("$defs"));
-    let mut written = Members::default();
-    written.put("type", &kind);
+    let mut written: Vec<(String, RawJson)> = vec![("type".to_owned(), kind.into())];
     if let Value::Object(mut properties) = properties {
-        let mut members = Members::default();
-        for name in order {
-            if let Some(property) = properties.remove(name) {
-                members.put(name, &property);
-            }
-        }
-        properties.iter().for_each(|(name, property)| members.put(name, property));
-        written.put_text("properties", &members.finish());
+        let mut members: Vec<_> = order.iter().filter_map(|name| properties.remove_entry(name)).collect();
+        members.extend(properties);
+        written.push(("properties".to_owned(), object(members)));
     }
     if let Value::Array(mut names) = required
         && !names.is_empty()
     {
         let place = |name: &Value| order.iter().position(|known| name == known).unwrap_or(order.len());
         names.sort_by_key(place);
-        written.put("required", &names);
+        written.push(("required".to_owned(), Value::Array(names).into()));
     }
-    for (keyword, value) in schema.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
-        written.put(keyword, value);
+    if let Value::Object(others) = schema {
+        let others = others.into_iter().filter(|(_, value)| !value.is_null());
+        written.extend(others.map(|(keyword, value)| (keyword, value.into())));
     }
     if !additional.is_null() {
-        written.put("additionalProperties", &additional);
+        written.push(("additionalProperties".to_owned(), additional.into()));
     }
     if definitions.as_object().is_some_and(|definitions| !definitions.is_empty()) {
-        written.put("$defs", &definitions);
+        written.push(("$defs".to_owned(), definitions.into()));
     }
-    RawJson::parse(&written.finish()).expect("pieces of JSON were put together as an object")
+    object(written)
 }
 
-/// An object as text, its members in the order in which they are put.
-#[derive(Default)]
-struct Members(String);
-
-impl Members {
-    fn put(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
-        let text = serde_json::to_string(value).expect("names and schemas can be written as JSON");
-        self.put_text(name, &text);
-    }
-
-    fn put_text(&mut self, name: &str, text: &str) {
-        self.0.push(if self.0.is_empty() { '{' } else { ',' });
-        self.0.push_str(&Value::from(name).to_string());
-        self.0.push(':');
-        self.0.push_str(text);
-    }
-
-    fn finish(self) -> String {
-        if self.0.is_empty() { "{}".to_owned() } else { self.0 + "}" }
-    }
+fn object<T: Serialize>(members: Vec<(String, T)>) -> RawJson {
+    RawJson::from_value(&OrderedMembers(members)).expect("names and schemas can be written as JSON")
 }

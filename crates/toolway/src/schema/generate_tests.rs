@@ -14,9 +14,8 @@ enum Plan {
     Pro,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "only its schema matters")]
 struct Order {
     /// What it is called.
     zebra: String,
@@ -73,24 +72,21 @@ fn fields_of_a_type_are_arguments_in_their_order() {
     );
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "only its schema matters")]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct Lax {
     b: u32,
     a: u32,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "only its schema matters")]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct Open {
     a: u32,
     #[serde(flatten)]
     rest: HashMap<String, u32>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind")]
-#[expect(dead_code, reason = "only its schema matters")]
 enum Shape {
     Circle { radius: f64 },
     Square { side: f64 },
@@ -139,8 +135,7 @@ fn levels_lie_over_one_another() {
     assert!(!replaced.is_typed);
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "only its schema matters")]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct Ruled {
     #[schemars(range(min = 1))]
     count: u32,

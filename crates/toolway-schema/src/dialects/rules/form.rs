@@ -7,6 +7,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::violation::{Found, MAX_DEPTH, step};
+use crate::terms::keyword::{Holds, inner};
+use crate::terms::types::Types;
 
 /// What is done with every schema.
 type Each<'e> = dyn FnMut(&Map<String, Value>, &str, &mut Found) + 'e;
@@ -15,7 +17,7 @@ type Each<'e> = dyn FnMut(&Map<String, Value>, &str, &mut Found) + 'e;
 pub(crate) fn check(
     root: &Value,
     schema: &Value,
-    at: &str,
+    outer: &str,
     depth: usize,
     found: &mut Found,
     each: &mut Each<'_>,
@@ -23,14 +25,14 @@ pub(crate) fn check(
     let members = match schema {
         Value::Object(members) => members,
         Value::Bool(_) => return,
-        _ => return found.add(at, "a schema is an object or a boolean"),
+        _ => return found.add(outer, "a schema is an object or a boolean"),
     };
     if depth > MAX_DEPTH {
-        return found.add(at, "it is nested too deeply");
+        return found.add(outer, "it is nested too deeply");
     }
-    each(members, at, found);
+    each(members, outer, found);
     for (word, value) in members {
-        let at = step(at, word);
+        let at = step(outer, word);
         match word.as_str() {
             "type" => types(value, &at, found),
             "enum" if !matches!(value, Value::Array(list) if !list.is_empty()) => {
@@ -71,45 +73,25 @@ pub(crate) fn check(
                 }
                 _ => found.add(&at, "it is an object"),
             },
-            "items"
-            | "additionalProperties"
-            | "propertyNames"
-            | "contains"
-            | "not"
-            | "if"
-            | "then"
-            | "else"
-            | "unevaluatedItems"
-            | "unevaluatedProperties" => check(root, value, &at, depth + 1, found, each),
-            "allOf" | "anyOf" | "oneOf" | "prefixItems" => match value {
-                Value::Array(list) if !list.is_empty() => {
-                    for (index, schema) in list.iter().enumerate() {
-                        check(root, schema, &format!("{at}/{index}"), depth + 1, found, each);
+            _ => match (Holds::of(word), value) {
+                (Holds::ListOfSchemas, value) if value.get(0).is_none() => {
+                    found.add(&at, "it is a list of at least one schema");
+                }
+                (Holds::SchemasByName, value) if !value.is_object() => {
+                    found.add(&at, "it is an object of schemas");
+                }
+                _ => {
+                    for (place, schema) in inner(word, value) {
+                        check(root, schema, &format!("{outer}{place}"), depth + 1, found, each);
                     }
                 }
-                _ => found.add(&at, "it is a list of at least one schema"),
             },
-            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
-                match value {
-                    Value::Object(named) => {
-                        for (name, schema) in named {
-                            check(root, schema, &step(&at, name), depth + 1, found, each);
-                        }
-                    }
-                    _ => found.add(&at, "it is an object of schemas"),
-                }
-            }
-            _ => {}
         }
     }
 }
 
 fn types(value: &Value, at: &str, found: &mut Found) {
-    let is_type = |name: &Value| {
-        name.as_str().is_some_and(|name| {
-            ["null", "boolean", "object", "array", "number", "string", "integer"].contains(&name)
-        })
-    };
+    let is_type = |name: &Value| name.as_str().is_some_and(|name| Types::named(name).is_some());
     let is_right = match value {
         Value::Array(list) => {
             let different: HashSet<_> = list.iter().filter_map(Value::as_str).collect();

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::form;
 use super::violation::{Found, step};
+use crate::terms::keyword::inner;
 
 /// OpenAI, function calling: the root is of type `object`, has `properties`, and none of `oneOf`, `anyOf`, `allOf`, `enum`,
 /// `const`, `not`; every array has `items`. A schema that is a boolean is refused; `$schema` and `$id` mean nothing there.
@@ -53,23 +54,11 @@ fn root(schema: &Value, forbidden: &[&str], found: &mut Found) {
 
 /// Booleans are schemas only where they say what else there may be.
 fn booleans(members: &Map<String, Value>, at: &str, found: &mut Found) {
-    for (word, value) in members {
-        let at = step(at, word);
-        match (word.as_str(), value) {
-            ("items" | "propertyNames" | "contains" | "not" | "if" | "then" | "else", Value::Bool(_)) => {
-                found.add(&at, "a boolean is no schema here");
-            }
-            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(list))
-                if list.iter().any(Value::is_boolean) =>
-            {
-                found.add(&at, "a boolean is no schema here");
-            }
-            ("properties" | "patternProperties" | "dependentSchemas", Value::Object(named))
-                if named.values().any(Value::is_boolean) =>
-            {
-                found.add(&at, "a boolean is no schema here");
-            }
-            _ => {}
+    const OPEN: [&str; 5] =
+        ["additionalProperties", "unevaluatedItems", "unevaluatedProperties", "$defs", "definitions"];
+    for (word, value) in members.iter().filter(|(word, _)| !OPEN.contains(&word.as_str())) {
+        if inner(word, value).iter().any(|(_, schema)| schema.is_boolean()) {
+            found.add(&step(at, word), "a boolean is no schema here");
         }
     }
 }

@@ -15,30 +15,40 @@ pub(crate) fn check(schema: &Value, found: &mut Found) {
         found.add("", "the root may not be a choice");
     }
     form::check(schema, schema, "", 0, found, &mut |_, _, _| {});
-    let mut totals = Totals::default();
-    walk(schema, "", 0, 0, &mut totals, found);
-    // A schema may have up to 5000 object properties total, with up to 10 levels of nesting.
-    if totals.properties > 5000 {
-        found.add("", format!("there are {} properties, and 5000 are allowed", totals.properties));
+    let Size { properties, values, letters, .. } = Size::of(schema, found);
+    if properties > MAX_PROPERTIES {
+        found.add("", format!("there are {properties} properties, and 5000 are allowed"));
     }
-    // The total string length of property names, definition names, enum values and const values is at most 120,000.
-    if totals.letters > 120_000 {
-        found.add("", format!("names and values have {} letters, and 120000 are allowed", totals.letters));
+    if letters > MAX_LETTERS {
+        found.add("", format!("names and values have {letters} letters, and 120000 are allowed"));
     }
-    // A schema may have up to 1000 enum values across all enum properties.
-    if totals.values > 1000 {
-        found.add("", format!("there are {} listed values, and 1000 are allowed", totals.values));
+    if values > MAX_VALUES {
+        found.add("", format!("there are {values} listed values, and 1000 are allowed"));
     }
 }
 
+/// How large a schema is, as OpenAI counts.
 #[derive(Default)]
-struct Totals {
-    properties: usize,
-    letters: usize,
-    values: usize,
+pub(crate) struct Size {
+    pub(crate) levels: usize,
+    pub(crate) properties: usize,
+    /// Of all lists.
+    pub(crate) values: usize,
+    /// Of the names of properties and definitions, and of values.
+    pub(crate) letters: usize,
+    pub(crate) has_long_list: bool,
 }
 
-fn walk(schema: &Value, at: &str, level: usize, depth: usize, totals: &mut Totals, found: &mut Found) {
+impl Size {
+    /// Measures a schema, and looks at each schema in it.
+    pub(crate) fn of(schema: &Value, found: &mut Found) -> Self {
+        let mut size = Self::default();
+        walk(schema, "", 0, 0, &mut size, found);
+        size
+    }
+}
+
+fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, found: &mut Found) {
     let Value::Object(members) = schema else { return found.add(at, "a boolean is no schema here") };
     if depth > MAX_DEPTH {
         return;
@@ -66,10 +76,10 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, totals: &mut Total
         members.get("enum").and_then(Value::as_array).into_iter().flatten().chain(members.get("const"));
     let texts: Vec<_> = listed.clone().filter_map(Value::as_str).map(|text| text.chars().count()).collect();
     let letters: usize = texts.iter().sum();
-    totals.letters += letters;
-    totals.values += members.get("enum").and_then(Value::as_array).map_or(0, Vec::len);
-    // For a single enum property with string values, at most 15,000 letters when there are more than 250 values.
-    if texts.len() > 250 && letters > 15_000 {
+    size.letters += letters;
+    size.values += members.get("enum").and_then(Value::as_array).map_or(0, Vec::len);
+    if texts.len() > MANY_VALUES && letters > MAX_LIST_LETTERS {
+        size.has_long_list = true;
         found.add(
             &step(at, "enum"),
             format!("{} values have {letters} letters, and 15000 are allowed", texts.len()),
@@ -78,7 +88,8 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, totals: &mut Total
     let is_object = types.contains("object") || members.contains_key("properties");
     let is_array = types.contains("array") || members.contains_key("items");
     let level = level + usize::from(is_object || is_array);
-    if level == 11 {
+    size.levels = size.levels.max(level);
+    if level == MAX_NESTING + 1 {
         found.add(at, "10 levels of nesting are allowed");
     }
     if is_object {
@@ -89,17 +100,17 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, totals: &mut Total
     }
     for word in ["properties", "$defs", "definitions"] {
         for (name, inner) in members.get(word).and_then(Value::as_object).into_iter().flatten() {
-            totals.properties += usize::from(word == "properties");
-            totals.letters += name.chars().count();
+            size.properties += usize::from(word == "properties");
+            size.letters += name.chars().count();
             let level = if word == "properties" { level } else { 0 };
-            walk(inner, &step(&step(at, word), name), level, depth + 1, totals, found);
+            walk(inner, &step(&step(at, word), name), level, depth + 1, size, found);
         }
     }
     if let Some(items) = members.get("items") {
-        walk(items, &step(at, "items"), level, depth + 1, totals, found);
+        walk(items, &step(at, "items"), level, depth + 1, size, found);
     }
     for (index, branch) in members.get("anyOf").and_then(Value::as_array).into_iter().flatten().enumerate() {
-        walk(branch, &format!("{at}/anyOf/{index}"), level, depth + 1, totals, found);
+        walk(branch, &format!("{at}/anyOf/{index}"), level, depth + 1, size, found);
     }
 }
 
@@ -142,5 +153,18 @@ const KEYWORDS: [&str; 22] = [
     "type",
 ];
 
-const FORMATS: [&str; 9] =
+/// A schema may have up to 10 levels of nesting.
+pub(crate) const MAX_NESTING: usize = 10;
+/// A schema may have up to 5000 object properties total.
+pub(crate) const MAX_PROPERTIES: usize = 5_000;
+/// A schema may have up to 1000 enum values across all enum properties.
+pub(crate) const MAX_VALUES: usize = 1_000;
+/// The total string length of property names, definition names, enum values and const values.
+pub(crate) const MAX_LETTERS: usize = 120_000;
+/// From how many values on a list of strings has a limit of its own.
+const MANY_VALUES: usize = 250;
+/// The letters of such a list.
+const MAX_LIST_LETTERS: usize = 15_000;
+
+pub(crate) const FORMATS: [&str; 9] =
     ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];

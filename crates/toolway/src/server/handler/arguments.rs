@@ -8,15 +8,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
+use serde_path_to_error::{Path, Segment};
 use toolway_protocol::RawJson;
 use toolway_protocol::json::reason;
 
 use crate::closest::closest;
 use crate::schema::{Checker, MOST_PROBLEMS, Problem, cut, expected_texts};
 use crate::server::failure::errors::ToolError;
-use crate::server::handler::location::Placed;
 
 /// One place for each parameter of a function. `#[tool]` writes it.
 pub trait Slots: Default {
@@ -106,7 +107,8 @@ impl Arguments {
             let mut value = self.value()?;
             if rules.checker.check(&value).is_empty() {
                 // The text says more than the value where numbers are long.
-                let target = if fill_in(&mut value, &rules.checker) { T::of(value) } else { self.strictly() };
+                let target =
+                    if fill_in(&mut value, &rules.checker) { T::of_value(value) } else { self.strictly() };
                 match target {
                     Ok(target) => return Ok(target),
                     Err(text) => told = Some(text),
@@ -119,8 +121,8 @@ impl Arguments {
     /// Reads the text as it is.
     fn strictly<T: Target>(&self) -> Result<T, String> {
         match &self.text {
-            Some(text) => T::of(&mut serde_json::Deserializer::from_slice(text.as_bytes())),
-            None => T::of(Value::Object(Map::new())),
+            Some(text) => T::of_text(text.as_bytes()),
+            None => T::of_value(Value::Object(Map::new())),
         }
     }
 
@@ -136,7 +138,7 @@ impl Arguments {
         // The schema finds nothing wrong: what the type itself says is all there is to say.
         match told {
             Some(text) if !is_changed => Err(ToolError::new(text)),
-            _ => T::of(value).map_err(ToolError::new),
+            _ => T::of_value(value).map_err(ToolError::new),
         }
     }
 
@@ -173,17 +175,24 @@ fn fill_in(value: &mut Value, checker: &Checker) -> bool {
     is_changed
 }
 
-/// What arguments are read into.
+/// What arguments are read into. What is wrong comes back as one text.
 trait Target: Sized {
-    /// Reads them; what is wrong comes back as one text.
-    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String>;
+    /// Reads the text of an object.
+    fn of_text(text: &[u8]) -> Result<Self, String>;
+
+    /// Reads an object that was made of the text.
+    fn of_value(object: Value) -> Result<Self, String>;
 
     /// Whether reading enforces every word of the schema.
     fn enforces(rules: &Rules) -> bool;
 }
 
 impl<S: Slots> Target for Collected<S> {
-    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String> {
+    fn of_text(text: &[u8]) -> Result<Self, String> {
+        walk(&mut serde_json::Deserializer::from_slice(text))
+    }
+
+    fn of_value(object: Value) -> Result<Self, String> {
         walk(object)
     }
 
@@ -197,28 +206,40 @@ pub(crate) fn whole<'de, T: DeserializeOwned, D>(object: D) -> Result<T, String>
 where
     D: Deserializer<'de, Error: fmt::Display>,
 {
-    let mut current = None;
-    T::deserialize(Placed { inner: object, current: &mut current })
-        .map_err(|error| placed(current.as_deref(), &error))
+    serde_path_to_error::deserialize(object).map_err(|error| placed(argument(error.path()), error.inner()))
 }
 
 /// Reads an object of texts as a whole; an error names the argument and the format that it must have.
 pub(crate) fn whole_of_texts<'de, T: DeserializeOwned + JsonSchema, D: Deserializer<'de>>(
     object: D,
 ) -> Result<T, String> {
-    let mut current = None;
-    T::deserialize(Placed { inner: object, current: &mut current }).map_err(|error| {
-        let expected = || expected_texts::<T>(current.as_deref()?);
-        placed(current.as_deref(), &with_format(&error, expected))
+    serde_path_to_error::deserialize(object).map_err(|error| {
+        let argument = argument(error.path());
+        placed(argument, &with_format(error.inner(), || expected_texts::<T>(argument?)))
     })
 }
 
-/// One type for all arguments together.
+/// The argument that a way into an object begins with.
+fn argument(path: &Path) -> Option<&str> {
+    match path.iter().next()? {
+        Segment::Map { key } => Some(key),
+        _ => None,
+    }
+}
+
+/// One type for all arguments together. Nearly all that come fit it, so the way to a mistake is kept track of only when they
+/// are read a second time.
 struct Whole<T>(T);
 
 impl<T: DeserializeOwned> Target for Whole<T> {
-    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String> {
-        whole(object).map(Self)
+    fn of_text(text: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(text)
+            .or_else(|_| whole(&mut serde_json::Deserializer::from_slice(text)))
+            .map(Self)
+    }
+
+    fn of_value(object: Value) -> Result<Self, String> {
+        T::deserialize(&object).or_else(|_| whole(&object)).map(Self)
     }
 
     fn enforces(_: &Rules) -> bool {
@@ -389,7 +410,7 @@ impl<'de, S: Slots> Visitor<'de> for &mut Walk<'_, S> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key_seed(Name)? {
+        while let Some(Name(name)) = map.next_key()? {
             match self.into.slots.read(&name, &mut map) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -423,29 +444,7 @@ fn unknown<S: Slots>(name: &str) -> String {
     }
 }
 
-/// Reads a key without copying it, unless it holds escapes.
-struct Name;
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(name))
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name.to_owned()))
-    }
-}
+/// A key that is not copied, unless it holds escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Name<'n>(#[serde(borrow)] Cow<'n, str>);

@@ -22,10 +22,6 @@ cases! { "channels":
     a_message_is_any_bytes,
 }
 
-async fn subscribe(trial: &Trial<'_>, channel: &str) -> Box<dyn Subscription> {
-    trial.store.subscribe(channel).await.expect("subscribe works")
-}
-
 /// The next message, as text.
 async fn hear(subscription: &mut Box<dyn Subscription>) -> String {
     let message = subscription.next().await.expect("so few messages that none is missed");
@@ -34,14 +30,14 @@ async fn hear(subscription: &mut Box<dyn Subscription>) -> String {
 
 async fn publishing_to_nobody_is_no_error(trial: &Trial<'_>) {
     for _ in 0..100 {
-        trial.publish(&trial.name("channel"), "message").await;
+        trial.publish("channel", "message").await;
     }
 }
 
 async fn what_is_published_after_subscribing_is_heard_in_order(trial: &Trial<'_>) {
     for round in 0..10 {
-        let channel = trial.name(&round.to_string());
-        let mut subscription = subscribe(trial, &channel).await;
+        let channel = round.to_string();
+        let mut subscription = trial.subscribe(&channel).await;
         for number in 0..10 {
             trial.publish(&channel, number.to_string()).await;
         }
@@ -52,24 +48,22 @@ async fn what_is_published_after_subscribing_is_heard_in_order(trial: &Trial<'_>
 }
 
 async fn what_was_published_before_is_not_heard(trial: &Trial<'_>) {
-    let channel = trial.name("channel");
-    let mut early = subscribe(trial, &channel).await;
-    trial.publish(&channel, "before").await;
-    let mut late = subscribe(trial, &channel).await;
-    trial.publish(&channel, "after").await;
+    let mut early = trial.subscribe("channel").await;
+    trial.publish("channel", "before").await;
+    let mut late = trial.subscribe("channel").await;
+    trial.publish("channel", "after").await;
     assert_eq!(hear(&mut late).await, "after");
     assert_eq!(hear(&mut early).await, "before");
     assert_eq!(hear(&mut early).await, "after");
 }
 
 async fn every_subscriber_hears_everything(trial: &Trial<'_>) {
-    let channel = trial.name("channel");
     let mut subscriptions = Vec::new();
     for _ in 0..5 {
-        subscriptions.push(subscribe(trial, &channel).await);
+        subscriptions.push(trial.subscribe("channel").await);
     }
     for number in 0..5 {
-        trial.publish(&channel, number.to_string()).await;
+        trial.publish("channel", number.to_string()).await;
     }
     for subscription in &mut subscriptions {
         for number in 0..5 {
@@ -79,41 +73,38 @@ async fn every_subscriber_hears_everything(trial: &Trial<'_>) {
 }
 
 async fn other_channels_are_not_heard(trial: &Trial<'_>) {
-    let channels: Vec<_> = ODD_NAMES.iter().map(|odd| trial.name(odd)).collect();
     let mut subscriptions = Vec::new();
-    for channel in &channels {
-        subscriptions.push(subscribe(trial, channel).await);
+    for channel in ODD_NAMES {
+        subscriptions.push(trial.subscribe(channel).await);
     }
     // Each hears its own name twice; a message that went astray would come between.
-    for channel in channels.iter().chain(channels.iter().rev()) {
-        trial.publish(channel, channel.clone()).await;
+    for channel in ODD_NAMES.into_iter().chain(ODD_NAMES.into_iter().rev()) {
+        trial.publish(channel, channel).await;
     }
-    for (channel, subscription) in channels.iter().zip(&mut subscriptions) {
-        assert_eq!(hear(subscription).await, *channel);
-        assert_eq!(hear(subscription).await, *channel);
+    for (channel, subscription) in ODD_NAMES.into_iter().zip(&mut subscriptions) {
+        assert_eq!(hear(subscription).await, channel);
+        assert_eq!(hear(subscription).await, channel);
     }
 }
 
 async fn who_waits_is_woken(trial: &Trial<'_>) {
-    let channel = trial.name("channel");
-    let mut subscription = subscribe(trial, &channel).await;
+    let mut subscription = trial.subscribe("channel").await;
     for number in 0..10 {
         let mut next = pin!(subscription.next());
         let is_pending = std::future::poll_fn(|cx| Poll::Ready(next.as_mut().poll(cx).is_pending())).await;
         assert!(is_pending, "nothing was said yet");
-        trial.publish(&channel, number.to_string()).await;
+        trial.publish("channel", number.to_string()).await;
         assert_eq!(next.await, Some(Bytes::from(number.to_string())));
     }
 }
 
 async fn a_dropped_future_loses_no_message(trial: &Trial<'_>) {
-    let channel = trial.name("channel");
-    let mut subscription = subscribe(trial, &channel).await;
+    let mut subscription = trial.subscribe("channel").await;
     let mut heard = 0;
     for number in 0..10 {
         // Dropped once while nothing is there, and then in each of the first steps of hearing something.
         heard += ask(&mut subscription, 1, heard).await;
-        trial.publish(&channel, number.to_string()).await;
+        trial.publish("channel", number.to_string()).await;
         for polls in 0..4 {
             heard += ask(&mut subscription, polls, heard).await;
         }
@@ -138,12 +129,11 @@ async fn ask(subscription: &mut Box<dyn Subscription>, polls: usize, expected: u
 }
 
 async fn who_falls_behind_is_told_and_goes_on(trial: &Trial<'_>) {
-    let channel = trial.name("channel");
-    let mut subscription = subscribe(trial, &channel).await;
+    let mut subscription = trial.subscribe("channel").await;
     // A backend may keep all of these or some; what it leaves out, it must tell.
     let mut published = 2000_u64;
     for number in 1..=published {
-        trial.publish(&channel, number.to_string()).await;
+        trial.publish("channel", number.to_string()).await;
     }
     let (mut heard, mut was_told, mut has_heard) = (0, false, true);
     while heard < published {
@@ -154,7 +144,7 @@ async fn who_falls_behind_is_told_and_goes_on(trial: &Trial<'_>) {
                 // anything: it may be what makes somebody miss the next.
                 if std::mem::take(&mut has_heard) {
                     published += 1;
-                    trial.publish(&channel, published.to_string()).await;
+                    trial.publish("channel", published.to_string()).await;
                 }
             }
             Some(message) => {
@@ -168,27 +158,25 @@ async fn who_falls_behind_is_told_and_goes_on(trial: &Trial<'_>) {
 }
 
 async fn a_dropped_subscription_ends_and_others_go_on(trial: &Trial<'_>) {
-    let channel = trial.name("channel");
-    let mut stays = subscribe(trial, &channel).await;
-    let goes = subscribe(trial, &channel).await;
-    trial.publish(&channel, "one").await;
+    let mut stays = trial.subscribe("channel").await;
+    let goes = trial.subscribe("channel").await;
+    trial.publish("channel", "one").await;
     drop(goes);
-    trial.publish(&channel, "two").await;
+    trial.publish("channel", "two").await;
     assert_eq!(hear(&mut stays).await, "one");
     assert_eq!(hear(&mut stays).await, "two");
     drop(stays);
-    trial.publish(&channel, "to nobody").await;
-    let mut again = subscribe(trial, &channel).await;
-    trial.publish(&channel, "three").await;
+    trial.publish("channel", "to nobody").await;
+    let mut again = trial.subscribe("channel").await;
+    trial.publish("channel", "three").await;
     assert_eq!(hear(&mut again).await, "three");
 }
 
 async fn a_message_is_any_bytes(trial: &Trial<'_>) {
-    let channel = trial.name("channel");
-    let mut subscription = subscribe(trial, &channel).await;
+    let mut subscription = trial.subscribe("channel").await;
     let all: Bytes = (0..=255).rev().collect::<Vec<u8>>().into();
     for message in [Bytes::new(), all, Bytes::from_static(b"\r\n\0"), Bytes::from(vec![0xff; 1 << 16])] {
-        trial.publish(&channel, message.clone()).await;
+        trial.publish("channel", message.clone()).await;
         assert!(subscription.next().await == Some(message), "it is not what was published");
     }
 }

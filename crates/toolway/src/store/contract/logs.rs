@@ -49,32 +49,29 @@ async fn numbers(trial: &Trial<'_>, log: &str) -> Vec<u64> {
 
 async fn append_for(trial: &Trial<'_>, log: &str, ttl: Duration) -> u64 {
     let entry = Entry { bytes: "entry".into(), keep: WhileThereIsRoom };
-    trial.store.append(log, entry, PLENTY, ttl).await.expect("append works")
+    trial.store.append(&trial.name(log), entry, PLENTY, ttl).await.expect("append works")
 }
 
 async fn a_log_that_was_never_written_is_not_there(trial: &Trial<'_>) {
-    let log = trial.name("log");
-    assert_eq!(trial.read(&log).await, []);
-    assert_eq!(trial.last(&log).await, None);
-    assert!(!trial.store.forget(&log).await.expect("forget works"));
+    assert_eq!(trial.read("log").await, []);
+    assert_eq!(trial.last("log").await, None);
+    assert!(!trial.forget("log").await);
 }
 
 async fn entries_are_numbered_from_one(trial: &Trial<'_>) {
-    let (log, other) = (trial.name("log"), trial.name("other"));
     for (number, keep) in [(1, Always), (2, WhileThereIsRoom), (3, WhileThereIsRoom), (4, Always)] {
-        assert_eq!(trial.append(&log, format!("entry {number}"), keep, PLENTY).await, number);
-        assert_eq!(trial.last(&log).await, Some(number));
+        assert_eq!(trial.append("log", format!("entry {number}"), keep, PLENTY).await, number);
+        assert_eq!(trial.last("log").await, Some(number));
     }
-    assert_eq!(trial.append(&other, "else", Always, PLENTY).await, 1, "each log counts its own");
+    assert_eq!(trial.append("other", "else", Always, PLENTY).await, 1, "each log counts its own");
     let expected: Vec<_> = (1..=4).map(|number| (number, format!("entry {number}"))).collect();
-    assert_eq!(texts(trial, &log).await, expected);
+    assert_eq!(texts(trial, "log").await, expected);
 }
 
 async fn many_appends_at_once_leave_no_gap(trial: &Trial<'_>) {
-    let log = trial.name("log");
     let mut tasks = JoinSet::new();
     for task in 0..20 {
-        let (store, log) = (trial.store.clone(), log.clone());
+        let (store, log) = (trial.store.clone(), trial.name("log"));
         tasks.spawn(async move {
             let mut written = Vec::new();
             for turn in 0..5 {
@@ -92,14 +89,17 @@ async fn many_appends_at_once_leave_no_gap(trial: &Trial<'_>) {
     written.sort();
     let numbers: Vec<_> = written.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, (1..=100).collect::<Vec<_>>());
-    assert_eq!(trial.read(&log).await, written, "an entry stands under the number that its append gave back");
+    assert_eq!(
+        trial.read("log").await,
+        written,
+        "an entry stands under the number that its append gave back"
+    );
 }
 
 async fn reading_gives_pages(trial: &Trial<'_>) {
-    let log = trial.name("log");
     for number in 1..=10_u64 {
         let keep = if number % 3 == 0 { Always } else { WhileThereIsRoom };
-        trial.append(&log, number.to_string(), keep, PLENTY).await;
+        trial.append("log", number.to_string(), keep, PLENTY).await;
     }
     let rows: [(u64, usize, std::ops::Range<u64>); 9] = [
         (0, 3, 1..4),
@@ -113,29 +113,27 @@ async fn reading_gives_pages(trial: &Trial<'_>) {
         (4, usize::MAX, 5..11),
     ];
     for (after, max, expected) in rows {
-        let page = trial.store.read(&log, after, max).await.expect("read works");
+        let page = trial.page("log", after, max).await;
         let expected: Vec<_> = expected.map(|number| (number, Bytes::from(number.to_string()))).collect();
         assert_eq!(page, expected, "after {after}, at most {max}");
     }
     // Pages follow the numbers that are there, also where some are missing.
     let few = Room { entries: 2, ..PLENTY };
-    trial.append(&log, "11", WhileThereIsRoom, few).await;
-    let page = trial.store.read(&log, 4, 3).await.expect("read works");
+    trial.append("log", "11", WhileThereIsRoom, few).await;
+    let page = trial.page("log", 4, 3).await;
     assert_eq!(page.into_iter().map(|(number, _)| number).collect::<Vec<_>>(), [6, 9, 10]);
 }
 
 async fn too_many_entries_drop_the_oldest(trial: &Trial<'_>) {
-    let log = trial.name("log");
     let room = Room { entries: 3, ..PLENTY };
     for number in 1..=7_u64 {
-        trial.append(&log, number.to_string(), WhileThereIsRoom, room).await;
+        trial.append("log", number.to_string(), WhileThereIsRoom, room).await;
         let expected: Vec<_> = (number.saturating_sub(2).max(1)..=number).collect();
-        assert_eq!(numbers(trial, &log).await, expected, "after {number} appends there is room for 3");
+        assert_eq!(numbers(trial, "log").await, expected, "after {number} appends there is room for 3");
     }
 }
 
 async fn too_many_bytes_drop_the_oldest(trial: &Trial<'_>) {
-    let log = trial.name("log");
     let room = Room { bytes: 10, ..PLENTY };
     let rows: [(&str, &[u64]); 7] = [
         ("1234", &[1]),
@@ -147,34 +145,32 @@ async fn too_many_bytes_drop_the_oldest(trial: &Trial<'_>) {
         ("123", &[6, 7]),
     ];
     for (bytes, expected) in rows {
-        trial.append(&log, bytes, WhileThereIsRoom, room).await;
-        assert_eq!(numbers(trial, &log).await, expected, "after {bytes:?} there is room for 10 bytes");
+        trial.append("log", bytes, WhileThereIsRoom, room).await;
+        assert_eq!(numbers(trial, "log").await, expected, "after {bytes:?} there is room for 10 bytes");
     }
 }
 
 async fn what_must_stay_is_never_dropped(trial: &Trial<'_>) {
-    let log = trial.name("log");
     let room = Room { entries: 2, bytes: 1000 };
     for number in 1..=12_u64 {
         let keep = if number % 4 == 1 { Always } else { WhileThereIsRoom };
-        trial.append(&log, number.to_string(), keep, room).await;
+        trial.append("log", number.to_string(), keep, room).await;
     }
-    assert_eq!(numbers(trial, &log).await, [1, 5, 9, 11, 12]);
+    assert_eq!(numbers(trial, "log").await, [1, 5, 9, 11, 12]);
     // No room at all takes everything but them.
-    trial.append(&log, "13", Always, Room { entries: 0, bytes: 0 }).await;
-    assert_eq!(numbers(trial, &log).await, [1, 5, 9, 13]);
-    assert_eq!(texts(trial, &log).await[1], (5, "5".to_owned()));
+    trial.append("log", "13", Always, Room { entries: 0, bytes: 0 }).await;
+    assert_eq!(numbers(trial, "log").await, [1, 5, 9, 13]);
+    assert_eq!(texts(trial, "log").await[1], (5, "5".to_owned()));
 }
 
 async fn what_must_stay_takes_no_room(trial: &Trial<'_>) {
-    let log = trial.name("log");
     let room = Room { entries: 2, bytes: 10 };
-    trial.append(&log, "12345", WhileThereIsRoom, room).await;
-    trial.append(&log, "12345", WhileThereIsRoom, room).await;
+    trial.append("log", "12345", WhileThereIsRoom, room).await;
+    trial.append("log", "12345", WhileThereIsRoom, room).await;
     for _ in 0..3 {
-        trial.append(&log, "larger than the room", Always, room).await;
+        trial.append("log", "larger than the room", Always, room).await;
     }
-    assert_eq!(numbers(trial, &log).await, [1, 2, 3, 4, 5]);
+    assert_eq!(numbers(trial, "log").await, [1, 2, 3, 4, 5]);
 }
 
 async fn the_newest_entry_stays_however_large(trial: &Trial<'_>) {
@@ -183,171 +179,160 @@ async fn the_newest_entry_stays_however_large(trial: &Trial<'_>) {
         ("entries", Room { entries: 0, ..PLENTY }),
         ("nothing", NOTHING),
     ] {
-        let log = trial.name(name);
-        trial.append(&log, "1", WhileThereIsRoom, room).await;
-        assert_eq!(numbers(trial, &log).await, [1], "room: {room:?}");
-        trial.append(&log, "larger than the room", WhileThereIsRoom, room).await;
-        assert_eq!(texts(trial, &log).await, [(2, "larger than the room".to_owned())], "room: {room:?}");
+        trial.append(name, "1", WhileThereIsRoom, room).await;
+        assert_eq!(numbers(trial, name).await, [1], "room: {room:?}");
+        trial.append(name, "larger than the room", WhileThereIsRoom, room).await;
+        assert_eq!(texts(trial, name).await, [(2, "larger than the room".to_owned())], "room: {room:?}");
         // It is the oldest now.
-        trial.append(&log, "3", WhileThereIsRoom, room).await;
-        assert_eq!(numbers(trial, &log).await, [3], "room: {room:?}");
+        trial.append(name, "3", WhileThereIsRoom, room).await;
+        assert_eq!(numbers(trial, name).await, [3], "room: {room:?}");
     }
 }
 
 async fn the_room_is_that_of_the_last_append(trial: &Trial<'_>) {
-    let log = trial.name("log");
     for _ in 0..5 {
-        trial.append(&log, "entry", WhileThereIsRoom, PLENTY).await;
+        trial.append("log", "entry", WhileThereIsRoom, PLENTY).await;
     }
-    trial.append(&log, "entry", WhileThereIsRoom, Room { entries: 2, ..PLENTY }).await;
-    assert_eq!(numbers(trial, &log).await, [5, 6]);
-    trial.append(&log, "entry", WhileThereIsRoom, PLENTY).await;
-    assert_eq!(numbers(trial, &log).await, [5, 6, 7]);
-    trial.append(&log, "entry", Always, Room { bytes: 9, ..PLENTY }).await;
-    assert_eq!(numbers(trial, &log).await, [7, 8]);
+    trial.append("log", "entry", WhileThereIsRoom, Room { entries: 2, ..PLENTY }).await;
+    assert_eq!(numbers(trial, "log").await, [5, 6]);
+    trial.append("log", "entry", WhileThereIsRoom, PLENTY).await;
+    assert_eq!(numbers(trial, "log").await, [5, 6, 7]);
+    trial.append("log", "entry", Always, Room { bytes: 9, ..PLENTY }).await;
+    assert_eq!(numbers(trial, "log").await, [7, 8]);
 }
 
 async fn numbers_go_on_after_what_was_dropped(trial: &Trial<'_>) {
-    let log = trial.name("log");
     for number in 1..=20_u64 {
-        assert_eq!(trial.append(&log, "entry", WhileThereIsRoom, NOTHING).await, number);
-        assert_eq!(trial.last(&log).await, Some(number));
+        assert_eq!(trial.append("log", "entry", WhileThereIsRoom, NOTHING).await, number);
+        assert_eq!(trial.last("log").await, Some(number));
     }
-    assert_eq!(trial.append(&log, "entry", Always, NOTHING).await, 21);
-    assert_eq!(numbers(trial, &log).await, [21]);
-    assert_eq!(trial.last(&log).await, Some(21));
+    assert_eq!(trial.append("log", "entry", Always, NOTHING).await, 21);
+    assert_eq!(numbers(trial, "log").await, [21]);
+    assert_eq!(trial.last("log").await, Some(21));
 }
 
 async fn a_log_lives_as_long_as_its_last_append_says(trial: &Trial<'_>) {
-    let (longer, shorter) = (trial.name("longer"), trial.name("shorter"));
-    append_for(trial, &longer, MOMENT).await;
-    append_for(trial, &longer, LONG).await;
-    append_for(trial, &shorter, LONG).await;
-    append_for(trial, &shorter, MOMENT).await;
+    append_for(trial, "longer", MOMENT).await;
+    append_for(trial, "longer", LONG).await;
+    append_for(trial, "shorter", LONG).await;
+    append_for(trial, "shorter", MOMENT).await;
     trial.wait().await;
-    assert_eq!(numbers(trial, &longer).await, [1, 2], "the whole log lives on, not the last entry alone");
-    assert_eq!(append_for(trial, &longer, LONG).await, 3);
-    assert_eq!(trial.last(&shorter).await, None);
-    assert_eq!(trial.read(&shorter).await, []);
+    assert_eq!(numbers(trial, "longer").await, [1, 2], "the whole log lives on, not the last entry alone");
+    assert_eq!(append_for(trial, "longer", LONG).await, 3);
+    assert_eq!(trial.last("shorter").await, None);
+    assert_eq!(trial.read("shorter").await, []);
 }
 
 async fn an_expired_log_was_never_there(trial: &Trial<'_>) {
-    let logs = ["read", "append", "forget"].map(|log| trial.name(log));
-    for log in &logs {
+    for log in ["read", "append", "forget"] {
         append_for(trial, log, MOMENT).await;
         append_for(trial, log, MOMENT).await;
     }
-    assert_eq!(trial.last(&logs[0]).await, Some(2), "it is there before it expires");
+    assert_eq!(trial.last("read").await, Some(2), "it is there before it expires");
     trial.wait().await;
-    assert_eq!(trial.read(&logs[0]).await, []);
-    assert_eq!(trial.last(&logs[0]).await, None);
-    assert_eq!(append_for(trial, &logs[1], LONG).await, 1, "a new log begins");
-    assert_eq!(numbers(trial, &logs[1]).await, [1]);
-    assert!(!trial.store.forget(&logs[2]).await.expect("forget works"));
+    assert_eq!(trial.read("read").await, []);
+    assert_eq!(trial.last("read").await, None);
+    assert_eq!(append_for(trial, "append", LONG).await, 1, "a new log begins");
+    assert_eq!(numbers(trial, "append").await, [1]);
+    assert!(!trial.forget("forget").await);
 }
 
 async fn reading_a_log_does_not_renew_it(trial: &Trial<'_>) {
-    let log = trial.name("log");
-    append_for(trial, &log, MOMENT).await;
+    append_for(trial, "log", MOMENT).await;
     (trial.wait)(MOMENT / 2).await;
     // It may be gone on a slow machine; what counts is the end.
-    trial.read(&log).await;
-    trial.last(&log).await;
+    trial.read("log").await;
+    trial.last("log").await;
     (trial.wait)(MOMENT * 3 / 4).await;
-    assert_eq!(trial.last(&log).await, None);
+    assert_eq!(trial.last("log").await, None);
 }
 
 async fn a_log_can_be_prolonged(trial: &Trial<'_>) {
-    let [longer, shorter, gone, never] = ["longer", "shorter", "gone", "never"].map(|log| trial.name(log));
-    append_for(trial, &longer, MOMENT).await;
-    append_for(trial, &shorter, LONG).await;
-    append_for(trial, &gone, MOMENT).await;
-    let prolong = async |log: &str, ttl| trial.store.prolong(log, ttl).await.expect("prolong works");
-    assert!(prolong(&longer, LONG).await);
-    assert!(prolong(&shorter, MOMENT).await);
-    assert!(!prolong(&never, LONG).await);
+    append_for(trial, "longer", MOMENT).await;
+    append_for(trial, "shorter", LONG).await;
+    append_for(trial, "gone", MOMENT).await;
+    let prolong =
+        async |log: &str, ttl| trial.store.prolong(&trial.name(log), ttl).await.expect("prolong works");
+    assert!(prolong("longer", LONG).await);
+    assert!(prolong("shorter", MOMENT).await);
+    assert!(!prolong("never", LONG).await);
     trial.wait().await;
-    assert_eq!(numbers(trial, &longer).await, [1]);
-    assert!(numbers(trial, &shorter).await.is_empty());
-    assert!(!prolong(&gone, LONG).await, "prolonging does not bring it back");
-    assert_eq!(trial.last(&never).await, None, "prolonging puts nothing there");
+    assert_eq!(numbers(trial, "longer").await, [1]);
+    assert!(numbers(trial, "shorter").await.is_empty());
+    assert!(!prolong("gone", LONG).await, "prolonging does not bring it back");
+    assert_eq!(trial.last("never").await, None, "prolonging puts nothing there");
 }
 
 async fn a_forgotten_log_begins_again(trial: &Trial<'_>) {
-    let (log, other) = (trial.name("log"), trial.name("other"));
     for _ in 0..3 {
-        trial.append(&log, "old", WhileThereIsRoom, PLENTY).await;
-        trial.append(&log, "old", Always, PLENTY).await;
-        trial.append(&other, "else", WhileThereIsRoom, PLENTY).await;
+        trial.append("log", "old", WhileThereIsRoom, PLENTY).await;
+        trial.append("log", "old", Always, PLENTY).await;
+        trial.append("other", "else", WhileThereIsRoom, PLENTY).await;
     }
-    assert!(trial.store.forget(&log).await.expect("forget works"));
-    assert_eq!((trial.read(&log).await, trial.last(&log).await), (Vec::new(), None));
-    assert!(!trial.store.forget(&log).await.expect("forget works"), "it was there only once");
+    assert!(trial.forget("log").await);
+    assert_eq!((trial.read("log").await, trial.last("log").await), (Vec::new(), None));
+    assert!(!trial.forget("log").await, "it was there only once");
     // What was dropped with it takes no room in the next one.
     let room = Room { entries: 2, bytes: 6 };
-    assert_eq!(trial.append(&log, "new", WhileThereIsRoom, room).await, 1);
-    assert_eq!(trial.append(&log, "new", WhileThereIsRoom, room).await, 2);
-    assert_eq!(texts(trial, &log).await, [(1, "new".to_owned()), (2, "new".to_owned())]);
-    assert_eq!(trial.last(&other).await, Some(3));
+    assert_eq!(trial.append("log", "new", WhileThereIsRoom, room).await, 1);
+    assert_eq!(trial.append("log", "new", WhileThereIsRoom, room).await, 2);
+    assert_eq!(texts(trial, "log").await, [(1, "new".to_owned()), (2, "new".to_owned())]);
+    assert_eq!(trial.last("other").await, Some(3));
 }
 
 async fn an_entry_is_any_bytes(trial: &Trial<'_>) {
-    let log = trial.name("log");
     let large = Bytes::from(vec![0xff; 1 << 20]);
     let entries = [Bytes::new(), (0..=255).rev().collect::<Vec<u8>>().into(), "\r\n\0".into(), large];
     for (entry, keep) in entries.iter().zip([Always, WhileThereIsRoom].into_iter().cycle()) {
-        trial.append(&log, entry.clone(), keep, PLENTY).await;
+        trial.append("log", entry.clone(), keep, PLENTY).await;
     }
-    let read: Vec<_> = trial.read(&log).await.into_iter().map(|(_, bytes)| bytes).collect();
+    let read: Vec<_> = trial.read("log").await.into_iter().map(|(_, bytes)| bytes).collect();
     assert!(read == entries, "they are not what was appended");
 }
 
 async fn the_name_of_a_log_is_any_text(trial: &Trial<'_>) {
-    let mut logs: Vec<_> = ODD_NAMES.iter().map(|odd| trial.name(odd)).collect();
-    logs.push(trial.name(&"long ".repeat(1000)));
+    let mut logs: Vec<_> = ODD_NAMES.map(str::to_owned).into();
+    logs.push("long ".repeat(1000));
     for log in &logs {
         assert_eq!(trial.append(log, log.clone(), Always, PLENTY).await, 1, "{log:?} is another log");
     }
     for log in &logs {
         assert_eq!(trial.read(log).await, [(1, Bytes::from(log.clone()))]);
-        assert!(trial.store.forget(log).await.expect("forget works"), "{log:?} was there");
+        assert!(trial.forget(log).await, "{log:?} was there");
     }
 }
 
 async fn a_key_a_log_and_a_channel_of_one_name_are_three_things(trial: &Trial<'_>) {
-    let name = trial.name("name");
-    trial.put(&name, "value", LONG).await;
-    assert_eq!(trial.last(&name).await, None);
-    trial.append(&name, "entry", Always, PLENTY).await;
-    let mut subscription = trial.store.subscribe(&name).await.expect("subscribe works");
-    assert_eq!(trial.get(&name).await.as_deref(), Some(&b"value"[..]));
-    assert!(trial.store.delete(&name).await.expect("delete works"));
-    assert_eq!(trial.last(&name).await, Some(1), "deleting the value has left the log");
-    trial.put(&name, "value", LONG).await;
-    assert!(trial.store.forget(&name).await.expect("forget works"));
-    assert!(trial.get(&name).await.is_some(), "forgetting the log has left the value");
-    trial.publish(&name, "message").await;
+    trial.put("name", "value", LONG).await;
+    assert_eq!(trial.last("name").await, None);
+    trial.append("name", "entry", Always, PLENTY).await;
+    let mut subscription = trial.subscribe("name").await;
+    assert_eq!(trial.get("name").await.as_deref(), Some(&b"value"[..]));
+    assert!(trial.delete("name").await);
+    assert_eq!(trial.last("name").await, Some(1), "deleting the value has left the log");
+    trial.put("name", "value", LONG).await;
+    assert!(trial.forget("name").await);
+    assert!(trial.get("name").await.is_some(), "forgetting the log has left the value");
+    trial.publish("name", "message").await;
     assert_eq!(subscription.next().await.as_deref(), Some(&b"message"[..]), "nothing else was said");
 }
 
 async fn a_log_may_live_for_no_time_or_for_ever(trial: &Trial<'_>) {
-    let (gone, kept) = (trial.name("gone"), trial.name("kept"));
-    append_for(trial, &gone, LONG).await;
-    assert_eq!(append_for(trial, &gone, Duration::ZERO).await, 2, "it was there when this was appended");
-    assert_eq!(trial.last(&gone).await, None, "it lives for no time");
-    append_for(trial, &kept, Duration::MAX).await;
-    assert_eq!(append_for(trial, &kept, Duration::MAX).await, 2);
+    append_for(trial, "gone", LONG).await;
+    assert_eq!(append_for(trial, "gone", Duration::ZERO).await, 2, "it was there when this was appended");
+    assert_eq!(trial.last("gone").await, None, "it lives for no time");
+    append_for(trial, "kept", Duration::MAX).await;
+    assert_eq!(append_for(trial, "kept", Duration::MAX).await, 2);
     trial.wait().await;
-    assert_eq!(trial.last(&kept).await, Some(2), "it lives for ever");
+    assert_eq!(trial.last("kept").await, Some(2), "it lives for ever");
 }
 
 async fn a_dropped_append_leaves_no_gap(trial: &Trial<'_>) {
-    let log = trial.name("log");
     for polls in 0..8 {
         let entry = Entry { bytes: "dropped".into(), keep: WhileThereIsRoom };
-        drop_after(polls, trial.store.append(&log, entry, PLENTY, LONG)).await;
-        let number = trial.append(&log, format!("after {polls}"), Always, PLENTY).await;
-        let entries = texts(trial, &log).await;
+        drop_after(polls, trial.store.append(&trial.name("log"), entry, PLENTY, LONG)).await;
+        let number = trial.append("log", format!("after {polls}"), Always, PLENTY).await;
+        let entries = texts(trial, "log").await;
         let numbers: Vec<_> = entries.iter().map(|(number, _)| *number).collect();
         assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "{polls} polls");
         assert!(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::ground::future::BoxFuture;
-use crate::store::backend::{Entry, Keep, Room, Store};
+use crate::store::backend::{Entry, Keep, Room, Store, Subscription};
 
 /// What a case has: a store that nobody else uses the same names of.
 pub(super) struct Trial<'t> {
@@ -18,6 +18,7 @@ pub(super) struct Trial<'t> {
 }
 
 impl Trial<'_> {
+    /// The name in the store of what a case calls so.
     pub(super) fn name(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
@@ -28,33 +29,57 @@ impl Trial<'_> {
     }
 
     pub(super) async fn put(&self, key: &str, value: impl Into<Bytes>, ttl: Duration) {
-        self.store.put(key, value.into(), ttl).await.expect("put works");
+        self.store.put(&self.name(key), value.into(), ttl).await.expect("put works");
     }
 
     pub(super) async fn get(&self, key: &str) -> Option<Bytes> {
-        self.store.get(key).await.expect("get works")
+        self.store.get(&self.name(key)).await.expect("get works")
+    }
+
+    pub(super) async fn renew(&self, key: &str, ttl: Duration) -> Option<Bytes> {
+        self.store.renew(&self.name(key), ttl).await.expect("renew works")
+    }
+
+    pub(super) async fn delete(&self, key: &str) -> bool {
+        self.store.delete(&self.name(key)).await.expect("delete works")
     }
 
     pub(super) async fn swap(&self, key: &str, expected: Option<&'static str>, value: &'static str) -> bool {
-        self.store.swap(key, expected.map(Bytes::from), value.into(), LONG).await.expect("swap works")
+        self.swap_for(key, expected.map(Bytes::from), value.into(), LONG).await
+    }
+
+    pub(super) async fn swap_for(&self, key: &str, old: Option<Bytes>, new: Bytes, ttl: Duration) -> bool {
+        self.store.swap(&self.name(key), old, new, ttl).await.expect("swap works")
     }
 
     pub(super) async fn append(&self, log: &str, bytes: impl Into<Bytes>, keep: Keep, room: Room) -> u64 {
         let entry = Entry { bytes: bytes.into(), keep };
-        self.store.append(log, entry, room, LONG).await.expect("append works")
+        self.store.append(&self.name(log), entry, room, LONG).await.expect("append works")
     }
 
     /// All entries of a log.
     pub(super) async fn read(&self, log: &str) -> Vec<(u64, Bytes)> {
-        self.store.read(log, 0, usize::MAX).await.expect("read works")
+        self.page(log, 0, usize::MAX).await
+    }
+
+    pub(super) async fn page(&self, log: &str, after: u64, max: usize) -> Vec<(u64, Bytes)> {
+        self.store.read(&self.name(log), after, max).await.expect("read works")
     }
 
     pub(super) async fn last(&self, log: &str) -> Option<u64> {
-        self.store.last(log).await.expect("last works")
+        self.store.last(&self.name(log)).await.expect("last works")
+    }
+
+    pub(super) async fn forget(&self, log: &str) -> bool {
+        self.store.forget(&self.name(log)).await.expect("forget works")
     }
 
     pub(super) async fn publish(&self, channel: &str, message: impl Into<Bytes>) {
-        self.store.publish(channel, message.into()).await.expect("publish works");
+        self.store.publish(&self.name(channel), message.into()).await.expect("publish works");
+    }
+
+    pub(super) async fn subscribe(&self, channel: &str) -> Box<dyn Subscription> {
+        self.store.subscribe(&self.name(channel)).await.expect("subscribe works")
     }
 }
 

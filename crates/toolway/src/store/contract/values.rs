@@ -31,132 +31,119 @@ cases! { "values":
 }
 
 async fn a_key_that_was_never_put_has_no_value(trial: &Trial<'_>) {
-    let key = trial.name("key");
-    assert_eq!(trial.get(&key).await, None);
-    assert_eq!(trial.store.renew(&key, LONG).await.expect("renew works"), None);
-    assert!(!trial.store.delete(&key).await.expect("delete works"));
-    assert_eq!(trial.get(&key).await, None, "renew and delete put nothing there");
+    assert_eq!(trial.get("key").await, None);
+    assert_eq!(trial.renew("key", LONG).await, None);
+    assert!(!trial.delete("key").await);
+    assert_eq!(trial.get("key").await, None, "renew and delete put nothing there");
 }
 
 async fn put_keeps_a_value_and_replaces_it(trial: &Trial<'_>) {
-    let (key, other) = (trial.name("key"), trial.name("other"));
-    trial.put(&key, "one", LONG).await;
-    trial.put(&other, "else", LONG).await;
-    assert_eq!(trial.get(&key).await.as_deref(), Some(&b"one"[..]));
-    trial.put(&key, "two", LONG).await;
-    assert_eq!(trial.get(&key).await.as_deref(), Some(&b"two"[..]));
-    assert_eq!(trial.get(&key).await.as_deref(), Some(&b"two"[..]), "getting takes nothing away");
-    assert_eq!(trial.get(&other).await.as_deref(), Some(&b"else"[..]));
+    trial.put("key", "one", LONG).await;
+    trial.put("other", "else", LONG).await;
+    assert_eq!(trial.get("key").await.as_deref(), Some(&b"one"[..]));
+    trial.put("key", "two", LONG).await;
+    assert_eq!(trial.get("key").await.as_deref(), Some(&b"two"[..]));
+    assert_eq!(trial.get("key").await.as_deref(), Some(&b"two"[..]), "getting takes nothing away");
+    assert_eq!(trial.get("other").await.as_deref(), Some(&b"else"[..]));
 }
 
 async fn put_replaces_how_long_a_value_lives(trial: &Trial<'_>) {
-    let (longer, shorter) = (trial.name("longer"), trial.name("shorter"));
-    trial.put(&longer, "value", MOMENT).await;
-    trial.put(&longer, "value", LONG).await;
-    trial.put(&shorter, "value", LONG).await;
-    trial.put(&shorter, "value", MOMENT).await;
+    trial.put("longer", "value", MOMENT).await;
+    trial.put("longer", "value", LONG).await;
+    trial.put("shorter", "value", LONG).await;
+    trial.put("shorter", "value", MOMENT).await;
     trial.wait().await;
-    assert!(trial.get(&longer).await.is_some(), "the life that was put last is the longer one");
-    assert_eq!(trial.get(&shorter).await, None, "the life that was put last is the shorter one");
+    assert!(trial.get("longer").await.is_some(), "the life that was put last is the longer one");
+    assert_eq!(trial.get("shorter").await, None, "the life that was put last is the shorter one");
 }
 
 async fn an_expired_value_was_never_there(trial: &Trial<'_>) {
-    let keys = ["get", "renew", "delete"].map(|key| trial.name(key));
-    for key in &keys {
+    for key in ["get", "renew", "delete"] {
         trial.put(key, "value", MOMENT).await;
     }
-    assert!(trial.get(&keys[0]).await.is_some(), "it is there before it expires");
+    assert!(trial.get("get").await.is_some(), "it is there before it expires");
     trial.wait().await;
-    assert_eq!(trial.get(&keys[0]).await, None);
-    assert_eq!(trial.store.renew(&keys[1], LONG).await.expect("renew works"), None);
-    assert_eq!(trial.get(&keys[1]).await, None, "renewing does not bring it back");
-    assert!(!trial.store.delete(&keys[2]).await.expect("delete works"));
+    assert_eq!(trial.get("get").await, None);
+    assert_eq!(trial.renew("renew", LONG).await, None);
+    assert_eq!(trial.get("renew").await, None, "renewing does not bring it back");
+    assert!(!trial.delete("delete").await);
 }
 
 async fn getting_a_value_does_not_renew_it(trial: &Trial<'_>) {
-    let key = trial.name("key");
-    trial.put(&key, "value", MOMENT).await;
+    trial.put("key", "value", MOMENT).await;
     (trial.wait)(MOMENT / 2).await;
     // It may be gone on a slow machine; what counts is the end.
-    trial.get(&key).await;
+    trial.get("key").await;
     (trial.wait)(MOMENT * 3 / 4).await;
-    assert_eq!(trial.get(&key).await, None);
+    assert_eq!(trial.get("key").await, None);
 }
 
 async fn renew_gives_the_value_and_a_longer_life(trial: &Trial<'_>) {
-    let key = trial.name("key");
-    trial.put(&key, "value", MOMENT).await;
-    let renewed = trial.store.renew(&key, LONG).await.expect("renew works");
+    trial.put("key", "value", MOMENT).await;
+    let renewed = trial.renew("key", LONG).await;
     assert_eq!(renewed.as_deref(), Some(&b"value"[..]));
     trial.wait().await;
-    assert_eq!(trial.get(&key).await.as_deref(), Some(&b"value"[..]));
+    assert_eq!(trial.get("key").await.as_deref(), Some(&b"value"[..]));
 }
 
 async fn renew_may_shorten_a_life(trial: &Trial<'_>) {
-    let key = trial.name("key");
-    trial.put(&key, "value", LONG).await;
-    assert!(trial.store.renew(&key, MOMENT).await.expect("renew works").is_some());
+    trial.put("key", "value", LONG).await;
+    assert!(trial.renew("key", MOMENT).await.is_some());
     trial.wait().await;
-    assert_eq!(trial.get(&key).await, None);
+    assert_eq!(trial.get("key").await, None);
 }
 
 async fn a_swap_that_expects_nothing_wants_nothing_there(trial: &Trial<'_>) {
-    let key = trial.name("key");
-    assert!(trial.swap(&key, None, "one").await);
-    assert!(!trial.swap(&key, None, "two").await);
-    assert_eq!(trial.get(&key).await.as_deref(), Some(&b"one"[..]));
+    assert!(trial.swap("key", None, "one").await);
+    assert!(!trial.swap("key", None, "two").await);
+    assert_eq!(trial.get("key").await.as_deref(), Some(&b"one"[..]));
 }
 
 async fn a_swap_that_expects_a_value_wants_that_value(trial: &Trial<'_>) {
-    let key = trial.name("key");
-    assert!(!trial.swap(&key, Some("one"), "two").await, "nothing is there");
-    assert_eq!(trial.get(&key).await, None);
-    trial.put(&key, "one", LONG).await;
+    assert!(!trial.swap("key", Some("one"), "two").await, "nothing is there");
+    assert_eq!(trial.get("key").await, None);
+    trial.put("key", "one", LONG).await;
     for wrong in ["", "on", "onee", "ONE"] {
-        assert!(!trial.swap(&key, Some(wrong), "two").await, "{wrong:?} is not there");
+        assert!(!trial.swap("key", Some(wrong), "two").await, "{wrong:?} is not there");
     }
-    assert_eq!(trial.get(&key).await.as_deref(), Some(&b"one"[..]));
-    assert!(trial.swap(&key, Some("one"), "two").await);
-    assert_eq!(trial.get(&key).await.as_deref(), Some(&b"two"[..]));
-    assert!(trial.swap(&key, Some("two"), "two").await, "what is there may be put there again");
+    assert_eq!(trial.get("key").await.as_deref(), Some(&b"one"[..]));
+    assert!(trial.swap("key", Some("one"), "two").await);
+    assert_eq!(trial.get("key").await.as_deref(), Some(&b"two"[..]));
+    assert!(trial.swap("key", Some("two"), "two").await, "what is there may be put there again");
 }
 
 async fn a_swap_takes_what_has_expired_for_nothing(trial: &Trial<'_>) {
-    let keys = ["value", "nothing"].map(|key| trial.name(key));
-    for key in &keys {
+    for key in ["value", "nothing"] {
         trial.put(key, "old", MOMENT).await;
     }
     trial.wait().await;
-    assert!(!trial.swap(&keys[0], Some("old"), "new").await);
-    assert_eq!(trial.get(&keys[0]).await, None);
-    assert!(trial.swap(&keys[1], None, "new").await);
-    assert_eq!(trial.get(&keys[1]).await.as_deref(), Some(&b"new"[..]));
+    assert!(!trial.swap("value", Some("old"), "new").await);
+    assert_eq!(trial.get("value").await, None);
+    assert!(trial.swap("nothing", None, "new").await);
+    assert_eq!(trial.get("nothing").await.as_deref(), Some(&b"new"[..]));
 }
 
 async fn a_swap_gives_a_new_life_only_when_it_succeeds(trial: &Trial<'_>) {
-    let keys = ["succeeds", "fails", "shortens"].map(|key| trial.name(key));
-    trial.put(&keys[0], "old", MOMENT).await;
-    assert!(trial.swap(&keys[0], Some("old"), "new").await);
-    trial.put(&keys[1], "old", MOMENT).await;
-    assert!(!trial.swap(&keys[1], Some("else"), "new").await);
-    trial.put(&keys[2], "old", LONG).await;
-    let swapped = trial.store.swap(&keys[2], Some("old".into()), "new".into(), MOMENT).await;
-    assert!(swapped.expect("swap works"));
+    trial.put("succeeds", "old", MOMENT).await;
+    assert!(trial.swap("succeeds", Some("old"), "new").await);
+    trial.put("fails", "old", MOMENT).await;
+    assert!(!trial.swap("fails", Some("else"), "new").await);
+    trial.put("shortens", "old", LONG).await;
+    assert!(trial.swap_for("shortens", Some("old".into()), "new".into(), MOMENT).await);
     trial.wait().await;
-    assert_eq!(trial.get(&keys[0]).await.as_deref(), Some(&b"new"[..]));
-    assert_eq!(trial.get(&keys[1]).await, None, "a swap that failed has renewed the value");
-    assert_eq!(trial.get(&keys[2]).await, None, "a swap that succeeded has left the old life");
+    assert_eq!(trial.get("succeeds").await.as_deref(), Some(&b"new"[..]));
+    assert_eq!(trial.get("fails").await, None, "a swap that failed has renewed the value");
+    assert_eq!(trial.get("shortens").await, None, "a swap that succeeded has left the old life");
 }
 
 async fn of_many_swaps_at_once_one_wins(trial: &Trial<'_>) {
-    let key = trial.name("key");
     for expected in [None, Some("start")] {
         if let Some(start) = expected {
-            trial.put(&key, start, LONG).await;
+            trial.put("key", start, LONG).await;
         }
         let mut tasks = JoinSet::new();
         for number in 0..50 {
-            let (store, key) = (trial.store.clone(), key.clone());
+            let (store, key) = (trial.store.clone(), trial.name("key"));
             tasks.spawn(async move {
                 let value = Bytes::from(format!("winner {number}"));
                 let won = store.swap(&key, expected.map(Bytes::from), value.clone(), LONG).await;
@@ -165,16 +152,15 @@ async fn of_many_swaps_at_once_one_wins(trial: &Trial<'_>) {
         }
         let winners: Vec<_> = tasks.join_all().await.into_iter().flatten().collect();
         assert_eq!(winners.len(), 1, "of 50 that expect {expected:?} these won: {winners:?}");
-        assert_eq!(trial.get(&key).await.as_ref(), winners.first());
+        assert_eq!(trial.get("key").await.as_ref(), winners.first());
     }
 }
 
 async fn swaps_count_without_losing_any(trial: &Trial<'_>) {
-    let key = trial.name("key");
-    trial.put(&key, "0", LONG).await;
+    trial.put("key", "0", LONG).await;
     let mut tasks = JoinSet::new();
     for _ in 0..5 {
-        let (store, key) = (trial.store.clone(), key.clone());
+        let (store, key) = (trial.store.clone(), trial.name("key"));
         tasks.spawn(async move {
             let mut done = 0;
             while done < 10 {
@@ -189,90 +175,82 @@ async fn swaps_count_without_losing_any(trial: &Trial<'_>) {
         });
     }
     tasks.join_all().await;
-    assert_eq!(trial.get(&key).await.as_deref(), Some(&b"50"[..]));
+    assert_eq!(trial.get("key").await.as_deref(), Some(&b"50"[..]));
 }
 
 async fn a_deleted_value_is_gone(trial: &Trial<'_>) {
-    let (key, other) = (trial.name("key"), trial.name("other"));
-    trial.put(&key, "value", LONG).await;
-    trial.put(&other, "else", LONG).await;
-    assert!(trial.store.delete(&key).await.expect("delete works"));
-    assert_eq!(trial.get(&key).await, None);
-    assert!(!trial.store.delete(&key).await.expect("delete works"), "it was there only once");
-    assert!(trial.get(&other).await.is_some());
-    assert!(trial.swap(&key, None, "again").await);
+    trial.put("key", "value", LONG).await;
+    trial.put("other", "else", LONG).await;
+    assert!(trial.delete("key").await);
+    assert_eq!(trial.get("key").await, None);
+    assert!(!trial.delete("key").await, "it was there only once");
+    assert!(trial.get("other").await.is_some());
+    assert!(trial.swap("key", None, "again").await);
 }
 
 async fn a_value_is_any_bytes(trial: &Trial<'_>) {
-    let key = trial.name("key");
     let all: Bytes = (0..=255).rev().collect::<Vec<u8>>().into();
-    trial.put(&key, all.clone(), LONG).await;
-    assert_eq!(trial.get(&key).await, Some(all.clone()));
+    trial.put("key", all.clone(), LONG).await;
+    assert_eq!(trial.get("key").await, Some(all.clone()));
     let new = Bytes::from_static(b"\r\n\0\xff\xfe");
-    assert!(trial.store.swap(&key, Some(all), new.clone(), LONG).await.expect("swap works"));
-    assert_eq!(trial.store.renew(&key, LONG).await.expect("renew works"), Some(new));
+    assert!(trial.swap_for("key", Some(all), new.clone(), LONG).await);
+    assert_eq!(trial.renew("key", LONG).await, Some(new));
 }
 
 async fn an_empty_value_is_a_value(trial: &Trial<'_>) {
-    let key = trial.name("key");
-    assert!(!trial.swap(&key, Some(""), "value").await, "nothing is not an empty value");
-    trial.put(&key, "", LONG).await;
-    assert_eq!(trial.get(&key).await, Some(Bytes::new()));
-    assert_eq!(trial.store.renew(&key, LONG).await.expect("renew works"), Some(Bytes::new()));
-    assert!(!trial.swap(&key, None, "value").await, "an empty value is not nothing");
-    assert!(trial.swap(&key, Some(""), "").await);
-    assert!(trial.store.delete(&key).await.expect("delete works"));
+    assert!(!trial.swap("key", Some(""), "value").await, "nothing is not an empty value");
+    trial.put("key", "", LONG).await;
+    assert_eq!(trial.get("key").await, Some(Bytes::new()));
+    assert_eq!(trial.renew("key", LONG).await, Some(Bytes::new()));
+    assert!(!trial.swap("key", None, "value").await, "an empty value is not nothing");
+    assert!(trial.swap("key", Some(""), "").await);
+    assert!(trial.delete("key").await);
 }
 
 async fn a_value_may_be_a_mebibyte(trial: &Trial<'_>) {
-    let key = trial.name("key");
     let large: Bytes = (0..1 << 20).map(|place: u32| place.to_le_bytes()[place as usize % 3]).collect();
-    trial.put(&key, large.clone(), LONG).await;
-    assert!(trial.get(&key).await.is_some_and(|value| value == large), "it is not what was put");
-    let swapped = trial.store.swap(&key, Some(large), "small".into(), LONG).await;
-    assert!(swapped.expect("swap works"));
+    trial.put("key", large.clone(), LONG).await;
+    assert!(trial.get("key").await.is_some_and(|value| value == large), "it is not what was put");
+    assert!(trial.swap_for("key", Some(large), "small".into(), LONG).await);
 }
 
 async fn a_key_is_any_text(trial: &Trial<'_>) {
-    let mut keys: Vec<_> = ODD_NAMES.iter().map(|odd| trial.name(odd)).collect();
-    keys.push(trial.name(&"long ".repeat(1000)));
-    keys.push(trial.name(&("long ".repeat(999) + "Long ")));
+    let mut keys: Vec<_> = ODD_NAMES.map(str::to_owned).into();
+    keys.extend(["long ".repeat(1000), "long ".repeat(999) + "Long "]);
     for (number, key) in keys.iter().enumerate() {
         assert_eq!(trial.get(key).await, None, "{key:?} is another key");
         trial.put(key, number.to_string(), LONG).await;
     }
     for (number, key) in keys.iter().enumerate() {
         assert_eq!(trial.get(key).await, Some(number.to_string().into()), "{key:?}");
-        assert!(trial.store.delete(key).await.expect("delete works"), "{key:?} was there");
+        assert!(trial.delete(key).await, "{key:?} was there");
     }
 }
 
 async fn a_life_may_be_nothing_or_for_ever(trial: &Trial<'_>) {
-    let (gone, kept) = (trial.name("gone"), trial.name("kept"));
-    trial.put(&gone, "value", LONG).await;
-    trial.put(&gone, "value", Duration::ZERO).await;
-    assert_eq!(trial.get(&gone).await, None, "it lives for no time");
+    trial.put("gone", "value", LONG).await;
+    trial.put("gone", "value", Duration::ZERO).await;
+    assert_eq!(trial.get("gone").await, None, "it lives for no time");
     // Shorter than some clocks can say: it may be there or not, but it is no error.
-    trial.put(&gone, "value", Duration::from_nanos(1)).await;
-    trial.put(&kept, "value", Duration::MAX).await;
-    assert!(trial.store.renew(&kept, Duration::MAX).await.expect("renew works").is_some());
+    trial.put("gone", "value", Duration::from_nanos(1)).await;
+    trial.put("kept", "value", Duration::MAX).await;
+    assert!(trial.renew("kept", Duration::MAX).await.is_some());
     trial.wait().await;
-    assert_eq!(trial.get(&gone).await, None);
-    assert!(trial.get(&kept).await.is_some(), "it lives for ever");
+    assert_eq!(trial.get("gone").await, None);
+    assert!(trial.get("kept").await.is_some(), "it lives for ever");
 }
 
 async fn a_dropped_call_changes_a_value_wholly_or_not_at_all(trial: &Trial<'_>) {
-    let key = trial.name("key");
     for polls in 0..8 {
-        trial.put(&key, "old", LONG).await;
-        drop_after(polls, trial.store.put(&key, "new".into(), LONG)).await;
-        let found = trial.get(&key).await;
+        trial.put("key", "old", LONG).await;
+        drop_after(polls, trial.store.put(&trial.name("key"), "new".into(), LONG)).await;
+        let found = trial.get("key").await;
         assert!(matches!(found.as_deref(), Some(b"old" | b"new")), "put: {found:?}");
 
         let swapping = trial.name("swap");
-        trial.put(&swapping, "old", LONG).await;
+        trial.put("swap", "old", LONG).await;
         drop_after(polls, trial.store.swap(&swapping, Some("old".into()), "new".into(), LONG)).await;
-        let found = trial.get(&swapping).await;
+        let found = trial.get("swap").await;
         assert!(matches!(found.as_deref(), Some(b"old" | b"new")), "swap: {found:?}");
     }
 }

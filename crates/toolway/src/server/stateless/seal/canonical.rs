@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use toolway_protocol::RawJson;
 use toolway_protocol::json::Limits;
 
@@ -13,141 +15,97 @@ use toolway_protocol::json::Limits;
 pub(super) fn arguments(arguments: Option<&RawJson>) -> Cow<'_, [u8]> {
     let Some(arguments) = arguments else { return Cow::Borrowed(b"{}") };
     let text = arguments.as_str();
-    let mut reader = Reader { text, at: 0 };
-    match reader.value(Limits::default().depth) {
-        Some(value) => {
-            let mut out = Vec::with_capacity(text.len());
-            value.write(&mut out);
-            Cow::Owned(out)
-        }
+    let mut out = Vec::with_capacity(text.len());
+    let mut reader = Reader { rest: text };
+    if reader.value(Limits::default().depth, &mut out).is_none() {
         // Half a surrogate pair, or deeper than any message: it has to come back as it was. The space keeps it apart from
         // every spelling above.
-        None => Cow::Owned([b" ", text.as_bytes()].concat()),
+        out = [b" ", text.as_bytes()].concat();
     }
-}
-
-enum Value<'t> {
-    /// `true`, `false` or `null`.
-    Word(&'t str),
-    Number(&'t str),
-    Text(Cow<'t, str>),
-    List(Vec<Self>),
-    Object(Vec<(Cow<'t, str>, Self)>),
+    Cow::Owned(out)
 }
 
 /// Reads text that is known to be JSON, so it checks only what it needs to go on.
 struct Reader<'t> {
-    text: &'t str,
-    at: usize,
+    rest: &'t str,
 }
 
 impl<'t> Reader<'t> {
-    fn value(&mut self, depth: u32) -> Option<Value<'t>> {
+    /// Writes the next value.
+    fn value(&mut self, depth: u32, out: &mut Vec<u8>) -> Option<()> {
         let deeper = depth.checked_sub(1)?;
         match self.glance()? {
             b'{' => {
-                let mut members = Vec::new();
-                self.at += 1;
+                let mut members: Vec<(String, Vec<u8>)> = Vec::new();
+                self.skip();
                 loop {
                     match self.glance()? {
                         b'}' => break,
                         b'"' => {
-                            let name = self.string()?;
-                            if self.glance()? != b':' {
-                                return None;
-                            }
-                            self.at += 1;
-                            members.push((name, self.value(deeper)?));
+                            let (name, mut value) = (self.simple()?, Vec::new());
+                            self.glance()?;
+                            self.skip();
+                            self.value(deeper, &mut value)?;
+                            members.push((name, value));
                         }
-                        _ => self.at += 1,
+                        _ => self.skip(),
                     }
                 }
-                self.at += 1;
                 // A stable sort: whoever says a name twice has to do so in the same order.
                 members.sort_by(|(one, _), (other, _)| one.cmp(other));
-                Some(Value::Object(members))
+                out.push(b'{');
+                for (index, (name, value)) in members.into_iter().enumerate() {
+                    out.extend_from_slice(if index > 0 { b"," } else { b"" });
+                    write_text(&name, out);
+                    out.push(b':');
+                    out.extend(value);
+                }
+                out.push(b'}');
+                self.skip();
             }
             b'[' => {
-                let mut items = Vec::new();
-                self.at += 1;
+                out.push(b'[');
+                self.skip();
                 loop {
                     match self.glance()? {
                         b']' => break,
-                        b',' => self.at += 1,
-                        _ => items.push(self.value(deeper)?),
+                        b',' => {
+                            out.push(b',');
+                            self.skip();
+                        }
+                        _ => self.value(deeper, out)?,
                     }
                 }
-                self.at += 1;
-                Some(Value::List(items))
+                out.push(b']');
+                self.skip();
             }
-            b'"' => self.string().map(Value::Text),
+            b'"' => write_text(&self.simple::<String>()?, out),
             first => {
-                let rest = &self.text[self.at..];
-                let end = rest.find([',', ']', '}', ' ', '\t', '\r', '\n']).unwrap_or(rest.len());
-                self.at += end;
-                let word = &rest[..end];
-                Some(if first.is_ascii_alphabetic() { Value::Word(word) } else { Value::Number(word) })
+                let word = self.simple::<&RawValue>()?.get();
+                let is_number = !first.is_ascii_alphabetic();
+                out.extend_from_slice(if is_number { decimal(word) } else { word.into() }.as_bytes());
             }
         }
+        Some(())
     }
 
-    /// The text between quotes that begins here, without its escapes.
-    fn string(&mut self) -> Option<Cow<'t, str>> {
-        let from = self.at;
-        let bytes = self.text.as_bytes();
-        let mut has_escapes = false;
-        loop {
-            self.at += 1;
-            match bytes.get(self.at)? {
-                b'"' => break,
-                b'\\' => {
-                    has_escapes = true;
-                    self.at += 1;
-                }
-                _ => {}
-            }
-        }
-        self.at += 1;
-        let quoted = &self.text[from..self.at];
-        if has_escapes {
-            return serde_json::from_str(quoted).ok().map(Cow::Owned);
-        }
-        Some(Cow::Borrowed(&quoted[1..quoted.len() - 1]))
+    /// The text, number or word that comes next.
+    fn simple<T: Deserialize<'t>>(&mut self) -> Option<T> {
+        let mut values = serde_json::Deserializer::from_str(self.rest).into_iter();
+        let value = values.next()?.ok()?;
+        self.rest = &self.rest[values.byte_offset()..];
+        Some(value)
     }
 
     /// The next byte that is not white space.
     fn glance(&mut self) -> Option<u8> {
-        let rest = &self.text.as_bytes()[self.at..];
-        self.at += rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
-        self.text.as_bytes().get(self.at).copied()
+        self.rest = self.rest.trim_ascii_start();
+        self.rest.bytes().next()
     }
-}
 
-impl Value<'_> {
-    fn write(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Word(word) => out.extend_from_slice(word.as_bytes()),
-            Self::Number(number) => out.extend_from_slice(decimal(number).as_bytes()),
-            Self::Text(text) => write_text(text, out),
-            Self::List(items) => {
-                out.push(b'[');
-                for (index, item) in items.iter().enumerate() {
-                    out.extend_from_slice(if index > 0 { b"," } else { b"" });
-                    item.write(out);
-                }
-                out.push(b']');
-            }
-            Self::Object(members) => {
-                out.push(b'{');
-                for (index, (name, value)) in members.iter().enumerate() {
-                    out.extend_from_slice(if index > 0 { b"," } else { b"" });
-                    write_text(name, out);
-                    out.push(b':');
-                    value.write(out);
-                }
-                out.push(b'}');
-            }
-        }
+    /// Goes over a byte that was glanced at.
+    fn skip(&mut self) {
+        self.rest = &self.rest[1..];
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::provider::Provider;
-use super::check;
+use super::provider::Provider;
+use super::rules::{Violation, check};
 
 /// An object with one property.
 fn with(property: Value) -> Value {
@@ -28,7 +28,7 @@ fn each_is_found(provider: Provider, bad: &[(Value, &str, &str)]) {
     assert!(bad.len() >= 12);
     for (schema, pointer, rule) in bad {
         let violations = check(provider, schema);
-        let is_it = |found: &super::Violation| found.pointer == *pointer && found.rule.contains(rule);
+        let is_it = |found: &Violation| found.pointer == *pointer && found.rule.contains(rule);
         assert!(violations.iter().any(is_it), "{schema}: {pointer}: {rule}, found {violations:?}");
     }
 }

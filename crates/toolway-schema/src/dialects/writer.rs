@@ -1,0 +1,470 @@
+//! How is a node written for those who have few words: one type at a time, and a choice only between such?
+//!
+//! Strict schemas of OpenAI and those of Gemini are written in the same way; what only one of them does stands in `strict.rs` and
+//! `gemini.rs`.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::loss::{Effect, Losses};
+use super::merge::Fuel;
+use super::narrow::{any_item, most_items, options, properties};
+use super::node::{Node, Rest};
+use super::provider::Provider;
+use super::rules::strict::FORMATS;
+use super::unfold::MAX_NODES;
+use super::words::Words;
+use crate::terms::pattern;
+use crate::terms::types::Types;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Dialect {
+    Strict,
+    Gemini,
+}
+
+/// Why a schema cannot be written at all, which is so for strict ones only.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) at: String,
+    pub(crate) why: &'static str,
+}
+
+impl Refusal {
+    pub(crate) fn of(node: &Node, why: &'static str) -> Self {
+        Self { at: node.at.to_string(), why }
+    }
+}
+
+/// A schema; nothing if no value can be like that.
+pub(crate) type Written = Result<Option<Map<String, Value>>, Refusal>;
+
+/// Writes nodes, and keeps account of what is lost and how much there may still be.
+pub(crate) struct Writer<'l> {
+    pub(crate) dialect: Dialect,
+    pub(crate) losses: &'l mut Losses,
+    pub(crate) fuel: Fuel,
+    pub(crate) written: usize,
+}
+
+/// A schema of one type, while it is written.
+pub(crate) struct Draft<'d> {
+    pub(crate) node: &'d Node,
+    pub(crate) members: Map<String, Value>,
+    pub(crate) words: &'d mut Words,
+}
+
+impl Draft<'_> {
+    pub(crate) fn put(&mut self, word: &str, value: impl Into<Value>) {
+        self.members.insert(word.to_owned(), value.into());
+    }
+}
+
+impl<'l> Writer<'l> {
+    pub(crate) fn new(dialect: Dialect, losses: &'l mut Losses, fuel: Fuel) -> Self {
+        Self { dialect, losses, fuel, written: 0 }
+    }
+
+    /// The schema of the arguments; nothing if there can be none, or none that can be said.
+    pub(crate) fn root(&mut self, root: &Node, words: &mut Words) -> Written {
+        let nodes = options(root, self.losses, &mut self.fuel, words).nodes;
+        nodes.first().map_or(Ok(None), |node| self.object(node, words))
+    }
+
+    fn schema(&mut self, node: &Node) -> Written {
+        self.written += 1;
+        if self.written > MAX_NODES {
+            return self.too_large(node);
+        }
+        if node.is_cut && node.types == Types::OBJECT && self.dialect == Dialect::Gemini {
+            let mut words = Words::default();
+            let text = self.as_text(node, false, &mut words);
+            return Ok(text.map(|members| self.described(members, node, &words)));
+        }
+        if node.is_cut || node.is_never() {
+            return Ok(None);
+        }
+        let mut words = self.remarks(node);
+        if node.is_any() {
+            let members = self.anything(node, "a value of any type cannot be said")?;
+            return Ok(Some(self.described(members, node, &words)));
+        }
+        let options = options(node, self.losses, &mut self.fuel, &mut words);
+        let is_alone = options.nodes.len() == 1;
+        let has_text = options.nodes.iter().any(|option| option.types == Types::STRING);
+        let mut written: Vec<Map<String, Value>> = Vec::new();
+        for option in &options.nodes {
+            let mut own = Words::default();
+            let words = if is_alone { &mut words } else { &mut own };
+            let Some(one) = self.one(option, has_text, words)? else { continue };
+            let one = self.described(one, option, &own);
+            if !written.contains(&one) {
+                written.push(one);
+            }
+        }
+        let members = match written.len() {
+            0 if options.is_nullable => self.typed("null"),
+            0 => return Ok(None),
+            1 => written.remove(0),
+            _ => Map::from_iter([("anyOf".to_owned(), written.into_iter().map(Value::Object).collect())]),
+        };
+        let mut members = self.described(members, node, &words);
+        if options.is_nullable {
+            self.allow_null(&mut members);
+        }
+        Ok(Some(members))
+    }
+
+    /// What is only for readers, in words.
+    fn remarks(&mut self, node: &Node) -> Words {
+        let mut words = Words::default();
+        words.remarks(node);
+        for (word, _) in &node.remarks {
+            let why = "it is not supported, and stands in the description";
+            self.losses.add(&node.at, word, Effect::Remark, why);
+        }
+        words
+    }
+
+    /// Adds what is for readers, unless something closer to the value has been said.
+    pub(crate) fn described(
+        &self,
+        mut schema: Map<String, Value>,
+        node: &Node,
+        words: &Words,
+    ) -> Map<String, Value> {
+        let members = match self.dialect {
+            Dialect::Strict => &mut schema,
+            Dialect::Gemini => first_branch(&mut schema),
+        };
+        if let Some(title) = &node.title {
+            members.insert("title".to_owned(), title.clone().into());
+        }
+        let own = members.get("description").and_then(Value::as_str).map(str::to_owned);
+        let description = match (&node.description, own) {
+            (Some(outer), Some(own)) if *outer != own => Some(format!("{outer}\n\n{own}")),
+            (outer, own) => outer.clone().or(own),
+        };
+        if let Some(description) = words.after(description.as_deref()) {
+            members.insert("description".to_owned(), description.into());
+        }
+        schema
+    }
+
+    fn allow_null(&self, members: &mut Map<String, Value>) {
+        match self.dialect {
+            Dialect::Strict => allow_null(members),
+            Dialect::Gemini => {
+                let members = first_branch(members);
+                if members.get("type").is_some_and(|name| name != "NULL") {
+                    members.insert("nullable".to_owned(), true.into());
+                }
+            }
+        }
+    }
+
+    /// Any value of a type.
+    pub(crate) fn typed(&self, name: &str) -> Map<String, Value> {
+        let name = match self.dialect {
+            Dialect::Strict => name.to_owned(),
+            Dialect::Gemini => name.to_ascii_uppercase(),
+        };
+        Map::from_iter([("type".to_owned(), name.into())])
+    }
+
+    fn draft<'d>(&self, node: &'d Node, words: &'d mut Words) -> Draft<'d> {
+        let name = node.types.names().first().copied().unwrap_or_default();
+        Draft { node, members: self.typed(name), words }
+    }
+
+    /// A node of one type.
+    fn one(&mut self, node: &Node, has_text: bool, words: &mut Words) -> Written {
+        if node.types == Types::OBJECT {
+            return match self.object(node, words)? {
+                // Unless there can be none, it has properties that cannot be named.
+                None if self.dialect == Dialect::Gemini && properties(node).is_some() => {
+                    Ok(self.as_text(node, has_text, words))
+                }
+                written => Ok(written),
+            };
+        }
+        let mut draft = self.draft(node, words);
+        if !self.values(&mut draft) {
+            return Ok(None);
+        }
+        match node.types {
+            Types::STRING => self.text(&mut draft),
+            Types::ARRAY => return self.array(draft),
+            Types::BOOLEAN => {}
+            _ => self.number(&mut draft),
+        }
+        Ok(Some(draft.members))
+    }
+
+    /// Lists the only values, or tells of them; whether any is left.
+    pub(crate) fn values(&mut self, draft: &mut Draft<'_>) -> bool {
+        let Draft { node, .. } = *draft;
+        let Some(values) = node.allowed.clone() else { return true };
+        match (self.dialect, node.types) {
+            (Dialect::Strict, Types::ARRAY | Types::OBJECT) => {
+                self.lose(draft, "enum", values, "only simple values can be listed");
+            }
+            (Dialect::Strict, _) => draft.put("enum", values),
+            (Dialect::Gemini, Types::STRING) => {
+                let mut listed = values;
+                let before = listed.len();
+                listed.retain(|value| value != "");
+                if listed.len() < before {
+                    self.losses.add(&node.at, "enum", Effect::Narrower, "the empty text cannot be listed");
+                }
+                if listed.is_empty() {
+                    return false;
+                }
+                draft.put("enum", listed);
+                draft.put("format", "enum");
+            }
+            (Dialect::Gemini, _) => self.lose(draft, "enum", values, "only strings can be listed"),
+        }
+        true
+    }
+
+    fn text(&mut self, draft: &mut Draft<'_>) {
+        let text = &draft.node.text;
+        self.count(draft, "minLength", text.count.min);
+        self.count(draft, "maxLength", text.count.max);
+        for pattern in &text.patterns {
+            let (is_taken, why) = match self.dialect {
+                Dialect::Strict => {
+                    (pattern::is_simple(pattern), "there may be one, and it may not look around")
+                }
+                Dialect::Gemini => (true, "there may be one"),
+            };
+            self.put_once(draft, "pattern", pattern.as_str(), is_taken, why);
+        }
+        for format in &text.formats {
+            let is_taken = match self.dialect {
+                Dialect::Strict => FORMATS.contains(&format.as_str()),
+                Dialect::Gemini => format == "date-time",
+            };
+            let why = "it is not among those that are supported";
+            self.put_once(draft, "format", format.as_str(), is_taken, why);
+        }
+    }
+
+    fn number(&mut self, draft: &mut Draft<'_>) {
+        let range = &draft.node.number;
+        let (is_taken, why) = match self.dialect {
+            Dialect::Strict => {
+                for (word, bound) in range.bounds() {
+                    bound.iter().for_each(|bound| draft.put(word, bound.clone()));
+                }
+                (true, "there may be one")
+            }
+            Dialect::Gemini => {
+                self.inclusive_bounds(draft);
+                (false, "it is not supported")
+            }
+        };
+        for multiple in &range.multiples {
+            self.put_once(draft, "multipleOf", multiple.clone(), is_taken, why);
+        }
+    }
+
+    fn array(&mut self, mut draft: Draft<'_>) -> Written {
+        let Draft { node, .. } = draft;
+        if node.array.is_unique {
+            self.lose(&mut draft, "uniqueItems", true, "it is not supported");
+        }
+        let mut most = most_items(node);
+        let item = match any_item(node, self.losses, draft.words) {
+            // There is none, so it may be anything.
+            _ if most == Some(0) => None,
+            Some(item) => self.schema(&item)?,
+            None => Some(self.anything(node, "a list of anything cannot be said")?),
+        };
+        let item = item.unwrap_or_else(|| {
+            most = Some(0);
+            self.typed("string")
+        });
+        if node.array.count.min.zip(most).is_some_and(|(fewest, most)| fewest > most) {
+            return Ok(None);
+        }
+        draft.put("items", item);
+        self.count(&mut draft, "minItems", node.array.count.min);
+        self.count(&mut draft, "maxItems", most);
+        Ok(Some(draft.members))
+    }
+
+    /// An object. Strict ones are closed and have all their properties; Gemini wants at least one.
+    fn object(&mut self, node: &Node, words: &mut Words) -> Written {
+        let object = &node.object;
+        let is_strict = self.dialect == Dialect::Strict;
+        let Some(named) = properties(node) else { return Ok(None) };
+        let is_open =
+            !object.patterns.is_empty() || matches!(&object.rest, Rest::Like(inner) if !inner.is_never());
+        if is_strict && named.is_empty() && (is_open || object.rest == Rest::Unsaid) {
+            return Err(Refusal::of(node, "an object whose properties have no names cannot be said"));
+        }
+        let own: HashSet<_> = named.iter().map(|(name, ..)| name.clone()).collect();
+        let mut properties = Map::new();
+        let mut required: Vec<String> = Vec::new();
+        for (name, property, is_required) in named {
+            let Some(key) = self.key(&name, &own, &property) else { continue };
+            match self.schema(&property)? {
+                Some(mut inner) => {
+                    if is_required {
+                        required.push(key.clone());
+                    } else if is_strict {
+                        allow_null(&mut inner);
+                    }
+                    properties.insert(key, inner.into());
+                }
+                None if is_required => return Ok(None),
+                None => {}
+            }
+        }
+        if !is_strict && properties.is_empty() {
+            return Ok(None);
+        }
+        let mut draft = self.draft(node, words);
+        self.values(&mut draft);
+        if is_open {
+            let why = match self.dialect {
+                Dialect::Strict => "every object has to be closed; only the named properties are left",
+                Dialect::Gemini => "only properties with names can be said",
+            };
+            self.losses.add(&node.at, "additionalProperties", Effect::Narrower, why);
+        }
+        if !object.patterns.is_empty() {
+            let why = "it is not supported, and may speak about named properties too";
+            self.losses.add(&node.at, "patternProperties", Effect::Wider, why);
+        }
+        if is_strict {
+            required = properties.keys().cloned().collect();
+            draft.put("additionalProperties", false);
+        }
+        if is_strict || !required.is_empty() {
+            draft.put("required", required);
+        }
+        draft.put("properties", properties);
+        self.count(&mut draft, "minProperties", object.count.min);
+        self.count(&mut draft, "maxProperties", object.count.max);
+        Ok(Some(draft.members))
+    }
+
+    /// What a property is called; nothing if it would get the name of another.
+    fn key(&mut self, name: &str, own: &HashSet<String>, property: &Node) -> Option<String> {
+        let key = match self.dialect {
+            Dialect::Strict => return Some(name.to_owned()),
+            Dialect::Gemini => Provider::Gemini.key(name),
+        };
+        if key == name {
+            return Some(name.to_owned());
+        }
+        self.losses.rename(property, &key);
+        if own.contains(&*key) {
+            let why = "the name that it would get is another property's";
+            self.losses.add(&property.at, "name", Effect::Narrower, why);
+            return None;
+        }
+        Some(key.into_owned())
+    }
+
+    /// Tells the model in words what its schema cannot say.
+    pub(crate) fn lose(&mut self, draft: &mut Draft<'_>, word: &str, value: impl Into<Value>, why: &str) {
+        self.losses.add(&draft.node.at, word, Effect::Wider, why);
+        draft.words.note(word, &value.into());
+    }
+
+    /// Puts a keyword that may be there once, or tells of it.
+    fn put_once(
+        &mut self,
+        draft: &mut Draft<'_>,
+        word: &str,
+        value: impl Into<Value>,
+        is_taken: bool,
+        why: &str,
+    ) {
+        if is_taken && !draft.members.contains_key(word) {
+            draft.put(word, value);
+        } else {
+            self.lose(draft, word, value, why);
+        }
+    }
+
+    /// Puts how much there may be, or tells of it.
+    fn count(&mut self, draft: &mut Draft<'_>, word: &str, count: Option<u64>) {
+        let Some(count) = count else { return };
+        match self.dialect {
+            Dialect::Strict if !word.ends_with("Items") => {
+                self.lose(draft, word, count, "it is not supported")
+            }
+            // It is a signed number there.
+            Dialect::Gemini if i64::try_from(count).is_err() => {
+                self.lose(draft, word, count, "it is too large")
+            }
+            _ => draft.put(word, count),
+        }
+    }
+
+    /// Anything that can be said without going on for ever.
+    fn anything(&mut self, node: &Node, why: &'static str) -> Result<Map<String, Value>, Refusal> {
+        if self.dialect == Dialect::Strict {
+            return Err(Refusal::of(node, why));
+        }
+        let why = "a value of any type cannot be said; it is text, a number or a boolean";
+        self.losses.add(&node.at, "type", Effect::Narrower, why);
+        let simple = json!([{"type": "STRING", "nullable": true}, {"type": "NUMBER"}, {"type": "BOOLEAN"}]);
+        Ok(Map::from_iter([("anyOf".to_owned(), simple)]))
+    }
+
+    fn too_large(&mut self, node: &Node) -> Written {
+        if self.dialect == Dialect::Strict {
+            return Err(Refusal::of(node, "it is too large with everything written out"));
+        }
+        if self.written == MAX_NODES + 1 {
+            let why = "the schema is too large with everything written out";
+            self.losses.add("", "schema", Effect::Narrower, why);
+        }
+        Ok(None)
+    }
+}
+
+/// Allows null beside what a strict schema allows.
+fn allow_null(members: &mut Map<String, Value>) {
+    let null = json!({"type": "null"});
+    if let Some(Value::Array(branches)) = members.get_mut("anyOf") {
+        if !branches.contains(&null) {
+            branches.push(null);
+        }
+        return;
+    }
+    if members.get("type").is_some_and(|name| name == "null" || name.is_array()) {
+        return;
+    }
+    if members.get("type").is_some_and(|name| name == "object" || name == "array") {
+        let mut outer = Map::new();
+        for word in ["title", "description"] {
+            outer.extend(members.remove_entry(word));
+        }
+        outer.insert("anyOf".to_owned(), Value::Array(vec![std::mem::take(members).into(), null]));
+        *members = outer;
+        return;
+    }
+    if let Some(name) = members.get_mut("type") {
+        *name = json!([name.take(), "null"]);
+    }
+    if let Some(Value::Array(values)) = members.get_mut("enum") {
+        values.push(Value::Null);
+    }
+}
+
+/// Where Gemini lets something stand: not beside a choice, but in its first branch.
+fn first_branch(members: &mut Map<String, Value>) -> &mut Map<String, Value> {
+    if !members.contains_key("anyOf") {
+        return members;
+    }
+    let first = members.get_mut("anyOf").and_then(|branches| branches.get_mut(0));
+    first.and_then(Value::as_object_mut).expect("a choice has branches, which are objects")
+}
