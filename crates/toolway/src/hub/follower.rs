@@ -1,4 +1,4 @@
-//! Which task looks after a server? It connects, reads the lists, hears of changes, and begins again when the server is gone.
+//! How is a server started, and which task looks after it? The task connects, reads the lists, hears of changes, and begins again when the server is gone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,10 +6,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::breaker::Guarded;
+use super::breaker::{Breaker, Guarded};
+use super::config::ServerConfig;
 use super::lists::{ALL, Lists};
-use super::member::{Member, Refresh};
+use super::member::{Hope, Member, Phase, Refresh};
 use super::shared::Shared;
+use super::target::configured;
 use crate::client::calls::watch::Heard;
 use crate::client::{Change, Client, ClientBuilder, Target, Watch};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
@@ -29,8 +31,8 @@ pub(crate) struct Follower {
 
 /// The way to a server, and what its client is like.
 pub(super) struct Reach {
-    pub(super) target: Target,
-    pub(super) builder: ClientBuilder,
+    target: Target,
+    builder: ClientBuilder,
 }
 
 /// Why a server is not looked at any more as it was.
@@ -268,6 +270,64 @@ impl Ear {
 
     fn tells_of(&self, list: &Change) -> bool {
         matches!(self, Self::Open(watch) if watch.tells_of(list))
+    }
+}
+
+impl Shared {
+    /// Adds a server, and starts the task that looks after it.
+    pub(super) fn start(self: &Arc<Self>, name: &str, target: Target) -> Result<Arc<Member>> {
+        self.start_with(name, target, self.settings.client_of(name), Lists::default())
+    }
+
+    fn start_with(
+        self: &Arc<Self>,
+        name: &str,
+        target: Target,
+        builder: ClientBuilder,
+        lists: Lists,
+    ) -> Result<Arc<Member>> {
+        let breaker = Arc::new(Breaker::new(self.settings.attempts));
+        let place = target.connector().name();
+        let (member, orders) = Member::new(name, place, breaker, Phase::Connecting, lists, None);
+        self.insert(&member)?;
+        let reach = Some(Reach { target, builder });
+        let follower = Follower::new(self.clone(), member.clone(), reach, orders);
+        member.kept_by(tokio::spawn(follower.run()).abort_handle());
+        Ok(member)
+    }
+
+    /// Adds a server as a file describes it. One that is described wrongly is there, and cannot be used.
+    pub(super) fn start_configured(self: &Arc<Self>, config: &ServerConfig) -> Result<Arc<Member>> {
+        if config.disabled {
+            return self.idle(config, Phase::Disabled);
+        }
+        match configured(config, &self.settings.variables) {
+            Ok(target) => {
+                let builder = self.settings.client_of(&config.name);
+                let builder = match config.timeout {
+                    Some(timeout) => builder.timeout(timeout),
+                    None => builder,
+                };
+                let builder = match config.max_message {
+                    Some(bytes) => builder.max_message(bytes),
+                    None => builder,
+                };
+                let lists = Lists::choosing(config.tools().clone());
+                self.start_with(&config.name, target, builder, lists)
+            }
+            Err(error) => {
+                let since = Instant::now();
+                self.idle(config, Phase::Unavailable { error, since, hope: Hope::None })
+            }
+        }
+    }
+
+    /// Adds a server that no task looks after.
+    fn idle(&self, config: &ServerConfig, phase: Phase) -> Result<Arc<Member>> {
+        let breaker = Arc::new(Breaker::new(self.settings.attempts));
+        let (member, _) = Member::new(&config.name, config.place(), breaker, phase, Lists::default(), None);
+        self.insert(&member)?;
+        Ok(member)
     }
 }
 

@@ -8,9 +8,9 @@ use toolway_protocol::types::{CallToolResult, Prompt, Resource, ResourceTemplate
 
 use super::lists::Lists;
 use super::member::Member;
-use super::name_rules::NameRules;
-use super::names::Names;
-use super::uris::Uris;
+use super::names::joined::Names;
+use super::names::rules::NameRules;
+use super::names::uris::Uris;
 use crate::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
 use crate::client::calls::remote::outcome;
 use crate::closest::closest;
