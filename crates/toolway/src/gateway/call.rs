@@ -21,7 +21,6 @@ use super::parked::{Flight, Kept, Parked};
 use super::upstream_event::{Question, UpstreamEvent, events};
 use super::upstreams::UpstreamRef;
 use crate::client::answer::forwarded::{Passed, Questions};
-use crate::client::calls::forward::ForwardedFor;
 use crate::ground::random::random;
 use crate::server::{AskError, AskErrorKind, Passing};
 
@@ -123,16 +122,10 @@ impl Call<'_> {
         if let Some(own) = request.rounds_mut() {
             *own = rounds;
         }
-        let (sink, events) = events();
-        let forwarded = ForwardedFor {
-            sink: Arc::new(sink),
-            caller: self.passing.caller().into(),
-            can: self.passing.can_be_asked(),
-            log_level: self.passing.log_level(),
-            meta: self.passing.meta(),
-        };
+        let (sink, events) = events(&self.passing);
+        let meta = self.passing.meta();
         let client = self.upstream.upstream.client.clone();
-        Flight::new(events, Box::pin(async move { client.pass(&request, forwarded).await }))
+        Flight::new(events, Box::pin(async move { client.pass(&request, Arc::new(sink), meta).await }))
     }
 
     /// Waits for what comes of it, and passes on what is said meanwhile. A question ends this run.

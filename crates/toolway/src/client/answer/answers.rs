@@ -232,7 +232,14 @@ impl From<Unanswered> for Unable {
 }
 
 /// Something of the application that answers `Q` by `A`.
-pub(super) type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, A> + Send + Sync>;
+pub(crate) type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, A> + Send + Sync>;
+
+/// Makes one of a function.
+pub(crate) fn answerer<Q, A, F: Future<Output = A> + Send + 'static>(
+    answer: impl Fn(Q) -> F + Send + Sync + 'static,
+) -> Option<Answerer<Q, A>> {
+    Some(Arc::new(move |question| Box::pin(answer(question))))
+}
 
 /// How many questions may wait for their answers at once, and how many a result may ask.
 pub(crate) const MAX_ASKED: usize = 32;
@@ -240,58 +247,17 @@ pub(crate) const MAX_ASKED: usize = 32;
 /// Everything that the application answers.
 #[derive(Clone, Default)]
 pub(crate) struct Answers {
-    pub(super) form: Option<Answerer<Elicitation, Answer>>,
-    pub(super) url: Option<Answerer<Elicitation, Answer>>,
-    pub(super) model: Option<Answerer<CreateMessage, Result<CreateMessageResult, Unanswered>>>,
+    pub(crate) form: Option<Answerer<Elicitation, Answer>>,
+    pub(crate) url: Option<Answerer<Elicitation, Answer>>,
+    pub(crate) model: Option<Answerer<CreateMessage, Result<CreateMessageResult, Unanswered>>>,
     /// Whether the model may be given tools.
-    tools: bool,
-    pub(super) roots: Option<Answerer<(), Result<Vec<Root>, Unanswered>>>,
+    pub(crate) tools: bool,
+    pub(crate) roots: Option<Answerer<(), Result<Vec<Root>, Unanswered>>>,
     /// Whether what the application does not answer is for whoever a request was made for.
-    passes: bool,
+    pub(crate) passes: bool,
 }
 
 impl Answers {
-    pub(crate) fn set_form<F: Future<Output = Answer> + Send + 'static>(
-        &mut self,
-        answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
-    ) {
-        self.form = Some(Arc::new(move |question| Box::pin(answer(question))));
-    }
-
-    pub(crate) fn set_url<F: Future<Output = Answer> + Send + 'static>(
-        &mut self,
-        answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
-    ) {
-        self.url = Some(Arc::new(move |question| Box::pin(answer(question))));
-    }
-
-    pub(crate) fn set_model<F: Future<Output = Result<CreateMessageResult, Unanswered>> + Send + 'static>(
-        &mut self,
-        answer: impl Fn(CreateMessage) -> F + Send + Sync + 'static,
-    ) {
-        self.model = Some(Arc::new(move |question| Box::pin(answer(question))));
-    }
-
-    pub(crate) fn allow_tools(&mut self) {
-        self.tools = true;
-    }
-
-    pub(crate) fn set_roots<F: Future<Output = Result<Vec<Root>, Unanswered>> + Send + 'static>(
-        &mut self,
-        answer: impl Fn() -> F + Send + Sync + 'static,
-    ) {
-        self.roots = Some(Arc::new(move |()| Box::pin(answer())));
-    }
-
-    /// Has those asked for whom requests are made, where the application does not answer itself.
-    pub(crate) fn passing(&self) -> Self {
-        Self { passes: true, ..self.clone() }
-    }
-
-    pub(crate) fn passes(&self) -> bool {
-        self.passes
-    }
-
     /// Whether the application answers this itself.
     pub(crate) fn has(&self, question: &InputRequest) -> bool {
         match question {

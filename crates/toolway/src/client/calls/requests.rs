@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use toolway_protocol::request::{CallTool, GetPrompt, ReadResource, ResourceUri, SetLogLevel};
+use toolway_protocol::request::{CallTool, GetPrompt, ReadResource, ResourceUri};
 use toolway_protocol::types::{
     CallToolResult, Complete, CompleteArgument, CompleteContext, CompleteResult, Completion, GetPromptResult,
     LogLevel, Prompt, PromptReference, ReadResourceResult, Reference, Resource, ResourceReference,
@@ -134,12 +134,11 @@ impl Client {
     /// stateless era carry it.
     pub async fn set_log_level(&self, level: LogLevel) -> Result<()> {
         let connection = self.shared.connection().await?;
-        self.shared.wishes().log_level = Some(level);
-        if connection.set_log_level(level) {
-            return Ok(());
+        *self.shared.log_level() = Some(level);
+        match connection.set_log_level(level) {
+            Some(request) => Exchange::of_nothing(self.shared.clone(), request).await,
+            None => Ok(()),
         }
-        let request = Request::SetLogLevel(SetLogLevel::new(level));
-        Exchange::of_nothing(self.shared.clone(), request).await
     }
 
     /// Asks to be told when a resource changes (handshake era). [`watch`](Client::watch) does it in every era.
@@ -167,7 +166,7 @@ impl Client {
         let limit = self.shared.reconnector.timeout();
         let telling = async {
             let connection = self.shared.connection().await?;
-            let outgoing = connection.notification(method.clone(), params);
+            let outgoing = connection.era.notification(method.clone(), params);
             connection.size.check(&outgoing)?;
             connection.transport.carry(outgoing).await.map(drop)
         };

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 use toolway_protocol::jsonrpc::Code;
-use toolway_protocol::{Id, RawJson, Request};
+use toolway_protocol::{RawJson, Request};
 
-use crate::client::connect::connection::{Connection, Terms};
+use crate::client::connect::connection::Connection;
 use crate::client::connect::shared::Shared;
-use crate::client::stateless::rounds::Course;
 use crate::client::wire::backoff::backoff;
+use crate::client::wire::terms::{Course, Terms};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How long a request may be tried again when it has no time limit of its own.
@@ -21,7 +21,7 @@ impl Shared {
         let mut trying = Trying::new(self.reconnector.retries(), terms.timeout);
         loop {
             let error = match self.connection_until(trying.until).await {
-                Ok(connection) => match connection.ping(self.next_id(), terms).await {
+                Ok(connection) => match connection.ping(terms).await {
                     Ok(()) => return Ok(()),
                     Err(error) => error,
                 },
@@ -41,18 +41,17 @@ impl Shared {
         mut terms: Terms,
         safe: Option<bool>,
     ) -> Result<RawJson> {
-        let next_id = || -> Id { self.next_id() };
         let own_headers = terms.headers.len();
-        let mut course = Course::default();
+        let mut course = Course::new(request);
         let mut trying = Trying::new(self.reconnector.retries(), terms.timeout);
         loop {
             let error = match self.connection_until(trying.until).await {
                 Ok(connection) => {
                     terms.headers.truncate(own_headers);
                     self.mirror(&connection, request, &mut terms.headers);
-                    match connection.ask(&next_id, request, &terms, &mut course).await {
+                    match connection.ask(&mut course, &terms).await {
                         Ok(result) => {
-                            self.remember(request);
+                            self.subscriptions.note(request);
                             return Ok(result);
                         }
                         Err(error) if self.knows_better(&connection, request, &error, &mut trying).await => {
@@ -77,15 +76,6 @@ impl Shared {
             let message = format!("{} could not be reached in time", self.reconnector.name());
             Err(Error::new(ErrorKind::Timeout, message).unsent())
         })
-    }
-
-    /// Remembers what a new connection must be told.
-    fn remember(&self, request: &Request) {
-        if let Request::Subscribe(resource) = request {
-            self.wishes().resources.insert(resource.uri.clone());
-        } else if let Request::Unsubscribe(resource) = request {
-            self.wishes().resources.remove(&resource.uri);
-        }
     }
 
     /// Adds the arguments that travel in headers.

@@ -9,7 +9,6 @@ use toolway_protocol::http::param::ParamHeaders;
 use toolway_protocol::types::Tool;
 
 use crate::client::calls::pages::Pages;
-use crate::client::connect::connection::EraLink;
 use crate::client::connect::shared::Shared;
 use crate::client::connect::tool_cache::{Facts, Listed, Tools};
 use crate::ground::error::Result;
@@ -49,10 +48,7 @@ impl Shared {
         });
         let tools = Tools(tools.into());
         // Where nothing is said about how long a list is true, it is so until the server says otherwise.
-        let until = match &connection.era {
-            EraLink::Stateless(_) => Some(asked + keep.unwrap_or_default()),
-            EraLink::Handshake(_) => None,
-        };
+        let until = connection.era.lists_expire().then(|| asked + keep.unwrap_or_default());
         self.tools.put(Listed { tools: tools.clone(), facts, changes, until });
         Ok(tools)
     }

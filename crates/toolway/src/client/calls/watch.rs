@@ -1,32 +1,23 @@
 //! What has changed at the server?
 
 use std::collections::HashSet;
-use std::fmt;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::jsonrpc::Code;
-use toolway_protocol::meta::Key;
-use toolway_protocol::request::{Listen, ResourceUri};
 use toolway_protocol::types::SubscriptionFilter;
-use toolway_protocol::{Id, Notification, Request};
 
 use crate::client::connect::client::Client;
-use crate::client::connect::connection::{Connection, EraLink, Terms};
+use crate::client::connect::connection::Connection;
 use crate::client::connect::shared::{Shared, closed};
+use crate::client::handshake::subscriptions::Watched;
 use crate::client::notifications::changes::{Change, Changes};
-use crate::client::stateless::rounds::Course;
 use crate::client::wire::backoff::backoff;
+use crate::client::wire::era_link::{Requester, WatchRequest};
 use crate::ground::error::{Error, ErrorKind, Result};
-
-/// How long the server may take to hear that nobody watches any more.
-const UNSUBSCRIBING: Duration = Duration::from_secs(5);
 
 /// The changes of a server, from when it was made until it is dropped. Made by [`Client::watch`].
 #[derive(Debug)]
@@ -37,19 +28,7 @@ pub struct Watch {
     lost: Arc<Notify>,
     wanted: Arc<Wanted>,
     keeping: AbortHandle,
-    _watching: Watching,
-}
-
-/// The resources that are watched, as long as they are.
-struct Watching {
-    shared: Weak<Shared>,
-    wanted: Arc<Wanted>,
-}
-
-impl fmt::Debug for Watching {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(&self.wanted.resources).finish()
-    }
+    _watched: Watched,
 }
 
 /// What comes of watching.
@@ -110,9 +89,14 @@ impl Client {
     async fn begin_watching(&self, resources: HashSet<String>) -> Result<(Watch, Result<()>)> {
         let connection = self.shared.connection().await?;
         let changes = self.shared.notifications.watch(resources.clone());
+        let shared = Arc::downgrade(&self.shared);
+        let current = move || -> Option<Box<dyn Requester>> {
+            let connection = shared.upgrade()?.current();
+            (connection.is_usable() && connection.era.has_subscriptions()).then(|| Box::new(connection) as _)
+        };
+        let watched = Watched::begin(&self.shared.subscriptions, resources.clone(), Box::new(current));
         let wanted =
             Arc::new(Wanted { filter: told(&connection.server.capabilities, &resources), resources });
-        let watching = Watching::begin(&self.shared, &wanted);
         let (tell, again) = mpsc::channel(1);
         let (ready, is_ready) = oneshot::channel();
         let lost = Arc::new(Notify::new());
@@ -124,7 +108,7 @@ impl Client {
         };
         let task = tokio::spawn(keeping.keep(ready));
         let keeping = task.abort_handle();
-        let watch = Watch { changes, missed: Vec::new(), again, lost, wanted, keeping, _watching: watching };
+        let watch = Watch { changes, missed: Vec::new(), again, lost, wanted, keeping, _watched: watched };
         match is_ready.await {
             Ok(outcome) => Ok((watch, outcome)),
             Err(_) => Err(closed()),
@@ -173,63 +157,6 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.keeping.abort();
-    }
-}
-
-impl Watching {
-    fn begin(shared: &Arc<Shared>, wanted: &Arc<Wanted>) -> Self {
-        let mut wishes = shared.wishes();
-        for uri in &wanted.resources {
-            *wishes.watched.entry(uri.clone()).or_default() += 1;
-        }
-        Self { shared: Arc::downgrade(shared), wanted: wanted.clone() }
-    }
-}
-
-/// What nobody wants to hear of any more, the server need not tell.
-impl Drop for Watching {
-    fn drop(&mut self) {
-        let Some(shared) = self.shared.upgrade() else { return };
-        let mut unwanted = Vec::new();
-        {
-            let mut wishes = shared.wishes();
-            for uri in &self.wanted.resources {
-                let Some(watchers) = wishes.watched.get_mut(uri) else { continue };
-                *watchers -= 1;
-                if *watchers == 0 {
-                    wishes.watched.remove(uri);
-                    if !wishes.resources.contains(uri) {
-                        unwanted.push(uri.clone());
-                    }
-                }
-            }
-        }
-        let connection = shared.current();
-        let EraLink::Handshake(_) = &connection.era else { return };
-        let (true, false, Ok(runtime)) = (connection.is_usable(), unwanted.is_empty(), Handle::try_current())
-        else {
-            return;
-        };
-        let terms = Terms::of_our_own(shared.notifications.clone(), Some(UNSUBSCRIBING));
-        let next_id = shared.next_id.clone();
-        runtime.spawn(async move {
-            let telling = async {
-                for uri in unwanted {
-                    let next_id = || Id::Number(next_id.fetch_add(1, Ordering::Relaxed));
-                    let request = Request::Unsubscribe(ResourceUri::new(uri));
-                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await?;
-                }
-                Ok(())
-            };
-            match timeout(UNSUBSCRIBING, telling).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    let error: Error = error;
-                    tracing::debug!(%error, "the server tells of a resource that nobody watches any more");
-                }
-                Err(_) => tracing::debug!("the server does not hear that nobody watches any more"),
-            }
-        });
     }
 }
 
@@ -315,91 +242,31 @@ impl Keeping {
         ready: &mut Option<Ready>,
         attempt: &mut u32,
     ) -> Result<()> {
-        let mut begun = || {
+        let begun = || {
             *attempt = 0;
             match ready.take() {
                 Some(ready) => drop(ready.send(Ok(()))),
                 None => drop(self.again.try_send(())),
             }
         };
-        let notifications = shared.notifications.clone();
-        let mut openings = shared.notifications.openings();
+        let (notifications, timeout) = (shared.notifications.clone(), shared.reconnector.timeout());
+        let mut openings = notifications.openings();
         if !Arc::ptr_eq(&shared.current(), connection) {
             return Ok(());
         }
+        drop(shared);
         // A connection may be lost, or a call may find out that the server has forgotten it and open another one.
         let over = async {
             tokio::select! {
                 () = connection.transport.lost() => {}
                 _ = openings.changed() => {}
+                () = notifications.closed() => {}
             }
         };
-        match &connection.era {
-            EraLink::Handshake(_) => {
-                let terms = Terms::of_our_own(notifications.clone(), shared.reconnector.timeout());
-                let next_id = shared.next_id.clone();
-                drop(shared);
-                // News of lists come without being asked for.
-                connection.transport.listening().await;
-                for uri in &self.wanted.resources {
-                    let next_id = || Id::Number(next_id.fetch_add(1, Ordering::Relaxed));
-                    let request = Request::Subscribe(ResourceUri::new(uri));
-                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await?;
-                }
-                begun();
-                tokio::select! {
-                    () = over => Ok(()),
-                    () = notifications.closed() => Ok(()),
-                }
-            }
-            EraLink::Stateless(_) => {
-                let id = shared.next_id();
-                drop(shared);
-                let terms = Terms::of_our_own(notifications.clone(), None);
-                let mut news = notifications.listen();
-                let next_id = || id.clone();
-                let request = Request::Listen(Listen::new(self.wanted.filter.clone()));
-                let listening = async {
-                    if self.wanted.filter == SubscriptionFilter::new() {
-                        // There is nothing that this server would tell.
-                        std::future::pending::<()>().await;
-                    }
-                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await
-                };
-                let hearing = async {
-                    if self.wanted.filter == SubscriptionFilter::new() {
-                        begun();
-                    } else {
-                        while let Some(news) = news.next().await {
-                            if let Notification::SubscriptionAcknowledged(told) = news
-                                && is_of(told.meta.as_ref(), &id)
-                            {
-                                begun();
-                                break;
-                            }
-                        }
-                    }
-                    // Nobody reads the rest.
-                    drop(news);
-                    notifications.closed().await;
-                };
-                tokio::select! {
-                    outcome = listening => outcome.map(drop),
-                    () = hearing => Ok(()),
-                    () = over => Ok(()),
-                }
-            }
-        }
+        let (begun, over) = (Box::new(begun), Box::pin(over));
+        let filter = &self.wanted.filter;
+        connection.era.watch(WatchRequest { requester: connection, filter, timeout, begun, over }).await
     }
-}
-
-/// Whether something is told because of this request.
-fn is_of(meta: Option<&Settings>, id: &Id) -> bool {
-    let named = meta.and_then(|meta| meta.get(Key::SubscriptionId.name()));
-    named.is_some_and(|named| match id {
-        Id::Number(number) => named.as_i64() == Some(*number),
-        Id::String(id) => named.as_str() == Some(id),
-    })
 }
 
 /// Whether it is of no use to try again: the client is closed, or the server does not know how to tell, or not of this.

@@ -167,7 +167,7 @@ impl RequestHandler for Questions {
             }
             (_, method) => return refuse(RpcError::method_not_found(method.name())),
         };
-        let is_ours = !self.answers.passes() || self.answers.has(&question);
+        let is_ours = !self.answers.passes || self.answers.has(&question);
         let theirs = match self.whose(during) {
             _ if is_ours => None,
             Whose::Theirs(theirs) => Some(theirs),

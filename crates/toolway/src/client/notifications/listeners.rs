@@ -40,27 +40,18 @@ pub(crate) struct Hooks {
     pub(crate) progress: Option<Hook<Progress>>,
 }
 
-impl fmt::Debug for Hooks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hooks")
-            .field("log", &self.log.is_some())
-            .field("progress", &self.progress.is_some())
-            .finish()
-    }
-}
-
 impl Notifications {
     pub(crate) fn new(hooks: Hooks) -> Self {
         Self { hooks, ..Self::default() }
     }
 
     pub(crate) fn listen(&self) -> News {
-        self.readers.add()
+        self.readers.listen()
     }
 
     /// Somebody who wants to hear of changes, and of nothing else.
     pub(crate) fn watch(&self, resources: HashSet<String>) -> Changes {
-        self.watchers.add(resources)
+        self.watchers.watch(resources)
     }
 
     /// Waits until the client is gone.
@@ -139,7 +130,7 @@ impl Notifications {
 
 impl fmt::Debug for Notifications {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notifications").field("hooks", &self.hooks).finish_non_exhaustive()
+        f.debug_struct("Notifications").finish_non_exhaustive()
     }
 }
 

@@ -62,7 +62,7 @@ impl<U> Subscribers<U> {
     }
 
     /// Tells every reader; `put` returns whether there is something new to read.
-    pub(super) fn tell(&self, put: impl Fn(&mut U) -> bool) {
+    pub(super) fn put(&self, put: impl Fn(&mut U) -> bool) {
         for reader in self.lock().iter().filter_map(Weak::upgrade) {
             let is_new = put(&mut reader.lock().unread);
             if is_new {

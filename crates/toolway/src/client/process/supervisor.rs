@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::client::pipe::outbox::WriteQueue;
 use crate::client::pipe::reader::{Ended, read};
 use crate::client::pipe::received::{self, Received};
-use crate::client::pipe::state::{Over, PipeState};
+use crate::client::pipe::state::PipeState;
 use crate::client::pipe::transport::{FarEnd, PipeTransport};
 use crate::client::pipe::writer::write;
 use crate::client::process::child_pipes::ChildPipes;
@@ -273,7 +273,7 @@ impl Supervisor {
 /// However the task ends, nobody waits for what it would have done.
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        self.pipe.end(Over::new(
+        self.pipe.end(Error::new(
             ErrorKind::Transport,
             format!("the server `{}` was ended: the runtime it belonged to was shut down", self.facts.name),
         ));

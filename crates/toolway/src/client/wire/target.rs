@@ -71,7 +71,15 @@ impl IntoTarget for Target {
 /// A transport is a way that can be gone once: a client that loses it has lost its server.
 impl<T: Transport> IntoTarget for T {
     fn into_target(self) -> Result<Target> {
-        Ok(Target::new(Once(Mutex::new(Some(Box::new(self))))))
+        let transport: Box<dyn Transport> = Box::new(self);
+        transport.into_target()
+    }
+}
+
+/// What a [`Connector`] has reached.
+impl IntoTarget for Box<dyn Transport> {
+    fn into_target(self) -> Result<Target> {
+        Ok(Target::new(Once(Mutex::new(Some(self)))))
     }
 }
 
