@@ -8,8 +8,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::entry::ServerConfig;
 use super::error::{ConfigError, Mistakes, shown};
-use super::file::{Config, Outcome, ServerConfig, bytes_of, servers_of};
+use super::file::{Config, Outcome, bytes_of, servers_of};
 use super::host::{Host, Origin};
 use super::shape::{layout, layout_of_project};
 use super::source::Source;

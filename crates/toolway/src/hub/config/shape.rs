@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::entry::{ADDRESSES, Endpoint};
+use super::entry::{ADDRESSES, Endpoint, Reader};
 use super::error::{Mistake, Mistakes, member, shown};
 use super::source::Node;
 use super::variables::Input;
@@ -154,50 +154,38 @@ fn is_server(node: Node<'_>) -> bool {
 
 fn inputs(path: &str, node: Node<'_>, mistakes: &mut Mistakes) -> Vec<Input> {
     let mut inputs = Vec::new();
-    let mut wrong = |field, node, message| mistakes.push(about(field, node, message));
-    let items = match node.items() {
-        Ok(items) => items,
-        Err(_) if node.is_null() => Vec::new(),
-        Err(reason) => {
-            wrong(path.to_owned(), node, reason);
-            Vec::new()
-        }
-    };
-    for (index, item) in items.into_iter().enumerate() {
+    let mut reader = Reader::new(path, None);
+    let items = if node.is_null() { None } else { reader.take(path, node, Node::items) };
+    for (index, item) in items.unwrap_or_default().into_iter().enumerate() {
         let field = format!("{path}[{index}]");
-        match item.members() {
-            Ok(members) => {
-                let mut input = Input {
-                    id: String::new(),
-                    description: None,
-                    password: false,
-                    options: Vec::new(),
-                    default: None,
-                };
-                for (key, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {
-                    let outcome = match &*key {
-                        "id" => value.text().map(|id| input.id = id),
-                        "description" => value.text().map(|text| input.description = Some(text)),
-                        "password" => value.truth().map(|password| input.password = password),
-                        "default" => value.scalar().map(|text| input.default = Some(text)),
-                        "options" => value.items().map(|options| {
-                            input.options = options.into_iter().filter_map(option).collect();
-                        }),
-                        _ => Ok(()),
-                    };
-                    if let Err(reason) = outcome {
-                        wrong(member(&field, &key), value, reason);
-                    }
-                }
-                if input.id.is_empty() {
-                    wrong(field, item, "has no `id` by which it could be asked for".to_owned());
-                } else {
-                    inputs.push(input);
-                }
+        let Some(members) = reader.take(&field, item, Node::members) else { continue };
+        let (mut id, mut description, mut password, mut options, mut default) =
+            (None, None, None, None, None);
+        for (key, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {
+            let field = member(&field, &key);
+            match &*key {
+                "id" => id = reader.take(&field, value, Node::text).or(id),
+                "description" => description = reader.take(&field, value, Node::text).or(description),
+                "password" => password = reader.take(&field, value, Node::truth).or(password),
+                "default" => default = reader.take(&field, value, Node::scalar).or(default),
+                "options" => options = reader.take(&field, value, Node::items).or(options),
+                _ => {}
             }
-            Err(reason) => wrong(field, item, reason),
+        }
+        match id.filter(|id| !id.is_empty()) {
+            Some(id) => inputs.push(Input {
+                id,
+                description,
+                password: password.unwrap_or_default(),
+                options: options.unwrap_or_default().into_iter().filter_map(option).collect(),
+                default,
+            }),
+            None => {
+                reader.mistake(field, item.place(), "has no `id` by which it could be asked for".to_owned())
+            }
         }
     }
+    mistakes.extend(reader.mistakes);
     inputs
 }
 
