@@ -43,6 +43,11 @@ impl Client {
         }
     }
 
+    /// Whether the server completes arguments.
+    pub(crate) fn completes(&self) -> bool {
+        self.shared.current().server.capabilities.completions.is_some()
+    }
+
     /// Whether two share a connection.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
