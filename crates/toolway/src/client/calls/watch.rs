@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 
-use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::task::AbortHandle;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::jsonrpc::Code;
@@ -24,10 +24,11 @@ use crate::ground::error::{Error, ErrorKind, Result};
 pub struct Watch {
     changes: Changes,
     missed: Vec<Change>,
-    again: mpsc::Receiver<()>,
+    again: mpsc::Receiver<Result<()>>,
     lost: Arc<Notify>,
     wanted: Arc<Wanted>,
-    keeping: AbortHandle,
+    /// Keeps the server telling, and ends with this.
+    _keeping: JoinSet<()>,
     _watched: Watched,
 }
 
@@ -75,18 +76,16 @@ impl Client {
         let resources: HashSet<String> = resources.into_iter().map(Into::into).collect();
         let limit = self.shared.reconnector.timeout();
         let beginning = self.begin_watching(resources);
-        let begun = match limit {
+        match limit {
             None => beginning.await,
             Some(limit) => timeout(limit, beginning).await.unwrap_or_else(|_| {
                 let message = format!("the server did not confirm within {limit:?} that it tells of changes");
                 Err(Error::new(ErrorKind::Timeout, message))
             }),
-        };
-        let (watch, is_ready) = begun?;
-        is_ready.map(|()| watch)
+        }
     }
 
-    async fn begin_watching(&self, resources: HashSet<String>) -> Result<(Watch, Result<()>)> {
+    async fn begin_watching(&self, resources: HashSet<String>) -> Result<Watch> {
         let connection = self.shared.connection().await?;
         let changes = self.shared.notifications.watch(resources.clone());
         let shared = Arc::downgrade(&self.shared);
@@ -97,8 +96,7 @@ impl Client {
         let watched = Watched::begin(&self.shared.subscriptions, resources.clone(), Box::new(current));
         let wanted =
             Arc::new(Wanted { filter: told(&connection.server.capabilities, &resources), resources });
-        let (tell, again) = mpsc::channel(1);
-        let (ready, is_ready) = oneshot::channel();
+        let (tell, mut again) = mpsc::channel(1);
         let lost = Arc::new(Notify::new());
         let keeping = Keeping {
             shared: Arc::downgrade(&self.shared),
@@ -106,13 +104,9 @@ impl Client {
             again: tell,
             lost: lost.clone(),
         };
-        let task = tokio::spawn(keeping.keep(ready));
-        let keeping = task.abort_handle();
-        let watch = Watch { changes, missed: Vec::new(), again, lost, wanted, keeping, _watched: watched };
-        match is_ready.await {
-            Ok(outcome) => Ok((watch, outcome)),
-            Err(_) => Err(closed()),
-        }
+        let keeping: JoinSet<()> = [keeping.keep()].into_iter().collect();
+        again.recv().await.unwrap_or_else(|| Err(closed()))?;
+        Ok(Watch { changes, missed: Vec::new(), again, lost, wanted, _keeping: keeping, _watched: watched })
     }
 }
 
@@ -140,7 +134,7 @@ impl Watch {
                 change = self.changes.next() => return change.map_or(Heard::Over, Heard::Changed),
                 () = self.lost.notified() => return Heard::Lost,
                 again = self.again.recv() => match again {
-                    Some(()) => self.missed = self.wanted.everything(),
+                    Some(_) => self.missed = self.wanted.everything(),
                     // Nobody keeps it up any more.
                     None => return Heard::Over,
                 },
@@ -151,12 +145,6 @@ impl Watch {
     /// Whether the server tells of changes of this list.
     pub(crate) fn tells_of(&self, list: &Change) -> bool {
         self.wanted.lists().any(|told| told == *list)
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.keeping.abort();
     }
 }
 
@@ -196,27 +184,30 @@ struct Keeping {
     /// Whoever watches does not keep the client alive.
     shared: Weak<Shared>,
     wanted: Arc<Wanted>,
-    again: mpsc::Sender<()>,
+    /// Told each time that the server has begun to tell, and why it does not the first time.
+    again: mpsc::Sender<Result<()>>,
     lost: Arc<Notify>,
 }
 
-/// The first answer, for whoever wants to watch.
-type Ready = oneshot::Sender<Result<()>>;
-
 impl Keeping {
-    async fn keep(self, ready: Ready) {
-        let mut ready = Some(ready);
-        let mut attempt = 0;
+    async fn keep(self) {
+        let (mut has_begun, mut attempt) = (false, 0);
         loop {
             let Some(shared) = self.shared.upgrade() else { return };
             let outcome = match shared.connection().await {
-                Ok(connection) => self.tell(shared, &connection, &mut ready, &mut attempt).await,
+                Ok(connection) => {
+                    let begun = || {
+                        (has_begun, attempt) = (true, 0);
+                        drop(self.again.try_send(Ok(())));
+                    };
+                    self.tell(shared, &connection, Box::new(begun)).await
+                }
                 Err(error) => Err(error),
             };
             if let Err(error) = outcome {
                 // The first time, whoever wants to watch learns why it cannot be.
-                if let Some(ready) = ready.take() {
-                    let _ = ready.send(Err(error));
+                if !has_begun {
+                    drop(self.again.try_send(Err(error)));
                     return;
                 }
                 if is_final(&error) {
@@ -226,7 +217,7 @@ impl Keeping {
                 }
                 tracing::debug!(%error, "the server does not tell of changes at the moment");
             }
-            if ready.is_none() {
+            if has_begun {
                 self.lost.notify_one();
             }
             sleep(backoff(attempt, None)).await;
@@ -239,16 +230,8 @@ impl Keeping {
         &self,
         shared: Arc<Shared>,
         connection: &Arc<Connection>,
-        ready: &mut Option<Ready>,
-        attempt: &mut u32,
+        begun: Box<dyn FnOnce() + Send + '_>,
     ) -> Result<()> {
-        let begun = || {
-            *attempt = 0;
-            match ready.take() {
-                Some(ready) => drop(ready.send(Ok(()))),
-                None => drop(self.again.try_send(())),
-            }
-        };
         let (notifications, timeout) = (shared.notifications.clone(), shared.reconnector.timeout());
         let mut openings = notifications.openings();
         if !Arc::ptr_eq(&shared.current(), connection) {
@@ -263,8 +246,7 @@ impl Keeping {
                 () = notifications.closed() => {}
             }
         };
-        let (begun, over) = (Box::new(begun), Box::pin(over));
-        let filter = &self.wanted.filter;
+        let (filter, over) = (&self.wanted.filter, Box::pin(over));
         connection.era.watch(WatchRequest { requester: connection, filter, timeout, begun, over }).await
     }
 }
