@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::request::Rounds;
-use toolway_protocol::types::InputRequest;
+use toolway_protocol::types::{InputRequest, Progress};
 use toolway_protocol::{RawJson, Request, RpcError};
 
 use super::failure::Failure;
@@ -123,9 +123,11 @@ impl Call<'_> {
             *own = rounds;
         }
         let (sink, events) = events(&self.passing);
-        let meta = self.passing.meta();
+        let (sink, meta) = (Arc::new(sink), self.passing.meta());
+        let told = sink.clone();
+        let progress = Arc::new(move |progress: &Progress| told.progress(progress));
         let client = self.upstream.upstream.client.clone();
-        Flight::new(events, Box::pin(async move { client.pass(&request, Arc::new(sink), meta).await }))
+        Flight::new(events, Box::pin(async move { client.pass(&request, sink, progress, meta).await }))
     }
 
     /// Waits for what comes of it, and passes on what is said meanwhile. A question ends this run.

@@ -57,6 +57,10 @@ pub(super) fn events(passing: &Passing) -> (EventSink, Events) {
 }
 
 impl EventSink {
+    pub(super) fn progress(&self, progress: &Progress) {
+        self.note(UpstreamEvent::Progress(progress.clone()));
+    }
+
     fn note(&self, said: UpstreamEvent) {
         if self.unread.fetch_add(1, Ordering::AcqRel) >= MAX_UNREAD {
             self.unread.fetch_sub(1, Ordering::AcqRel);
@@ -78,10 +82,6 @@ impl Caller for EventSink {
 
     fn log_level(&self) -> Option<LogLevel> {
         self.log_level
-    }
-
-    fn progress(&self, progress: &Progress) {
-        self.note(UpstreamEvent::Progress(progress.clone()));
     }
 
     fn log(&self, message: &LogMessage) {

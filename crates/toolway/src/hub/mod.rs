@@ -83,6 +83,11 @@ mod handle;
 mod lists;
 mod member;
 mod names;
+#[cfg(feature = "http")]
+mod over_http;
+#[cfg(not(feature = "http"))]
+#[path = "without_http.rs"]
+mod over_http;
 mod shared;
 mod snapshot;
 mod status;

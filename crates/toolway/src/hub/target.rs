@@ -1,12 +1,9 @@
 //! How does what a file says become a way to a server?
 
 use super::config::{ServerConfig, ServerKind, Variables};
-#[cfg(feature = "http")]
-use crate::client::Http;
+use super::over_http;
 use crate::client::{Command, IntoTarget, Target};
 use crate::ground::error::Result;
-#[cfg(not(feature = "http"))]
-use crate::ground::error::{Error, ErrorKind};
 
 /// A server as a file describes it, with values in place of variables.
 impl IntoTarget for ServerKind {
@@ -39,20 +36,6 @@ fn target(kind: ServerKind, written: Option<Vec<&str>>) -> Result<Target> {
             }
             command.into_target()
         }
-        ServerKind::Url { url, headers, .. } => web(url, headers),
+        ServerKind::Url { url, headers, .. } => over_http::target(url, headers),
     }
-}
-
-#[cfg(feature = "http")]
-fn web(url: String, headers: Vec<(String, String)>) -> Result<Target> {
-    let server = Http::new(url);
-    headers.into_iter().fold(server, |server, (name, value)| server.header(name, value)).into_target()
-}
-
-#[cfg(not(feature = "http"))]
-fn web(_: String, _: Vec<(String, String)>) -> Result<Target> {
-    Err(Error::new(
-        ErrorKind::Misuse,
-        "the server is reached over HTTP, which this build cannot: switch on the feature `http`",
-    ))
 }

@@ -11,8 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 use toolway_protocol::capability::ClientCapabilities;
-#[cfg(feature = "server")]
-use toolway_protocol::types::Progress;
 use toolway_protocol::types::{InputRequest, LogLevel, LogMessage};
 use toolway_protocol::{Id, RawJson, RpcError};
 
@@ -26,10 +24,6 @@ pub(crate) trait Caller: Send + Sync {
 
     /// What the caller wants to hear of the log.
     fn log_level(&self) -> Option<LogLevel>;
-
-    /// Tells the caller how far the request is done.
-    #[cfg(feature = "server")]
-    fn progress(&self, progress: &Progress);
 
     /// Tells the caller what the server says about the request.
     fn log(&self, message: &LogMessage);

@@ -10,8 +10,9 @@ use std::time::Duration;
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
 use toolway_protocol::types::Progress;
-use toolway_protocol::{Method, RawJson, Request};
+use toolway_protocol::{RawJson, Request};
 
+use crate::client::connect::connection::PING;
 use crate::client::connect::shared::Shared;
 use crate::client::notifications::listeners::Hook;
 use crate::client::wire::terms::{Progressing, Terms};
@@ -52,23 +53,17 @@ enum State<T> {
 
 struct Described<T> {
     shared: Arc<Shared>,
-    what: What,
+    request: Request,
     terms: Terms,
     /// Whether it does no harm to do it twice, if the caller said so.
     safe: Option<bool>,
-    read: fn(&What, RawJson) -> Result<T>,
-}
-
-/// What is asked.
-pub(crate) enum What {
-    Ping,
-    Request(Request),
+    read: fn(&Request, RawJson) -> Result<T>,
 }
 
 impl<T> Exchange<T> {
-    fn new(shared: Arc<Shared>, what: What, read: fn(&What, RawJson) -> Result<T>) -> Self {
+    fn new(shared: Arc<Shared>, request: Request, read: fn(&Request, RawJson) -> Result<T>) -> Self {
         let terms = Terms::new(shared.notifications.clone(), shared.reconnector.timeout());
-        Self(State::Described(Described { shared, what, terms, safe: None, read }))
+        Self(State::Described(Described { shared, request, terms, safe: None, read }))
     }
 
     fn with(mut self, set: impl FnOnce(&mut Described<T>)) -> Self {
@@ -158,35 +153,35 @@ impl<T: Send + 'static> Exchange<T> {
 
 impl Exchange<()> {
     pub(crate) fn ping(shared: Arc<Shared>) -> Self {
-        Self::new(shared, What::Ping, |_, _| Ok(()))
+        Self::of_nothing(shared, PING).safe_to_repeat(true)
     }
 
     /// A request whose result says nothing.
     pub(crate) fn of_nothing(shared: Arc<Shared>, request: Request) -> Self {
-        Self::new(shared, What::Request(request), |_, _| Ok(()))
+        Self::new(shared, request, |_, _| Ok(()))
     }
 }
 
 impl Exchange<RawJson> {
     /// A request whose result is kept as it came.
     pub(crate) fn of_text(shared: Arc<Shared>, request: Request) -> Self {
-        Self::new(shared, What::Request(request), |_, text| Ok(text))
+        Self::new(shared, request, |_, text| Ok(text))
     }
 }
 
 impl<T> Exchange<T> {
     /// A request whose result is an `R`, of which the caller gets a `T`.
     pub(crate) fn of<R: DeserializeOwned + Into<T>>(shared: Arc<Shared>, request: Request) -> Self {
-        Self::new(shared, What::Request(request), |what, text| decode::<R>(what, &text).map(Into::into))
+        Self::new(shared, request, |request, text| decode::<R>(request, &text).map(Into::into))
     }
 }
 
 /// Reads a result.
-pub(crate) fn decode<R: DeserializeOwned>(what: &What, result: &RawJson) -> Result<R> {
+pub(crate) fn decode<R: DeserializeOwned>(request: &Request, result: &RawJson) -> Result<R> {
     let malformed = || {
         Error::new(
             ErrorKind::PeerMisbehaved,
-            format!("the server's reply to {} is malformed", what.method().name()),
+            format!("the server's reply to {} is malformed", request.method().name()),
         )
     };
     // Derived decoders also take an array for an object; the protocol does not.
@@ -194,15 +189,6 @@ pub(crate) fn decode<R: DeserializeOwned>(what: &What, result: &RawJson) -> Resu
         return Err(malformed());
     }
     result.decode().map_err(|error| malformed().caused_by(error))
-}
-
-impl What {
-    fn method(&self) -> Method {
-        match self {
-            Self::Ping => Method::Ping,
-            Self::Request(request) => request.method(),
-        }
-    }
 }
 
 impl<T: Send + 'static> Future for Exchange<T> {
@@ -225,30 +211,24 @@ impl<T: Send + 'static> Future for Exchange<T> {
 
 impl<T> Described<T> {
     async fn run(self) -> Result<T> {
-        let Self { shared, what, mut terms, safe, read } = self;
-        let result = match &what {
-            What::Ping => {
-                terms.progress = Progressing::Unwanted;
-                shared.ping(&terms).await.map(|()| RawJson::from(serde_json::Value::Null))?
-            }
-            What::Request(request) => {
-                // A tool may take its time as long as it says how far it is; so it is asked to say.
-                if !terms.wants_progress()
-                    && (shared.notifications.want_progress() || matches!(request, Request::CallTool(_)))
-                {
-                    terms.progress = Progressing::Wanted(None);
-                }
-                shared.ask(request, terms, safe).await?
-            }
-        };
-        read(&what, result)
+        let Self { shared, request, mut terms, safe, read } = self;
+        if request == PING {
+            terms.progress = Progressing::Unwanted;
+        } else if !terms.wants_progress()
+            // A tool may take its time as long as it says how far it is; so it is asked to say.
+            && (shared.notifications.want_progress() || matches!(request, Request::CallTool(_)))
+        {
+            terms.progress = Progressing::Wanted(None);
+        }
+        let result = shared.ask(&request, terms, safe).await?;
+        read(&request, result)
     }
 }
 
 impl<T> fmt::Debug for Exchange<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.0 {
-            State::Described(described) => described.what.method().name().to_owned(),
+            State::Described(described) => described.request.method().name().to_owned(),
             State::Running(_) => "running".to_owned(),
             State::Over => "over".to_owned(),
         };

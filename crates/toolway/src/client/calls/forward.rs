@@ -22,17 +22,16 @@ impl Client {
         &self,
         request: &Request,
         caller: Arc<dyn Caller>,
+        progress: Hook<Progress>,
         meta: Option<Settings>,
     ) -> Result<Passed> {
         let shared = &self.shared;
         if let Some(level) = caller.log_level() {
             self.hear_log(level).await;
         }
-        let told = caller.clone();
-        let hook: Hook<Progress> = Arc::new(move |progress: &Progress| told.progress(progress));
         let terms = Terms {
             meta,
-            progress: Progressing::Wanted(Some(hook)),
+            progress: Progressing::Wanted(Some(progress)),
             caller: Some(caller),
             ..Terms::new(shared.notifications.clone(), shared.reconnector.timeout())
         };

@@ -17,23 +17,6 @@ use crate::ground::error::{Error, ErrorKind, Result};
 const MAX_TRYING: Duration = Duration::from_mins(1);
 
 impl Shared {
-    pub(crate) async fn ping(self: &Arc<Self>, terms: &Terms) -> Result<()> {
-        let mut trying = Trying::new(self.reconnector.retries(), terms.timeout);
-        loop {
-            let error = match self.connection_until(trying.until).await {
-                Ok(connection) => match connection.ping(terms).await {
-                    Ok(()) => return Ok(()),
-                    Err(error) => error,
-                },
-                Err(error) => error,
-            };
-            if self.is_closed() {
-                return Err(error);
-            }
-            trying.again(error, true).await?;
-        }
-    }
-
     /// Sends a request and gives back the result as it came, on as many connections as it takes.
     pub(crate) async fn ask(
         self: &Arc<Self>,

@@ -25,6 +25,9 @@ use crate::ground::future::BoxFuture;
 /// How long the server may take to hear that a request is taken back.
 const TAKING_BACK: Duration = Duration::from_secs(5);
 
+/// Asks whether the server is there, in whichever way its era has for that.
+pub(crate) const PING: Request = Request::Other(Method::Ping, None);
+
 /// A connection that was opened.
 pub(crate) struct Connection {
     pub(crate) transport: Box<dyn Transport>,
@@ -117,14 +120,9 @@ impl Connection {
         self.era.log_level_request(level)
     }
 
-    /// Asks whether the server is there.
-    pub(crate) async fn ping(self: &Arc<Self>, terms: &Terms) -> Result<()> {
-        self.send(self.era.ping(self.next_id()), terms).await.map(drop)
-    }
-
-    /// Asks it for the client itself.
+    /// Asks for the client itself whether the server is there.
     pub(crate) async fn probe(self: &Arc<Self>, limit: Duration) -> Result<()> {
-        self.ping(&self.own_terms(Some(limit))).await
+        self.ask(&mut Course::new(&PING), &self.own_terms(Some(limit))).await.map(drop)
     }
 
     /// Sends a request and gives back the result as it came, after as many rounds as it takes. Where another connection had come
@@ -136,7 +134,11 @@ impl Connection {
     async fn ask_as(self: &Arc<Self>, mut id: Id, course: &mut Course<'_>, terms: &Terms) -> Result<RawJson> {
         course.log_level = self.era.log_level();
         loop {
-            let result = self.send(self.era.request(id, course, terms)?, terms).await?;
+            let outgoing = match course.request() {
+                &PING => self.era.ping(id),
+                _ => self.era.request(id, course, terms)?,
+            };
+            let result = self.send(outgoing, terms).await?;
             // A caller is asked by whatever forwards its request, which makes it again.
             if terms.caller.is_some() {
                 return Ok(result);

@@ -9,13 +9,16 @@
 //! | `connection.rs` | How does one request go over one connection: in time, and told if it is given up? |
 //! | `tool_cache.rs` | Which tools has the server, as far as we know? |
 //! | `text_target.rs` | Which server is meant by a line of text? |
-//! | `over_http.rs` | How is a client connected to a server that has a URL? Only with the feature `http`. |
+//! | `over_http.rs`, `without_http.rs` | How is a server reached that has a URL? |
 
 pub(crate) mod builder;
 pub(crate) mod client;
 mod config;
 pub(crate) mod connection;
 #[cfg(feature = "http")]
+mod over_http;
+#[cfg(not(feature = "http"))]
+#[path = "without_http.rs"]
 mod over_http;
 mod reconnect;
 pub(crate) mod shared;

@@ -3,7 +3,12 @@
 use crate::client::connect::builder::ClientBuilder;
 use crate::client::connect::client::Client;
 use crate::client::http::target::Http;
+use crate::client::wire::target::{IntoTarget, Target};
 use crate::ground::error::Result;
+
+pub(super) fn web(url: &str) -> Result<Target> {
+    Http::new(url).into_target()
+}
 
 impl ClientBuilder {
     /// Connects to the server at a URL. An [`Http`] says more than where it is:

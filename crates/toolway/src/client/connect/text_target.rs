@@ -1,12 +1,9 @@
 //! Which server is meant by a line of text? A URL, or else a command line.
 
-#[cfg(feature = "http")]
-use crate::client::http::target::Http;
+use crate::client::connect::over_http::web;
 use crate::client::process::command::Command;
 use crate::client::wire::target::{IntoTarget, Target};
 use crate::ground::error::Result;
-#[cfg(not(feature = "http"))]
-use crate::ground::error::{Error, ErrorKind};
 
 /// A URL (`https://example.com/mcp`), or a command line (`npx -y server-filesystem "/my data"`), which is split into words as a
 /// shell would, and never given to one.
@@ -33,16 +30,4 @@ impl IntoTarget for &String {
     fn into_target(self) -> Result<Target> {
         self.as_str().into_target()
     }
-}
-
-#[cfg(feature = "http")]
-fn web(url: &str) -> Result<Target> {
-    Http::new(url).into_target()
-}
-
-#[cfg(not(feature = "http"))]
-fn web(_: &str) -> Result<Target> {
-    let message =
-        "a server at a URL needs the cargo feature `http` of toolway, and `tls` if it begins with https://";
-    Err(Error::new(ErrorKind::Misuse, message))
 }

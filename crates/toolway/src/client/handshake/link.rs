@@ -27,7 +27,7 @@ use crate::ground::future::BoxFuture;
 #[derive(Debug)]
 pub(crate) struct HandshakeLink {
     version: ProtocolVersion,
-    questions: Arc<Questions>,
+    pub(super) questions: Arc<Questions>,
 }
 
 /// Opens a conversation, asking for `version`.
@@ -129,12 +129,6 @@ impl EraLink for HandshakeLink {
 
     fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
         self.questions.is_asked_about(request, sent)
-    }
-
-    /// The server was told when the conversation was opened.
-    #[cfg(feature = "server")]
-    fn asks_callers(&self) -> bool {
-        self.questions.answers.passes || self.questions.answers.has_all()
     }
 
     fn has_subscriptions(&self) -> bool {

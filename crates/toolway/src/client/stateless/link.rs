@@ -12,10 +12,6 @@ use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 
 use crate::client::answer::answers::Answers;
-#[cfg(feature = "server")]
-use crate::client::answer::forwarded::Questions;
-#[cfg(feature = "server")]
-use crate::client::stateless::forwarded::forwarded;
 use crate::client::stateless::listen::listen;
 use crate::client::stateless::rounds::complete;
 use crate::client::wire::era_link::{EraLink, Reply, WatchRequest};
@@ -28,10 +24,10 @@ use crate::ground::future::BoxFuture;
 /// What every request to one server carries.
 #[derive(Debug)]
 pub(crate) struct StatelessLink {
-    version: ProtocolVersion,
+    pub(super) version: ProtocolVersion,
     envelope: Envelope,
     /// What the application answers.
-    answers: Answers,
+    pub(super) answers: Answers,
     log_level: Mutex<Option<LogLevel>>,
 }
 
@@ -99,11 +95,6 @@ impl EraLink for StatelessLink {
 
     fn complete<'l>(&'l self, course: &'l mut Course<'_>, result: RawJson) -> Result<Reply<'l, ()>> {
         complete(self.version, &self.answers, course, result)
-    }
-
-    #[cfg(feature = "server")]
-    fn forwarded<'l>(&'l self, method: &'l Method, result: RawJson) -> Result<Reply<'l, Questions>> {
-        forwarded(&self.answers, self.version, method, result)
     }
 
     fn set_log_level(&self, level: LogLevel) {

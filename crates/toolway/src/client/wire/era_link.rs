@@ -8,9 +8,8 @@ use toolway_protocol::types::{LogLevel, SubscriptionFilter};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 
 use crate::client::answer::caller::Caller;
-#[cfg(feature = "server")]
-use crate::client::answer::forwarded::Questions;
 use crate::client::notifications::listeners::Notifications;
+use crate::client::wire::forwards::Forwards;
 use crate::client::wire::outgoing::Outgoing;
 use crate::client::wire::terms::{Course, Terms};
 use crate::client::wire::transport::Transport;
@@ -20,7 +19,7 @@ use crate::ground::future::BoxFuture;
 /// Writes the requests of one connection and knows what its server keeps in mind. Chosen once, when the connection is opened.
 ///
 /// What has a default is of one era only.
-pub(crate) trait EraLink: Send + Sync {
+pub(crate) trait EraLink: Forwards + Send + Sync {
     fn version(&self) -> ProtocolVersion;
 
     /// Writes a request in its current round.
@@ -42,13 +41,6 @@ pub(crate) trait EraLink: Send + Sync {
     /// Dropping the future ends the questions, too.
     fn complete<'l>(&'l self, course: &'l mut Course<'_>, result: RawJson) -> Result<Reply<'l, ()>> {
         let _ = course;
-        Ok(Reply::Complete(result))
-    }
-
-    /// The same for a request that was made for another caller, who is asked what the application does not answer itself.
-    #[cfg(feature = "server")]
-    fn forwarded<'l>(&'l self, method: &'l Method, result: RawJson) -> Result<Reply<'l, Questions>> {
-        let _ = method;
         Ok(Reply::Complete(result))
     }
 
@@ -87,12 +79,6 @@ pub(crate) trait EraLink: Send + Sync {
     fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
         let _ = (request, sent);
         false
-    }
-
-    /// Whether the server knows that it may ask the callers of forwarded requests.
-    #[cfg(feature = "server")]
-    fn asks_callers(&self) -> bool {
-        true
     }
 
     /// Whether the server is asked to tell of each resource by itself, and keeps that in mind.

@@ -43,7 +43,7 @@ pub struct Uris {
     /// Who keeps what begins like this.
     templates: BTreeMap<String, Option<String>>,
     /// The only server, to which every URI leads as it is.
-    pub(in crate::hub) alone: Option<String>,
+    pub(crate) alone: Option<String>,
 }
 
 /// What one server lists.

@@ -1,0 +1,10 @@
+//! What is said about URLs by a build that speaks no HTTP?
+
+use crate::client::wire::target::Target;
+use crate::ground::error::{Error, ErrorKind, Result};
+
+pub(super) fn web(_: &str) -> Result<Target> {
+    let message =
+        "a server at a URL needs the cargo feature `http` of toolway, and `tls` if it begins with https://";
+    Err(Error::new(ErrorKind::Misuse, message))
+}

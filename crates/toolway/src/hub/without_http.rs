@@ -1,0 +1,11 @@
+//! The twin of `over_http.rs` in a build without HTTP: there is no way to a URL.
+
+use crate::client::Target;
+use crate::ground::error::{Error, ErrorKind, Result};
+
+pub(super) fn target(_url: String, _headers: Vec<(String, String)>) -> Result<Target> {
+    Err(Error::new(
+        ErrorKind::Misuse,
+        "the server is reached over HTTP, which this build cannot: switch on the feature `http`",
+    ))
+}
