@@ -20,19 +20,13 @@ use crate::ground::error::{Chain, Error, ErrorKind, Result};
 pub(crate) struct Follower {
     hub: Arc<Shared>,
     member: Arc<Member>,
-    /// The way to the server; none if its client was brought along and opens its connections itself.
-    reach: Option<Reach>,
+    /// The way to the server, and what its client is like; none if its client was brought along and opens its connections itself.
+    reach: Option<(Target, ClientBuilder)>,
     orders: mpsc::Receiver<Refresh>,
     /// Those who wait until everything was read again.
     waiting: Vec<Refresh>,
     /// The server could not be listened to the last time, although it was there.
     was_deaf: bool,
-}
-
-/// The way to a server, and what its client is like.
-pub(super) struct Reach {
-    target: Target,
-    builder: ClientBuilder,
 }
 
 /// Why a server is not looked at any more as it was.
@@ -56,7 +50,7 @@ impl Follower {
     pub(super) fn new(
         hub: Arc<Shared>,
         member: Arc<Member>,
-        reach: Option<Reach>,
+        reach: Option<(Target, ClientBuilder)>,
         orders: mpsc::Receiver<Refresh>,
     ) -> Self {
         Self { hub, member, reach, orders, waiting: Vec::new(), was_deaf: false }
@@ -78,9 +72,8 @@ impl Follower {
     /// Connects for the first time, as often as it takes.
     async fn connect(&mut self) -> Client {
         loop {
-            if let Some(Reach { target, builder }) = &self.reach {
-                let guarded = Guarded { target: target.clone(), breaker: self.member.breaker.clone() };
-                match builder.clone().connect(Target::new(guarded)).await {
+            if let Some((target, builder)) = &self.reach {
+                match builder.clone().connect(target.clone()).await {
                     Ok(client) => return client,
                     Err(error) => self.failed(error),
                 }
@@ -288,10 +281,10 @@ impl Shared {
     ) -> Result<Arc<Member>> {
         let breaker = Arc::new(Breaker::new(self.settings.attempts));
         let place = target.connector().name();
+        let target = Target::new(Guarded { target, breaker: breaker.clone() });
         let (member, orders) = Member::new(name, place, breaker, Phase::Connecting, lists, None);
         self.insert(&member)?;
-        let reach = Some(Reach { target, builder });
-        let follower = Follower::new(self.clone(), member.clone(), reach, orders);
+        let follower = Follower::new(self.clone(), member.clone(), Some((target, builder)), orders);
         member.kept_by(tokio::spawn(follower.run()).abort_handle());
         Ok(member)
     }

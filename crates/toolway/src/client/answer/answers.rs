@@ -386,7 +386,14 @@ fn check_messages(asked: &CreateMessage) -> Result<(), &'static str> {
     let mut open: Vec<&str> = Vec::new();
     for message in &asked.messages {
         let blocks = message.content.as_slice();
-        let mut results: Vec<_> = blocks.iter().filter_map(tool_result).collect();
+        let (mut uses, mut results) = (Vec::new(), Vec::new());
+        for block in blocks {
+            match block {
+                Content::ToolUse(used) => uses.push(&*used.id),
+                Content::ToolResult(result) => results.push(&*result.tool_use_id),
+                _ => {}
+            }
+        }
         if !results.is_empty() && (message.role != Role::User || results.len() != blocks.len()) {
             return Err("results of tools stand in a message of the user, with nothing beside them");
         }
@@ -394,24 +401,10 @@ fn check_messages(asked: &CreateMessage) -> Result<(), &'static str> {
         if open != results {
             return Err("each use of a tool must be answered by the next message, once");
         }
-        open = blocks.iter().filter_map(tool_use).collect();
-        open.sort_unstable();
+        uses.sort_unstable();
+        open = uses;
     }
     if open.is_empty() { Ok(()) } else { Err("the last uses of tools have no results") }
-}
-
-fn tool_result(block: &Content) -> Option<&str> {
-    match block {
-        Content::ToolResult(result) => Some(&result.tool_use_id),
-        _ => None,
-    }
-}
-
-fn tool_use(block: &Content) -> Option<&str> {
-    match block {
-        Content::ToolUse(used) => Some(&used.id),
-        _ => None,
-    }
 }
 
 impl fmt::Debug for Answers {

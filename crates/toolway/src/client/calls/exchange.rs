@@ -61,8 +61,12 @@ struct Described<T> {
 }
 
 impl<T> Exchange<T> {
-    fn new(shared: Arc<Shared>, request: Request, read: fn(&Request, RawJson) -> Result<T>) -> Self {
-        let terms = Terms::new(shared.notifications.clone(), shared.reconnector.timeout());
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        request: Request,
+        read: fn(&Request, RawJson) -> Result<T>,
+    ) -> Self {
+        let terms = Terms::new(shared.reconnector.timeout());
         Self(State::Described(Described { shared, request, terms, safe: None, read }))
     }
 

@@ -33,7 +33,7 @@ impl Client {
             meta,
             progress: Progressing::Wanted(Some(progress)),
             caller: Some(caller),
-            ..Terms::new(shared.notifications.clone(), shared.reconnector.timeout())
+            ..Terms::new(shared.reconnector.timeout())
         };
         let result = shared.ask(request, terms, None).await?;
         match shared.current().era.forwarded(&request.method(), result)? {

@@ -10,7 +10,7 @@ use toolway_protocol::types::{
 };
 use toolway_protocol::{Method, RawJson, Request};
 
-use crate::client::calls::exchange::Exchange;
+use crate::client::calls::exchange::{Exchange, decode};
 use crate::client::calls::pages::Pages;
 use crate::client::calls::result::ToolResult;
 use crate::client::connect::client::Client;
@@ -127,7 +127,9 @@ impl Client {
         if !known.is_empty() {
             asked.context = Some(CompleteContext::new().with_arguments(known));
         }
-        Exchange::of::<Completed>(self.shared.clone(), Request::Complete(Box::new(asked)))
+        Exchange::new(self.shared.clone(), Request::Complete(Box::new(asked)), |request, text| {
+            decode::<CompleteResult>(request, &text).map(|result| result.completion)
+        })
     }
 
     /// Says how much of the log is wanted: a conversation of the handshake era remembers it, later requests of the
@@ -176,17 +178,6 @@ impl Client {
                 tokio::time::timeout(limit, telling).await.unwrap_or_else(|_| Err(timed_out(&method, limit)))
             }
         }
-    }
-}
-
-/// What stands in the reply to a question how an argument goes on.
-#[derive(serde::Deserialize)]
-#[serde(transparent)]
-struct Completed(CompleteResult);
-
-impl From<Completed> for Completion {
-    fn from(Completed(result): Completed) -> Self {
-        result.completion
     }
 }
 

@@ -1,6 +1,7 @@
 //! What has changed at the server?
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::{Notify, mpsc};
@@ -20,7 +21,6 @@ use crate::client::wire::era_link::{Requester, WatchRequest};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// The changes of a server, from when it was made until it is dropped. Made by [`Client::watch`].
-#[derive(Debug)]
 pub struct Watch {
     changes: Changes,
     missed: Vec<Change>,
@@ -42,7 +42,6 @@ pub(crate) enum Heard {
     Over,
 }
 
-#[derive(Debug)]
 struct Wanted {
     filter: SubscriptionFilter,
     resources: HashSet<String>,
@@ -145,6 +144,12 @@ impl Watch {
     /// Whether the server tells of changes of this list.
     pub(crate) fn tells_of(&self, list: &Change) -> bool {
         self.wanted.lists().any(|told| told == *list)
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("resources", &self.wanted.resources).finish_non_exhaustive()
     }
 }
 

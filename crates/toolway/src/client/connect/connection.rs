@@ -109,11 +109,6 @@ impl Connection {
         Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// What goes for a request that nobody but the client itself wants.
-    fn own_terms(&self, timeout: Option<Duration>) -> Terms {
-        Terms::new(self.inbox.notifications.clone(), timeout)
-    }
-
     /// Says how much of the log later requests want. The server is told by this request, if it must be told.
     pub(crate) fn set_log_level(&self, level: LogLevel) -> Option<Request> {
         self.era.set_log_level(level);
@@ -122,7 +117,7 @@ impl Connection {
 
     /// Asks for the client itself whether the server is there.
     pub(crate) async fn probe(self: &Arc<Self>, limit: Duration) -> Result<()> {
-        self.ask(&mut Course::new(&PING), &self.own_terms(Some(limit))).await.map(drop)
+        self.ask(&mut Course::new(&PING), &Terms::new(Some(limit))).await.map(drop)
     }
 
     /// Sends a request and gives back the result as it came, after as many rounds as it takes. Where another connection had come
@@ -160,7 +155,7 @@ impl Connection {
             return Err(Error::new(ErrorKind::Misuse, "a notification has no reply to wait for"));
         };
         let hearing = match &terms.progress {
-            Progressing::Wanted(hook) => Some(terms.notifications.hear(id.clone(), hook.clone())),
+            Progressing::Wanted(hook) => Some(self.inbox.notifications.hear(id.clone(), hook.clone())),
             Progressing::Unwanted => None,
         };
         self.size.check(&outgoing)?;
@@ -226,7 +221,7 @@ impl Requester for Arc<Connection> {
     }
 
     fn ask(&self, id: Id, request: Request, timeout: Option<Duration>) -> BoxFuture<'_, Result<RawJson>> {
-        Box::pin(async move { self.ask_as(id, &mut Course::new(&request), &self.own_terms(timeout)).await })
+        Box::pin(async move { self.ask_as(id, &mut Course::new(&request), &Terms::new(timeout)).await })
     }
 
     fn transport(&self) -> &dyn Transport {

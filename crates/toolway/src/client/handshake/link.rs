@@ -24,7 +24,6 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
 /// A conversation that was opened.
-#[derive(Debug)]
 pub(crate) struct HandshakeLink {
     version: ProtocolVersion,
     pub(super) questions: Arc<Questions>,

@@ -4,7 +4,6 @@
 //! the application has asked for, and what is watched, outlives it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -132,12 +131,6 @@ impl Watched {
             }
         }
         unwanted
-    }
-}
-
-impl fmt::Debug for Watched {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(&self.resources).finish()
     }
 }
 

@@ -255,21 +255,9 @@ impl IntoTarget for Http {
     }
 }
 
-impl From<&str> for Http {
-    fn from(url: &str) -> Self {
-        Self::new(url)
-    }
-}
-
-impl From<&String> for Http {
-    fn from(url: &String) -> Self {
-        Self::new(url)
-    }
-}
-
-impl From<String> for Http {
-    fn from(url: String) -> Self {
-        Self::new(url)
+impl<U: AsRef<str>> From<U> for Http {
+    fn from(url: U) -> Self {
+        Self::new(url.as_ref())
     }
 }
 

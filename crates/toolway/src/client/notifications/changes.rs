@@ -25,7 +25,6 @@ pub enum Change {
 }
 
 /// The changes for one watcher.
-#[derive(Debug)]
 pub(crate) struct Changes(Subscription<Backlog>);
 
 impl Changes {

@@ -3,7 +3,6 @@
 //! It outlives connections: whoever listens goes on listening when the server was started again.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -125,12 +124,6 @@ impl Notifications {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Id, Arc<Heard>>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for Notifications {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notifications").finish_non_exhaustive()
     }
 }
 

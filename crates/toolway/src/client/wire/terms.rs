@@ -8,7 +8,7 @@ use toolway_protocol::capability::Settings;
 use toolway_protocol::types::{LogLevel, Progress};
 
 use crate::client::answer::caller::Caller;
-use crate::client::notifications::listeners::{Hook, Notifications};
+use crate::client::notifications::listeners::Hook;
 
 /// What goes for one request and all its rounds.
 #[derive(Clone)]
@@ -18,7 +18,6 @@ pub(crate) struct Terms {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) meta: Option<Settings>,
     pub(crate) progress: Progressing,
-    pub(crate) notifications: Arc<Notifications>,
     /// The caller it is forwarded for, if it is not the application's own.
     pub(crate) caller: Option<Arc<dyn Caller>>,
 }
@@ -32,9 +31,9 @@ pub(crate) enum Progressing {
 
 impl Terms {
     /// For a request about which nothing more was said.
-    pub(crate) fn new(notifications: Arc<Notifications>, timeout: Option<Duration>) -> Self {
+    pub(crate) fn new(timeout: Option<Duration>) -> Self {
         let (headers, progress) = (Vec::new(), Progressing::Unwanted);
-        Self { timeout, headers, meta: None, progress, notifications, caller: None }
+        Self { timeout, headers, meta: None, progress, caller: None }
     }
 
     pub(crate) fn wants_progress(&self) -> bool {

@@ -97,13 +97,12 @@ impl Config {
 pub(super) type Outcome = (String, Result<ServerConfig, Mistakes>);
 
 fn read_all(bytes: &[u8], origin: &Arc<Origin>, mistakes: &mut Mistakes) -> Result<Vec<Outcome>, Mistake> {
-    let wrong = |message: String| Mistake { server: None, field: String::new(), place: None, message };
     if bytes.len() as u64 > MAX_FILE {
-        return Err(wrong(format!("the text is longer than {MAX_FILE} bytes")));
+        return Err(Mistake::of_file(None, format!("the text is longer than {MAX_FILE} bytes")));
     }
     let source = Source::new(bytes)?;
     if source.is_empty() {
-        return Err(wrong("there is nothing in it: write `{ \"mcpServers\": {} }`".to_owned()));
+        return Err(Mistake::of_file(None, "there is nothing in it: write `{ \"mcpServers\": {} }`"));
     }
     let root = source.root()?;
     match layout(root, mistakes) {

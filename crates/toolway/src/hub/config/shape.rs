@@ -36,7 +36,7 @@ pub(super) fn layout<'s>(root: Node<'s>, mistakes: &mut Mistakes) -> Option<Layo
     let members = match root.members() {
         Ok(members) => members,
         Err(message) => {
-            mistakes.push(about(String::new(), root, message));
+            mistakes.push(Mistake::of_file(Some(root.place()), message));
             return Some(layout);
         }
     };
@@ -110,7 +110,7 @@ pub(super) fn nothing_found(root: Node<'_>) -> Mistake {
         None => "no servers are here: write `{ \"mcpServers\": { \"a name\": { \"command\": \"a program\", \"args\": [] } } }`"
             .to_owned(),
     };
-    about(String::new(), root, message)
+    Mistake::of_file(Some(root.place()), message)
 }
 
 fn about(field: String, node: Node<'_>, message: String) -> Mistake {
@@ -124,22 +124,12 @@ impl<'s> Layout<'s> {
             return;
         }
         let outcome = if servers.is_list() {
-            let items = servers.items().map(|items| items.into_iter().enumerate());
-            items.map(|items| {
-                self.places.extend(items.map(|(index, node)| Spot {
-                    key: None,
-                    path: format!("{path}[{index}]"),
-                    node,
-                }));
-            })
+            let named = |(index, node)| Spot { key: None, path: format!("{path}[{index}]"), node };
+            servers.items().map(|items| self.places.extend(items.into_iter().enumerate().map(named)))
         } else {
-            servers.members().map(|members| {
-                self.places.extend(members.into_iter().map(|(key, node)| Spot {
-                    path: member(path, &key),
-                    key: Some(key),
-                    node,
-                }));
-            })
+            let named =
+                |(key, node): (String, Node<'s>)| Spot { path: member(path, &key), key: Some(key), node };
+            servers.members().map(|members| self.places.extend(members.into_iter().map(named)))
         };
         if let Err(message) = outcome {
             mistakes.push(about(path.to_owned(), servers, message));
