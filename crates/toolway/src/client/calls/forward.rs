@@ -11,8 +11,7 @@ use crate::client::answer::caller::Caller;
 use crate::client::answer::forwarded::Passed;
 use crate::client::connect::client::Client;
 use crate::client::notifications::listeners::Hook;
-use crate::client::wire::era_link::Reply;
-use crate::client::wire::terms::{Progressing, Terms};
+use crate::client::wire::terms::{Progressing, Reply, Terms};
 use crate::ground::error::Result;
 
 impl Client {

@@ -13,11 +13,11 @@ use toolway_protocol::{Id, Method, RawJson, Request, RpcError};
 
 use crate::client::answer::caller::{Caller, OpenCall};
 use crate::client::notifications::listeners::Notifications;
-use crate::client::wire::era_link::{EraLink, Reply, Requester};
+use crate::client::wire::era_link::{EraLink, Requester};
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::opening::{Opened, ServerFacts};
 use crate::client::wire::outgoing::Outgoing;
-use crate::client::wire::terms::{Course, Progressing, Terms};
+use crate::client::wire::terms::{Course, Progressing, Reply, Terms};
 use crate::client::wire::transport::{Transport, exchange};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;

@@ -6,8 +6,8 @@ use crate::client::answer::answers::Place;
 use crate::client::answer::forwarded::Questions;
 use crate::client::stateless::link::StatelessLink;
 use crate::client::stateless::rounds::{failed, read};
-use crate::client::wire::era_link::Reply;
 use crate::client::wire::forwards::Forwards;
+use crate::client::wire::terms::Reply;
 use crate::ground::error::Result;
 
 impl Forwards for StatelessLink {

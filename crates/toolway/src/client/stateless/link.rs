@@ -14,10 +14,10 @@ use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 use crate::client::answer::answers::Answers;
 use crate::client::stateless::listen::listen;
 use crate::client::stateless::rounds::complete;
-use crate::client::wire::era_link::{EraLink, Reply, WatchRequest};
+use crate::client::wire::era_link::{EraLink, WatchRequest};
 use crate::client::wire::opening::ServerFacts;
 use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
-use crate::client::wire::terms::{Course, Terms};
+use crate::client::wire::terms::{Course, Reply, Terms};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 

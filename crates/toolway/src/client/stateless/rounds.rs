@@ -10,8 +10,7 @@ use toolway_protocol::types::{InputRequest, InputRequired, InputResponse, Keyed}
 use toolway_protocol::{Method, ProtocolVersion, RawJson, Request};
 
 use crate::client::answer::answers::{Answers, MAX_ASKED, Place, Unable, check};
-use crate::client::wire::era_link::Reply;
-use crate::client::wire::terms::Course;
+use crate::client::wire::terms::{Course, Reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How often one request is sent again. A server that never has enough is not followed for ever.

@@ -11,7 +11,7 @@ use crate::client::answer::caller::Caller;
 use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::forwards::Forwards;
 use crate::client::wire::outgoing::Outgoing;
-use crate::client::wire::terms::{Course, Terms};
+use crate::client::wire::terms::{Course, Reply, Terms};
 use crate::client::wire::transport::Transport;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
@@ -85,14 +85,6 @@ pub(crate) trait EraLink: Forwards + Send + Sync {
     fn has_subscriptions(&self) -> bool {
         false
     }
-}
-
-/// What the server sent for a request.
-pub(crate) enum Reply<'l, T> {
-    /// The result, as it came.
-    Complete(RawJson),
-    /// Questions. The application answers those that are its own while this is awaited.
-    Asks(BoxFuture<'l, Result<T>>),
 }
 
 /// What an era needs to have a server tell of changes.

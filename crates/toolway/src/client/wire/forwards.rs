@@ -3,7 +3,7 @@
 use toolway_protocol::{Method, RawJson};
 
 use crate::client::answer::forwarded::Questions;
-use crate::client::wire::era_link::Reply;
+use crate::client::wire::terms::Reply;
 use crate::ground::error::Result;
 
 /// Tells what becomes of requests that are made for another caller.

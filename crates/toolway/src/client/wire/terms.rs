@@ -1,14 +1,16 @@
-//! What goes for one request, whichever era writes it?
+//! What goes for one request, how far has it come, and what did the server send for it, whichever era writes it?
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolway_protocol::Request;
 use toolway_protocol::capability::Settings;
 use toolway_protocol::types::{LogLevel, Progress};
+use toolway_protocol::{RawJson, Request};
 
 use crate::client::answer::caller::Caller;
 use crate::client::notifications::listeners::Hook;
+use crate::ground::error::Result;
+use crate::ground::future::BoxFuture;
 
 /// What goes for one request and all its rounds.
 #[derive(Clone)]
@@ -73,4 +75,12 @@ impl<'r> Course<'r> {
     pub(crate) fn go_on_with(&mut self, request: Request) {
         self.again = Some(request);
     }
+}
+
+/// What the server sent for a request.
+pub(crate) enum Reply<'l, T> {
+    /// The result, as it came.
+    Complete(RawJson),
+    /// Questions. The application answers those that are its own while this is awaited.
+    Asks(BoxFuture<'l, Result<T>>),
 }

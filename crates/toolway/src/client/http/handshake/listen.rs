@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use crate::client::http::handshake::conversation::{Conversation, Opened};
 use crate::client::http::handshake::cursor::{Cursor, Pause};
 use crate::client::http::handshake::gate::Gate;
-use crate::client::http::request::events::{Break, Events, messages};
+use crate::client::http::request::events::{Break, Events};
 
 /// How often in a row a stream is refused that was offered before, until the conversation is given up.
 const MAX_REFUSED: u32 = 5;
@@ -88,22 +88,17 @@ async fn pause(gate: &Gate, cursor: &Cursor) {
     }
 }
 
-async fn hear(conversation: &Arc<Conversation>, mut events: Events, cursor: &mut Cursor) -> Break {
+/// Takes what the server says on a stream, until it ends.
+pub(super) async fn hear(conversation: &Arc<Conversation>, mut events: Events, cursor: &mut Cursor) -> Break {
     loop {
-        let event = match events.next().await {
-            Ok(event) => event,
-            Err(reason) => return reason,
-        };
-        if !cursor.note(&event) {
-            continue;
-        }
-        match messages(&event) {
+        match events.messages(|event| cursor.note(event)).await {
             Ok(messages) => {
                 for message in messages {
                     conversation.heed(message, &HeaderMap::new(), None).await;
                 }
             }
-            Err(_) => tracing::debug!("skipped an event that is not a message"),
+            Err(Break::NoMessage) => tracing::debug!("skipped an event that is not a message"),
+            Err(reason) => return reason,
         }
     }
 }

@@ -7,7 +7,7 @@ use toolway_protocol::http::header::encode;
 use toolway_protocol::{Id, Message, ProtocolVersion};
 
 use crate::client::http::request::endpoint::{HttpEndpoint, Reply};
-use crate::client::http::request::events::{Events, messages};
+use crate::client::http::request::events::Events;
 use crate::client::http::request::headers::{OfCall, insert, put_on};
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;
@@ -84,8 +84,7 @@ fn dress(outgoing: &Outgoing) -> Result<HeaderMap> {
 /// Reads events until the reply comes. Ids of events mean nothing here: this era has no resuming.
 async fn read(endpoint: &HttpEndpoint, mut events: Events, id: &Id) -> Result<Message> {
     loop {
-        let event = events.next().await.map_err(|reason| endpoint.broken(reason))?;
-        for message in messages(&event).map_err(|reason| endpoint.broken(reason))? {
+        for message in events.messages(|_| true).await.map_err(|reason| endpoint.broken(reason))? {
             match message {
                 reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
                 other => endpoint.deliver(&other, Some(id)),
