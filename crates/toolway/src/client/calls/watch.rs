@@ -14,7 +14,7 @@ use toolway_protocol::types::SubscriptionFilter;
 use crate::client::connect::client::Client;
 use crate::client::connect::connection::Connection;
 use crate::client::connect::shared::{Shared, closed};
-use crate::client::handshake::subscriptions::Watched;
+use crate::client::handshake::subscriptions::WatchGuard;
 use crate::client::notifications::changes::{Change, Changes};
 use crate::client::wire::backoff::backoff;
 use crate::client::wire::era_link::{Requester, WatchRequest};
@@ -29,7 +29,7 @@ pub struct Watch {
     wanted: Arc<Wanted>,
     /// Keeps the server telling, and ends with this.
     _keeping: JoinSet<()>,
-    _watched: Watched,
+    _watched: WatchGuard,
 }
 
 /// What comes of watching.
@@ -92,7 +92,7 @@ impl Client {
             let connection = shared.upgrade()?.current();
             (connection.is_usable() && connection.era.has_subscriptions()).then(|| Box::new(connection) as _)
         };
-        let watched = Watched::begin(&self.shared.subscriptions, resources.clone(), Box::new(current));
+        let watched = WatchGuard::begin(&self.shared.subscriptions, resources.clone(), Box::new(current));
         let wanted =
             Arc::new(Wanted { filter: told(&connection.server.capabilities, &resources), resources });
         let (tell, mut again) = mpsc::channel(1);

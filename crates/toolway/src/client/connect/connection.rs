@@ -15,7 +15,7 @@ use crate::client::answer::caller::{Caller, OpenCall};
 use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::era_link::{EraLink, Requester};
 use crate::client::wire::inbox::Inbox;
-use crate::client::wire::opening::{Opened, ServerFacts};
+use crate::client::wire::opening::{OpenConnection, ServerFacts};
 use crate::client::wire::outgoing::Outgoing;
 use crate::client::wire::terms::{Course, Progressing, Reply, Terms};
 use crate::client::wire::transport::{Transport, exchange};
@@ -85,8 +85,8 @@ impl Sizes {
 }
 
 impl Connection {
-    pub(crate) fn new(opened: Opened, next_id: Arc<AtomicI64>) -> Self {
-        let Opened { transport, inbox, era, server } = opened;
+    pub(crate) fn new(opened: OpenConnection, next_id: Arc<AtomicI64>) -> Self {
+        let OpenConnection { transport, inbox, era, server } = opened;
         let size = Sizes::new(inbox.max_message());
         let (lost, taking_back) = (AtomicBool::new(false), watch::Sender::new(0));
         Self { transport, era, server, inbox, next_id, size, lost, taking_back }

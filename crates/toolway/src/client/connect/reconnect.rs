@@ -49,7 +49,7 @@ impl Reconnector {
 
     /// Whether another connection can be opened.
     pub(crate) fn is_lasting(&self) -> bool {
-        self.target.can_be_reached_again()
+        self.target.connector().is_lasting()
     }
 
     pub(crate) fn timeout(&self) -> Option<Duration> {

@@ -1,9 +1,9 @@
 //! Does the server know that it may ask the callers of forwarded requests?
 
 use crate::client::handshake::link::HandshakeLink;
-use crate::client::wire::forwards::Forwards;
+use crate::client::wire::forward_link::ForwardLink;
 
-impl Forwards for HandshakeLink {
+impl ForwardLink for HandshakeLink {
     /// The server was told when the conversation was opened.
     fn asks_callers(&self) -> bool {
         let answers = &self.questions.answers;

@@ -11,8 +11,8 @@ use toolway_protocol::{Era, ProtocolVersion};
 use crate::client::answer::answers::Answers;
 use crate::client::handshake::era_cache::EraCache;
 use crate::client::handshake::link::{HandshakeLink, shake_hands};
-use crate::client::stateless::opening::{self as stateless, Probed, opened, probe, verdict};
-use crate::client::wire::opening::{Opened, Opening, Reached, ServerFacts, explained};
+use crate::client::stateless::opening::{self as stateless, ProbeOutcome, opened, probe, verdict};
+use crate::client::wire::opening::{FreshTransport, OpenConnection, Opening, ServerFacts, explained};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// What is known before a server is spoken to that may be of either era.
@@ -27,7 +27,7 @@ pub(crate) struct Negotiation<'n> {
 
 impl Negotiation<'_> {
     /// Opens a connection in the era of this revision, or in the one that the server speaks.
-    pub(crate) async fn open(&self, pinned: Option<ProtocolVersion>) -> Result<Opened> {
+    pub(crate) async fn open(&self, pinned: Option<ProtocolVersion>) -> Result<OpenConnection> {
         match pinned {
             Some(version) if version.era() == Era::Handshake => self.begin(version).await,
             Some(version) => stateless::open(self.opening, version).await,
@@ -38,7 +38,7 @@ impl Negotiation<'_> {
         }
     }
 
-    async fn find_out(&self) -> Result<Opened> {
+    async fn find_out(&self) -> Result<OpenConnection> {
         let version = ProtocolVersion::LATEST;
         let reached = self.opening.reach().await?;
         let transport = &*reached.0;
@@ -46,12 +46,12 @@ impl Negotiation<'_> {
         let patience = (!transport.has_headers()).then_some(self.probe_timeout);
         let mut is_silent = false;
         let older = match probe(self.opening, transport, version, patience).await {
-            Ok(Probed::Opened(link, server)) => return Ok(opened(reached, link, server)),
-            Ok(Probed::Older(refusal)) if transport.is_connected() => {
+            Ok(ProbeOutcome::Opened(link, server)) => return Ok(opened(reached, link, server)),
+            Ok(ProbeOutcome::Older(refusal)) if transport.is_connected() => {
                 is_silent = refusal.is_none();
                 reached
             }
-            Ok(Probed::Older(refusal)) => self.once_more(refusal).await?,
+            Ok(ProbeOutcome::Older(refusal)) => self.once_more(refusal).await?,
             // Some older servers end when they hear something that they do not know.
             Err(error) if !transport.is_connected() => self.once_more(Some(error)).await?,
             Err(error) => return Err(error),
@@ -74,7 +74,7 @@ impl Negotiation<'_> {
         if may_be_newer && older.0.is_connected() {
             // On the heap, as it is rare: no other connection is to have room for it.
             let probed = Box::pin(probe(self.opening, &*older.0, version, None)).await;
-            if let Ok(Probed::Opened(link, server)) = probed {
+            if let Ok(ProbeOutcome::Opened(link, server)) = probed {
                 return Ok(opened(older, link, server));
             }
         }
@@ -82,7 +82,7 @@ impl Negotiation<'_> {
     }
 
     /// Opens a conversation as it was opened the last time. Nothing, if nothing is known, or if the server is another one by now.
-    async fn as_remembered(&self) -> Option<Result<Opened>> {
+    async fn as_remembered(&self) -> Option<Result<OpenConnection>> {
         let server = self.opening.connector.key().filter(|server| self.eras.has(server))?;
         match self.begin(ProtocolVersion::LATEST_HANDSHAKE).await {
             Err(error) if verdict(&error).is_some() || error.kind() == ErrorKind::PeerIncompatible => {
@@ -94,14 +94,14 @@ impl Negotiation<'_> {
     }
 
     /// Opens a conversation of the handshake era, and no other.
-    async fn begin(&self, version: ProtocolVersion) -> Result<Opened> {
+    async fn begin(&self, version: ProtocolVersion) -> Result<OpenConnection> {
         let reached = self.opening.reach().await?;
         let (link, server) = self.shake(&reached, version).await?;
         Ok(opened(reached, link, server))
     }
 
     /// A second way, after the first has ended; if there is none, why the first did.
-    async fn once_more(&self, first: Option<Error>) -> Result<Reached> {
+    async fn once_more(&self, first: Option<Error>) -> Result<FreshTransport> {
         match (self.opening.reach().await, first) {
             (Err(_), Some(first)) => Err(first),
             (reached, _) => reached,
@@ -110,7 +110,7 @@ impl Negotiation<'_> {
 
     async fn shake(
         &self,
-        (transport, inbox): &Reached,
+        (transport, inbox): &FreshTransport,
         version: ProtocolVersion,
     ) -> Result<(HandshakeLink, ServerFacts)> {
         let Self { opening, answers, .. } = self;

@@ -93,7 +93,7 @@ impl Subscriptions {
 }
 
 /// The resources that one watcher watches, until this is dropped. Then the server need not tell of those that no other watches.
-pub(crate) struct Watched {
+pub(crate) struct WatchGuard {
     subscriptions: Arc<Subscriptions>,
     resources: HashSet<String>,
     connection: Box<CurrentConnection>,
@@ -102,7 +102,7 @@ pub(crate) struct Watched {
 /// The connection of now, if it is one of this era and can be used.
 type CurrentConnection = dyn Fn() -> Option<Box<dyn Requester>> + Send + Sync;
 
-impl Watched {
+impl WatchGuard {
     pub(crate) fn begin(
         subscriptions: &Arc<Subscriptions>,
         resources: HashSet<String>,
@@ -134,7 +134,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchGuard {
     fn drop(&mut self) {
         let unwanted = self.end();
         let (false, Some(requester), Ok(runtime)) =

@@ -6,11 +6,11 @@ use crate::client::answer::answers::Place;
 use crate::client::answer::forwarded::Questions;
 use crate::client::stateless::link::StatelessLink;
 use crate::client::stateless::rounds::{failed, read};
-use crate::client::wire::forwards::Forwards;
+use crate::client::wire::forward_link::ForwardLink;
 use crate::client::wire::terms::Reply;
 use crate::ground::error::Result;
 
-impl Forwards for StatelessLink {
+impl ForwardLink for StatelessLink {
     fn forwarded<'l>(&'l self, method: &'l Method, result: RawJson) -> Result<Reply<'l, Questions>> {
         let Some(required) = read(&result, method)? else { return Ok(Reply::Complete(result)) };
         Ok(Reply::Asks(Box::pin(async move {

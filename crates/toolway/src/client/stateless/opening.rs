@@ -8,33 +8,33 @@ use toolway_protocol::era::negotiate::{Verdict, choose, judge_error, judge_statu
 
 use crate::client::stateless::link::{StatelessLink, discovered, facts};
 use crate::client::wire::era_link::EraLink;
-use crate::client::wire::opening::{Opened, Opening, Reached, ServerFacts, explained};
+use crate::client::wire::opening::{FreshTransport, OpenConnection, Opening, ServerFacts, explained};
 use crate::client::wire::transport::{Transport, exchange};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// What a probe has shown.
 #[expect(clippy::large_enum_variant, reason = "it is looked at once, and gone")]
-pub(crate) enum Probed {
+pub(crate) enum ProbeOutcome {
     Opened(StatelessLink, ServerFacts),
     /// The server wants a handshake; this is what it said instead of an answer.
     Older(Option<Error>),
 }
 
 /// Opens a connection of this era, and no other.
-pub(crate) async fn open(opening: &Opening<'_>, version: ProtocolVersion) -> Result<Opened> {
+pub(crate) async fn open(opening: &Opening<'_>, version: ProtocolVersion) -> Result<OpenConnection> {
     let reached = opening.reach().await?;
     match probe(opening, &*reached.0, version, None).await? {
-        Probed::Opened(link, server) => Ok(opened(reached, link, server)),
-        Probed::Older(refusal) => Err(refusal.unwrap_or_else(incompatible)),
+        ProbeOutcome::Opened(link, server) => Ok(opened(reached, link, server)),
+        ProbeOutcome::Older(refusal) => Err(refusal.unwrap_or_else(incompatible)),
     }
 }
 
 pub(crate) fn opened(
-    (transport, inbox): Reached,
+    (transport, inbox): FreshTransport,
     link: impl EraLink + 'static,
     server: ServerFacts,
-) -> Opened {
-    Opened { transport, inbox, era: Box::new(link), server }
+) -> OpenConnection {
+    OpenConnection { transport, inbox, era: Box::new(link), server }
 }
 
 /// Asks what the server speaks. With `patience`, one that is silent for so long counts as an older one.
@@ -43,7 +43,7 @@ pub(crate) async fn probe(
     transport: &dyn Transport,
     mut version: ProtocolVersion,
     patience: Option<Duration>,
-) -> Result<Probed> {
+) -> Result<ProbeOutcome> {
     // One correction is allowed: a server that refuses the revision it proposed itself is not argued with.
     for attempt in 0..2 {
         let link = |version| StatelessLink::new(version, opening.answers, opening.info.clone());
@@ -52,14 +52,16 @@ pub(crate) async fn probe(
             None => asking.await,
             Some(limit) => match timeout(limit, asking).await {
                 Ok(outcome) => outcome,
-                Err(_) => return Ok(Probed::Older(None)),
+                Err(_) => return Ok(ProbeOutcome::Older(None)),
             },
         };
         let (verdict, refusal) = match outcome {
             Ok(result) => {
                 let server = discovered(&result)?;
                 match choose(&server.supported_versions) {
-                    Verdict::Stateless(chosen) => return Ok(Probed::Opened(link(chosen), facts(server))),
+                    Verdict::Stateless(chosen) => {
+                        return Ok(ProbeOutcome::Opened(link(chosen), facts(server)));
+                    }
                     verdict => (verdict, None),
                 }
             }
@@ -70,7 +72,7 @@ pub(crate) async fn probe(
         };
         match verdict {
             Verdict::Stateless(proposed) if attempt == 0 => version = proposed,
-            Verdict::Handshake => return Ok(Probed::Older(refusal)),
+            Verdict::Handshake => return Ok(ProbeOutcome::Older(refusal)),
             _ => return Err(refusal.unwrap_or_else(incompatible)),
         }
     }

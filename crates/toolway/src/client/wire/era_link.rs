@@ -9,7 +9,7 @@ use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 
 use crate::client::answer::caller::Caller;
 use crate::client::notifications::listeners::Notifications;
-use crate::client::wire::forwards::Forwards;
+use crate::client::wire::forward_link::ForwardLink;
 use crate::client::wire::outgoing::Outgoing;
 use crate::client::wire::terms::{Course, Reply, Terms};
 use crate::client::wire::transport::Transport;
@@ -19,7 +19,7 @@ use crate::ground::future::BoxFuture;
 /// Writes the requests of one connection and knows what its server keeps in mind. Chosen once, when the connection is opened.
 ///
 /// What has a default is of one era only.
-pub(crate) trait EraLink: Forwards + Send + Sync {
+pub(crate) trait EraLink: ForwardLink + Send + Sync {
     fn version(&self) -> ProtocolVersion;
 
     /// Writes a request in its current round.
@@ -39,15 +39,12 @@ pub(crate) trait EraLink: Forwards + Send + Sync {
 
     /// Takes what the server sent for a request: the result, or questions to be answered before the request is sent again.
     /// Dropping the future ends the questions, too.
-    fn complete<'l>(&'l self, course: &'l mut Course<'_>, result: RawJson) -> Result<Reply<'l, ()>> {
-        let _ = course;
+    fn complete<'l>(&'l self, _course: &'l mut Course<'_>, result: RawJson) -> Result<Reply<'l, ()>> {
         Ok(Reply::Complete(result))
     }
 
     /// Says how much of the log later requests want.
-    fn set_log_level(&self, level: LogLevel) {
-        let _ = level;
-    }
+    fn set_log_level(&self, _level: LogLevel) {}
 
     /// How much of the log a request of now wants, where requests say so.
     fn log_level(&self) -> Option<LogLevel> {
@@ -55,8 +52,7 @@ pub(crate) trait EraLink: Forwards + Send + Sync {
     }
 
     /// The request that tells a server how much of the log is wanted, if the server keeps that in mind.
-    fn log_level_request(&self, level: LogLevel) -> Option<Request> {
-        let _ = level;
+    fn log_level_request(&self, _level: LogLevel) -> Option<Request> {
         None
     }
 
@@ -71,13 +67,10 @@ pub(crate) trait EraLink: Forwards + Send + Sync {
     }
 
     /// Notes for whom the connection is about to carry a request that the server may ask about.
-    fn note_caller(&self, caller: Option<&Arc<dyn Caller>>) {
-        let _ = caller;
-    }
+    fn note_caller(&self, _caller: Option<&Arc<dyn Caller>>) {}
 
     /// Whether an answer is being given that a request may wait for, which was sent then.
-    fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
-        let _ = (request, sent);
+    fn is_asked_about(&self, _request: &Id, _sent: Instant) -> bool {
         false
     }
 

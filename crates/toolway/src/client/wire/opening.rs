@@ -32,10 +32,10 @@ pub(crate) struct Opening<'o> {
 }
 
 /// A way to a server on which nothing was said yet.
-pub(crate) type Reached = (Box<dyn Transport>, Inbox);
+pub(crate) type FreshTransport = (Box<dyn Transport>, Inbox);
 
 /// A connection that was opened.
-pub(crate) struct Opened {
+pub(crate) struct OpenConnection {
     pub(crate) transport: Box<dyn Transport>,
     pub(crate) inbox: Inbox,
     pub(crate) era: Box<dyn EraLink>,
@@ -50,7 +50,7 @@ pub(crate) struct ServerFacts {
 }
 
 impl Opening<'_> {
-    pub(crate) async fn reach(&self) -> Result<Reached> {
+    pub(crate) async fn reach(&self) -> Result<FreshTransport> {
         let transport = self.connector.reach().await?;
         transport.use_headers(self.headers)?;
         let max_message = transport.use_max_message(self.max_message);

@@ -37,10 +37,6 @@ impl Target {
         Self(Arc::new(connector))
     }
 
-    pub(crate) fn can_be_reached_again(&self) -> bool {
-        self.0.is_lasting()
-    }
-
     pub(crate) fn connector(&self) -> &dyn Connector {
         &*self.0
     }

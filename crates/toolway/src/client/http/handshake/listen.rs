@@ -27,7 +27,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                 gate.open();
                 // What was said between the two streams is lost, unless the server keeps it for whoever names the last event.
                 if std::mem::replace(&mut was_offered, true) && !goes_on {
-                    conversation.endpoint.missed();
+                    missed(&conversation);
                 }
                 refused = 0;
                 match hear(&conversation, events, &mut cursor).await {
@@ -74,6 +74,14 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
             }
         }
         pause(gate, &cursor).await;
+    }
+}
+
+/// Notes that something of what the server told may have been lost.
+fn missed(conversation: &Conversation) {
+    if let Some(inbox) = conversation.endpoint.inbox(None) {
+        inbox.notifications.tools_changed();
+        inbox.notifications.opened_again();
     }
 }
 

@@ -83,11 +83,12 @@ fn dress(outgoing: &Outgoing) -> Result<HeaderMap> {
 
 /// Reads events until the reply comes. Ids of events mean nothing here: this era has no resuming.
 async fn read(endpoint: &HttpEndpoint, mut events: Events, id: &Id) -> Result<Message> {
+    let inbox = endpoint.inbox(Some(id));
     loop {
         for message in events.messages(|_| true).await.map_err(|reason| endpoint.broken(reason))? {
             match message {
                 reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
-                other => endpoint.deliver(&other, Some(id)),
+                other => inbox.iter().for_each(|inbox| inbox.take(&other)),
             }
         }
     }

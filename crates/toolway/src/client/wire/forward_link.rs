@@ -7,11 +7,10 @@ use crate::client::wire::terms::Reply;
 use crate::ground::error::Result;
 
 /// Tells what becomes of requests that are made for another caller.
-pub(crate) trait Forwards {
+pub(crate) trait ForwardLink {
     /// Takes what the server sent for such a request: the result, or what the caller has to be asked. The application answers its own
     /// questions.
-    fn forwarded<'l>(&'l self, method: &'l Method, result: RawJson) -> Result<Reply<'l, Questions>> {
-        let _ = method;
+    fn forwarded<'l>(&'l self, _method: &'l Method, result: RawJson) -> Result<Reply<'l, Questions>> {
         Ok(Reply::Complete(result))
     }
 
