@@ -37,13 +37,13 @@ enum Ended {
     Closed,
 }
 
-/// How the server is listened to.
-enum Ear {
+/// How a server is listened to.
+pub(crate) enum Ear {
     Open(Watch),
-    /// It does not tell of changes.
+    /// There is nothing to hear, or the server does not want to tell.
     Mute,
-    /// It could not be asked to; it is asked again soon.
-    Deaf,
+    /// It could not be asked to, or has stopped to tell; it may be asked again then.
+    Deaf(Instant),
 }
 
 impl Follower {
@@ -88,7 +88,7 @@ impl Follower {
         loop {
             let counted = self.member.breaker.counted();
             match self.begin(client, &mut openings).await {
-                Ok((Ear::Deaf, _)) => {}
+                Ok((Ear::Deaf(_), _)) => {}
                 Ok((ear, lists)) => match self.tend(client, &mut openings, ear, lists).await {
                     Ended::Closed => return,
                     // There may be another connection already.
@@ -177,7 +177,7 @@ impl Follower {
         let (ear, what) = if is_refusal {
             (Ear::Mute, "a mounted server does not tell of changes")
         } else {
-            (Ear::Deaf, "a mounted server cannot be listened to")
+            (Ear::Deaf(Instant::now()), "a mounted server cannot be listened to")
         };
         if !std::mem::replace(&mut self.was_deaf, !is_refusal) {
             tracing::warn!(server = &*self.member.name, %error, "{what}");
@@ -254,10 +254,15 @@ impl Follower {
 }
 
 impl Ear {
-    async fn next(&mut self) -> Heard {
+    /// Waits for the next change; one that is deaf is over when it may be asked again.
+    pub(crate) async fn next(&mut self) -> Heard {
         match self {
             Self::Open(watch) => watch.next_or_lost().await,
-            Self::Mute | Self::Deaf => std::future::pending().await,
+            Self::Mute => std::future::pending().await,
+            Self::Deaf(until) => {
+                sleep_until(*until).await;
+                Heard::Over
+            }
         }
     }
 

@@ -106,5 +106,5 @@ pub use names::rules::NameRules;
 pub use names::uris::Uris;
 pub use status::{ServerState, ServerStatus};
 #[cfg(feature = "server")]
-pub(crate) use upstream::{Follower, MAX_WATCHING, Member, Snapshot, Unheard, Upstream, listen};
+pub(crate) use upstream::{Ear, Follower, MAX_WATCHING, Member, Snapshot, Unheard, Upstream, listen};
 pub use watch::{HubChange, HubWatch};

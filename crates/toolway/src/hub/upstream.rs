@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::breaker::{Attempts, Breaker};
-pub(crate) use super::follower::{Follower, MAX_WATCHING, Unheard, listen};
+pub(crate) use super::follower::{Ear, Follower, MAX_WATCHING, Unheard, listen};
 use super::handle::Hub;
 use super::lists::{Lists, Pace};
 pub(crate) use super::member::Member;

@@ -297,16 +297,11 @@ impl Answers {
     fn declared(&self, everything: bool) -> ClientCapabilities {
         let yes = || Value::Object(Settings::new());
         let mut capabilities = ClientCapabilities::new();
-        capabilities.elicitation = match (everything || self.form.is_some(), everything || self.url.is_some())
-        {
-            (false, false) => None,
-            // Every revision reads the empty object as forms alone.
-            (true, false) => Some(Settings::new()),
-            (false, true) => Some([("url".to_owned(), yes())].into_iter().collect()),
-            (true, true) => {
-                Some([("form".to_owned(), yes()), ("url".to_owned(), yes())].into_iter().collect())
-            }
-        };
+        let (forms, urls) = (everything || self.form.is_some(), everything || self.url.is_some());
+        // Every revision reads the empty object as forms alone.
+        let modes = [("form", forms && urls), ("url", urls)].into_iter().filter(|(_, is_named)| *is_named);
+        capabilities.elicitation =
+            (forms || urls).then(|| modes.map(|(mode, _)| (mode.to_owned(), yes())).collect());
         // The application's own model decides alone whether it is given tools.
         let has_tools = if self.model.is_some() { self.tools } else { everything };
         capabilities.sampling = (everything || self.model.is_some()).then(Settings::new);
