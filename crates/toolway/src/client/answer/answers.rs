@@ -237,8 +237,8 @@ pub(crate) type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, A> + Send +
 /// Makes one of a function.
 pub(crate) fn answerer<Q, A, F: Future<Output = A> + Send + 'static>(
     answer: impl Fn(Q) -> F + Send + Sync + 'static,
-) -> Option<Answerer<Q, A>> {
-    Some(Arc::new(move |question| Box::pin(answer(question))))
+) -> Answerer<Q, A> {
+    Arc::new(move |question| Box::pin(answer(question)))
 }
 
 /// How many questions may wait for their answers at once, and how many a result may ask.
@@ -381,10 +381,10 @@ fn check_messages(asked: &CreateMessage) -> Result<(), &'static str> {
     let mut open: Vec<&str> = Vec::new();
     for message in &asked.messages {
         let blocks = message.content.as_slice();
-        let (mut uses, mut results) = (Vec::new(), Vec::new());
+        let (mut asked_for, mut results) = (Vec::new(), Vec::new());
         for block in blocks {
             match block {
-                Content::ToolUse(used) => uses.push(&*used.id),
+                Content::ToolUse(used) => asked_for.push(&*used.id),
                 Content::ToolResult(result) => results.push(&*result.tool_use_id),
                 _ => {}
             }
@@ -396,8 +396,8 @@ fn check_messages(asked: &CreateMessage) -> Result<(), &'static str> {
         if open != results {
             return Err("each use of a tool must be answered by the next message, once");
         }
-        uses.sort_unstable();
-        open = uses;
+        asked_for.sort_unstable();
+        open = asked_for;
     }
     if open.is_empty() { Ok(()) } else { Err("the last uses of tools have no results") }
 }

@@ -149,7 +149,7 @@ impl ClientBuilder {
         mut self,
         answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.form = answerer(answer);
+        self.config.answers.form = Some(answerer(answer));
         self
     }
 
@@ -172,7 +172,7 @@ impl ClientBuilder {
         mut self,
         answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.url = answerer(answer);
+        self.config.answers.url = Some(answerer(answer));
         self
     }
 
@@ -192,7 +192,7 @@ impl ClientBuilder {
         mut self,
         answer: impl Fn(CreateMessage) -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.model = answerer(answer);
+        self.config.answers.model = Some(answerer(answer));
         self
     }
 
@@ -238,7 +238,7 @@ impl ClientBuilder {
         mut self,
         answer: impl Fn() -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.roots = answerer(move |()| answer());
+        self.config.answers.roots = Some(answerer(move |()| answer()));
         self
     }
 

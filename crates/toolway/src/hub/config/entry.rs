@@ -243,7 +243,7 @@ impl<'r> Reader<'r> {
                     self.case_does_not_matter(&headers);
                 }
                 (_, Some(Aim::Url { member, .. })) if key == member => {
-                    url = self.text(field, value, self::url)
+                    url = self.text(field, value, self::url);
                 }
                 _ => server.other.push((key, value.raw())),
             }

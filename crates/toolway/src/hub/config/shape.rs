@@ -171,7 +171,7 @@ fn inputs(path: &str, node: Node<'_>, mistakes: &mut Mistakes) -> Vec<Input> {
                 default,
             }),
             None => {
-                reader.mistake(field, item.place(), "has no `id` by which it could be asked for".to_owned())
+                reader.mistake(field, item.place(), "has no `id` by which it could be asked for".to_owned());
             }
         }
     }
