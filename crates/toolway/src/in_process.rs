@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::JoinSet;
 use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
 use toolway_protocol::{Id, Message, ProtocolVersion, RpcError};
 
@@ -57,16 +57,14 @@ struct Direct {
     /// The longest reply that the client takes.
     max_message: AtomicUsize,
     hearing: Arc<Hearing>,
-    /// Tells of changes.
-    telling: AbortHandle,
 }
 
 /// What becomes of what the server says unasked.
 struct Hearing {
     conversation: Arc<Conversation>,
     inbox: OnceLock<Inbox>,
-    /// The questions that are being answered.
-    answering: Mutex<JoinSet<()>>,
+    /// Tells of changes, and answers questions.
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl Hearing {
@@ -80,7 +78,7 @@ impl Hearing {
         inbox.take(&message);
         if let Some(answering) = inbox.answer(&message) {
             let answer = answer(self.conversation.clone(), answering);
-            let mut all = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
             while all.try_join_next().is_some() {}
             all.spawn(answer);
         }
@@ -116,10 +114,10 @@ impl Direct {
     async fn new(server: &Server) -> Self {
         let admission = server.admit(Connecting::over_pipe(), Extensions::new()).await;
         let conversation = Arc::new(Conversation::new(server.clone()));
-        let hearing = Arc::new(Hearing { conversation, inbox: OnceLock::new(), answering: Mutex::default() });
+        let hearing = Arc::new(Hearing { conversation, inbox: OnceLock::new(), tasks: Mutex::default() });
         let heard = hearing.clone();
         let allowed = admission.as_ref().ok().and_then(|admitted| admitted.allowed.clone());
-        let telling = tokio::spawn(async move {
+        hearing.tasks.lock().unwrap_or_else(PoisonError::into_inner).spawn(async move {
             loop {
                 heard.conversation.changed().await;
                 let mut lines = Vec::new();
@@ -130,7 +128,7 @@ impl Direct {
             }
         });
         let max_message = AtomicUsize::new(MAX_MESSAGE);
-        Self { admission, max_message, hearing, telling: telling.abort_handle() }
+        Self { admission, max_message, hearing }
     }
 
     async fn answer(&self, outgoing: Outgoing) -> crate::Result<Option<Message>> {
@@ -187,8 +185,7 @@ impl Transport for Direct {
 
 impl Drop for Direct {
     fn drop(&mut self) {
-        self.telling.abort();
-        self.hearing.answering.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        self.hearing.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 }
 
@@ -219,7 +216,7 @@ mod tests {
             assert_eq!(asked.recv().await.as_deref(), Some("Who?"));
             client.ping().await.expect("a server");
         }
-        let kept = hearing.answering.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let kept = hearing.tasks.lock().unwrap_or_else(PoisonError::into_inner).len();
         assert!(kept < 50, "{kept} of 101 are kept");
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 use toolway_protocol::capability::{ClientCapabilities, Settings};
 use toolway_protocol::{Era, ProtocolVersion};
 
@@ -226,7 +226,7 @@ async fn on(
     test: impl AsyncFn(Client),
 ) {
     for wire in wires {
-        let (client, _guard) = join(builder.clone(), server, wire).await;
+        let (client, _serving) = join(builder.clone(), server, wire).await;
         assert_eq!(client.protocol_version(), wire.version, "on {wire}");
         if let Err(panic) = catch(|| Box::pin(test(client))).await {
             panic!("on {wire}: {panic}");
@@ -271,38 +271,30 @@ impl fmt::Display for Wire {
     }
 }
 
-/// Ends the serving side when the test is over.
-struct Guard(Option<AbortHandle>);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        if let Some(task) = &self.0 {
-            task.abort();
-        }
-    }
-}
-
-async fn join(builder: ClientBuilder, server: &Server, wire: Wire) -> (Client, Guard) {
+/// A client on a wire, and the task that serves it, which ends with what is returned.
+async fn join(builder: ClientBuilder, server: &Server, wire: Wire) -> (Client, JoinSet<()>) {
     let builder = builder.protocol(wire.version);
-    let (client, guard) = match wire.link {
-        Link::Direct => (builder.connect(server).await, Guard(None)),
+    let mut serving = JoinSet::new();
+    let client = match wire.link {
+        Link::Direct => builder.connect(server).await,
         Link::Pipe => {
             let (near, far) = tokio::io::duplex(64 << 10);
             let server = server.clone();
-            let task = tokio::spawn(async move {
+            serving.spawn(async move {
                 let (reader, writer) = tokio::io::split(far);
-                server.serve_io(reader, writer).await
+                drop(server.serve_io(reader, writer).await);
             });
             let (reader, writer) = tokio::io::split(near);
-            (builder.connect_io(reader, writer).await, Guard(Some(task.abort_handle())))
+            builder.connect_io(reader, writer).await
         }
         Link::Http => {
             let listener =
                 TcpListener::bind("127.0.0.1:0").await.expect("a free port on the loopback interface");
             let address = listener.local_addr().expect("a bound socket has an address");
-            let task = tokio::spawn(server.http().serve(listener));
-            (builder.connect_http(&format!("http://{address}/mcp")).await, Guard(Some(task.abort_handle())))
+            let service = server.http();
+            serving.spawn(async move { drop(service.serve(listener).await) });
+            builder.connect_http(&format!("http://{address}/mcp")).await
         }
     };
-    (client.unwrap_or_else(|error| panic!("on {wire}: the client could not connect: {error}")), guard)
+    (client.unwrap_or_else(|error| panic!("on {wire}: the client could not connect: {error}")), serving)
 }

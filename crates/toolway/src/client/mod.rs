@@ -10,7 +10,7 @@
 //! | `calls/` | What may be asked of a server, and what comes of it? |
 //! | `connect/` | What is a client, how does it connect, and how does it connect again? |
 //! | `http/`, `process/`, `pipe/` | How do messages travel over HTTP, to a child process and over a pipe? |
-//! | `handshake/`, `stateless/` | How does each era write a request, and how are the server's questions answered? |
+//! | `handshake/`, then `stateless/` | How does each era open a connection and write a request, and how are the server's questions answered? |
 //! | `wire/` | What carries messages, and where is a server? |
 //! | `answer/` | What does the application answer when a server asks? |
 //! | `notifications/` | Who hears what the server tells unasked? |
@@ -36,8 +36,8 @@ pub use calls::result::ToolResult;
 pub use calls::watch::Watch;
 pub use connect::builder::ClientBuilder;
 pub use connect::client::Client;
-pub use connect::era_cache::EraCache;
 pub use connect::tool_cache::Tools;
+pub use handshake::era_cache::EraCache;
 #[cfg(feature = "http")]
 pub use http::request::client::{HttpBody, HttpClient};
 #[cfg(feature = "http")]

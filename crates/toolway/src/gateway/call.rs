@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 use toolway_protocol::jsonrpc::Code;
 use toolway_protocol::request::Rounds;
-use toolway_protocol::types::InputRequest;
+use toolway_protocol::types::{InputRequest, Progress};
 use toolway_protocol::{RawJson, Request, RpcError};
 
 use super::failure::Failure;
@@ -21,7 +21,6 @@ use super::parked::{Flight, Kept, Parked};
 use super::upstream_event::{Question, UpstreamEvent, events};
 use super::upstreams::UpstreamRef;
 use crate::client::answer::forwarded::{Passed, Questions};
-use crate::client::calls::forward::ForwardedFor;
 use crate::ground::random::random;
 use crate::server::{AskError, AskErrorKind, Passing};
 
@@ -123,16 +122,12 @@ impl Call<'_> {
         if let Some(own) = request.rounds_mut() {
             *own = rounds;
         }
-        let (sink, events) = events();
-        let forwarded = ForwardedFor {
-            sink: Arc::new(sink),
-            caller: self.passing.caller().into(),
-            can: self.passing.can_be_asked(),
-            log_level: self.passing.log_level(),
-            meta: self.passing.meta(),
-        };
+        let (sink, events) = events(&self.passing);
+        let (sink, meta) = (Arc::new(sink), self.passing.meta());
+        let told = sink.clone();
+        let progress = Arc::new(move |progress: &Progress| told.progress(progress));
         let client = self.upstream.upstream.client.clone();
-        Flight::new(events, Box::pin(async move { client.pass(&request, forwarded).await }))
+        Flight::new(events, Box::pin(async move { client.pass(&request, sink, progress, meta).await }))
     }
 
     /// Waits for what comes of it, and passes on what is said meanwhile. A question ends this run.

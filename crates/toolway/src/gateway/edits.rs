@@ -19,29 +19,21 @@ type IsOfferedThere = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 pub(super) struct Edits {
     /// What stands before the names of tools and prompts, with `__` between.
     pub(super) prefix: Option<String>,
-    renamed: Vec<(String, String)>,
+    pub(super) renamed: Vec<(String, String)>,
     rename: Option<Name>,
-    described: Vec<(String, String)>,
+    pub(super) described: Vec<(String, String)>,
     pub(super) tools: Vec<IsOffered<Tool>>,
     pub(super) prompts: Vec<IsOffered<Prompt>>,
     pub(super) resources: Vec<IsOfferedThere>,
 }
 
 impl Edits {
-    pub(super) fn rename(&mut self, tool: String, name: String) {
-        self.renamed.push((tool, name));
-    }
-
     /// One function after the other, if there are several.
     pub(super) fn rename_with(&mut self, name: Name) {
         self.rename = Some(match self.rename.take() {
             None => name,
             Some(first) => Arc::new(move |tool| name(&first(tool))),
         });
-    }
-
-    pub(super) fn describe(&mut self, tool: String, description: String) {
-        self.described.push((tool, description));
     }
 
     /// Lists the mistakes, in sentences for the author.

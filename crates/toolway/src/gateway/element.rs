@@ -32,53 +32,52 @@ use crate::server::{
 /// Everything that the servers have listed and that is called something here.
 pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elements {
     let edits = &upstreams.edits;
-    // Each server, and whether it completes arguments.
-    let servers: HashMap<_, _> = snapshot
-        .upstreams()
-        .map(|upstream| {
-            let completes = upstream.client.server_capabilities().completions.is_some();
-            let name = upstream.name.clone();
-            (name, (UpstreamRef { upstreams: upstreams.clone(), upstream }, completes))
-        })
-        .collect();
-    let find = |(member, original): (&Arc<Member>, &str)| {
-        let (upstream, completes) = servers.get(&member.name)?;
-        Some((upstream.clone(), original.to_owned(), *completes))
+    let servers: HashMap<_, _> =
+        snapshot.upstreams().map(|upstream| (upstream.name.clone(), upstream)).collect();
+    let upstream = |member: &Member| {
+        let upstream = servers.get(&member.name)?.clone();
+        Some(UpstreamRef { upstreams: upstreams.clone(), upstream })
     };
     let mut elements = Elements::new();
     for tool in &*snapshot.definitions {
-        if let Some((upstream, original, _)) = snapshot.tool(&tool.name).and_then(find)
+        if let Some((member, original)) = snapshot.tool(&tool.name)
+            && let Some(upstream) = upstream(member)
             && let Some(mut definition) = edits.tool(tool.clone())
         {
             rename_pages(&mut definition, |uri| snapshot.uri(upstream.name(), uri));
-            elements = elements.tool(ToolEntry::foreign(Foreign { upstream, definition, original }));
+            elements = elements.tool(ToolEntry::foreign(Foreign {
+                upstream,
+                definition,
+                original: original.to_owned(),
+            }));
         }
     }
     for prompt in &*snapshot.prompts {
-        if let Some((upstream, original, completes)) = snapshot.prompt(&prompt.name).and_then(find)
+        if let Some((member, original)) = snapshot.prompt(&prompt.name)
+            && let Some(upstream) = upstream(member)
             && let Some(definition) = edits.prompt(prompt.clone())
         {
-            let prompt = ForeignPrompt { upstream, definition, original, completes };
-            elements = elements.prompt(PromptEntry::foreign(prompt));
+            elements = elements.prompt(PromptEntry::foreign(Foreign {
+                upstream,
+                definition,
+                original: original.to_owned(),
+            }));
         }
     }
-    for resource in &*snapshot.resources {
-        if let Some((upstream, original, _)) = snapshot.resource(&resource.uri).and_then(find)
-            && edits.offers_resource(upstream.name(), &original)
+    let resources = snapshot
+        .resources
+        .iter()
+        .map(|resource| (snapshot.resource(&resource.uri), ResourceDefinition::from(resource.clone())));
+    let templates = snapshot.templates.iter().map(|template| {
+        (snapshot.template(&template.uri_template), ResourceDefinition::from(template.clone()))
+    });
+    for (found, definition) in resources.chain(templates) {
+        if let Some((member, original)) = found
+            && let Some(upstream) = upstream(member)
+            && edits.offers_resource(upstream.name(), original)
         {
-            let (definition, completes) = (resource.clone().into(), false);
-            let resource = ForeignResource { upstream, definition, original, completes };
-            elements = elements.resource(ResourceEntry::foreign(resource));
-        }
-    }
-    for template in &*snapshot.templates {
-        if let Some((upstream, original, completes)) =
-            snapshot.template(&template.uri_template).and_then(find)
-            && edits.offers_resource(upstream.name(), &original)
-        {
-            let definition = template.clone().into();
-            let resource = ForeignResource { upstream, definition, original, completes };
-            elements = elements.resource(ResourceEntry::foreign(resource));
+            let foreign = Foreign { upstream, definition, original: original.to_owned() };
+            elements = elements.resource(ResourceEntry::foreign(foreign));
         }
     }
     elements
@@ -128,14 +127,15 @@ fn rename_pages(tool: &mut Tool, rename: impl Fn(&str) -> Option<String>) {
     }
 }
 
-/// A tool of another server.
-struct Foreign {
+/// A tool, a prompt, a resource or a family of resources of another server.
+struct Foreign<D> {
     upstream: UpstreamRef,
-    definition: Tool,
+    definition: D,
+    /// Its name, its URI or its template there.
     original: String,
 }
 
-impl ToolHandler for Foreign {
+impl ToolHandler for Foreign<Tool> {
     fn definition(&self) -> Tool {
         self.definition.clone()
     }
@@ -154,15 +154,7 @@ impl ToolHandler for Foreign {
     }
 }
 
-/// A prompt of another server.
-struct ForeignPrompt {
-    upstream: UpstreamRef,
-    definition: Prompt,
-    original: String,
-    completes: bool,
-}
-
-impl PromptHandler for ForeignPrompt {
+impl PromptHandler for Foreign<Prompt> {
     fn definition(&self) -> Prompt {
         self.definition.clone()
     }
@@ -185,20 +177,11 @@ impl PromptHandler for ForeignPrompt {
 
     fn completers(&self) -> Completers {
         let reference = Reference::Prompt(PromptReference::new(&*self.original));
-        completers(self.completes, &self.upstream, reference)
+        completers(&self.upstream, reference)
     }
 }
 
-/// A resource of another server, or a family of them.
-struct ForeignResource {
-    upstream: UpstreamRef,
-    definition: ResourceDefinition,
-    /// Its URI or its template there.
-    original: String,
-    completes: bool,
-}
-
-impl ResourceHandler for ForeignResource {
+impl ResourceHandler for Foreign<ResourceDefinition> {
     fn definition(&self) -> ResourceDefinition {
         self.definition.clone()
     }
@@ -224,8 +207,13 @@ impl ResourceHandler for ForeignResource {
     }
 
     fn completers(&self) -> Completers {
-        let reference = Reference::Resource(ResourceReference::new(&*self.original));
-        completers(self.completes, &self.upstream, reference)
+        match &self.definition {
+            ResourceDefinition::One(_) => Completers::default(),
+            ResourceDefinition::Family(_) => {
+                let reference = Reference::Resource(ResourceReference::new(&*self.original));
+                completers(&self.upstream, reference)
+            }
+        }
     }
 }
 
@@ -259,8 +247,8 @@ struct Hints {
 }
 
 /// Who completes the arguments of something that a server has: the server, if it can.
-fn completers(completes: bool, upstream: &UpstreamRef, reference: Reference) -> Completers {
-    if !completes {
+fn completers(upstream: &UpstreamRef, reference: Reference) -> Completers {
+    if !upstream.upstream.client.completes() {
         return Completers::default();
     }
     let upstream = upstream.clone();

@@ -178,7 +178,7 @@ impl Mount {
     /// another tool has the name already, one of this server or one that is listed before, this one is left out, and the log says
     /// so. The log also says so if there is no tool to be renamed.
     pub fn rename(mut self, tool: impl Into<String>, name: impl Into<String>) -> Self {
-        self.edits.rename(tool.into(), name.into());
+        self.edits.renamed.push((tool.into(), name.into()));
         self
     }
 
@@ -207,7 +207,7 @@ impl Mount {
 
     /// Says what a tool does, in place of what its own server says.
     pub fn describe(mut self, tool: impl Into<String>, description: impl Into<String>) -> Self {
-        self.edits.describe(tool.into(), description.into());
+        self.edits.described.push((tool.into(), description.into()));
         self
     }
 

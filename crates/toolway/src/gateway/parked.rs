@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::task::AbortHandle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::upstream_event::{Events, Question};
@@ -49,16 +49,10 @@ impl Flight {
     /// Lets it go on by itself.
     fn alone(mut self) -> Self {
         if !self.is_task {
-            let (sender, outcome) = oneshot::channel();
-            let work = self.work;
-            // If the receiver is gone, the task was aborted.
-            let task = tokio::spawn(async move { drop(sender.send(work.await)) });
-            let ending = Ending(task.abort_handle());
+            let mut task: JoinSet<_> = [self.work].into_iter().collect();
             self.work = Box::pin(async move {
-                let _ending = ending;
-                outcome
-                    .await
-                    .unwrap_or_else(|_| Err(Error::new(ErrorKind::Cancelled, "the call was given up")))
+                let ended = task.join_next().await.and_then(Result::ok);
+                ended.unwrap_or_else(|| Err(Error::new(ErrorKind::Cancelled, "the call was given up")))
             });
             self.is_task = true;
         }
@@ -93,13 +87,11 @@ struct Entry {
     turn: u32,
     _permit: ParkPermit,
     /// Ends it when the caller does not come back.
-    _expiry: Ending,
+    _expiry: JoinSet<()>,
 }
 
 /// Room for a parked call.
-pub(super) struct ParkPermit(
-    #[expect(dead_code, reason = "it is given back when it is dropped")] OwnedSemaphorePermit,
-);
+pub(super) type ParkPermit = OwnedSemaphorePermit;
 
 impl Default for Parkings {
     fn default() -> Self {
@@ -114,20 +106,21 @@ impl Parkings {
 
     /// Room for one more, if there is any.
     pub(super) fn place(&self) -> Option<ParkPermit> {
-        self.places.clone().try_acquire_owned().ok().map(ParkPermit)
+        self.places.clone().try_acquire_owned().ok()
     }
 
     /// Keeps a call for so long.
     pub(super) fn put(self: &Arc<Self>, id: &str, parked: Parked, permit: ParkPermit, within: Duration) {
         let (table, name, turn) = (Arc::downgrade(self), id.to_owned(), parked.flight.turn);
-        let expiry = tokio::spawn(async move {
+        let expiry = async move {
             sleep(within).await;
             if let Some(table) = table.upgrade() {
                 tracing::debug!("nobody came back with an answer: a call is given up");
                 drop(table.take(&name, turn));
             }
-        });
-        let entry = Entry { parked, turn, _permit: permit, _expiry: Ending(expiry.abort_handle()) };
+        };
+        let expiry = [expiry].into_iter().collect();
+        let entry = Entry { parked, turn, _permit: permit, _expiry: expiry };
         self.lock().insert(id.to_owned(), entry);
     }
 
@@ -136,14 +129,5 @@ impl Parkings {
         let mut entries = self.lock();
         entries.get(id).filter(|entry| entry.turn == turn)?;
         entries.remove(id).map(|entry| entry.parked)
-    }
-}
-
-/// A task that ends with this.
-struct Ending(AbortHandle);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
 use toolway_protocol::Notification;
 
 use crate::client::calls::watch::Heard;
 use crate::client::wire::backoff::backoff;
-use crate::client::{Change, Client, News, Watch};
+use crate::client::{Change, Client, News};
 use crate::ground::poll_once::poll_once;
-use crate::hub::{MAX_WATCHING, Unheard, Upstream, listen};
+use crate::hub::{Ear, MAX_WATCHING, Unheard, Upstream, listen};
 use crate::server::Offering;
 
 /// Resources of a server, by their URIs there, each with the URIs by which it is wanted here: it may have several.
@@ -75,32 +75,6 @@ pub(super) struct Subscriptions {
     openings: watch::Receiver<u64>,
     /// How often it could not be listened to, or stopped to tell, since it told something.
     failures: u32,
-}
-
-/// How the server is listened to.
-enum Ear {
-    Open(Watch),
-    /// There is nothing to hear, or the server does not want to tell.
-    Mute,
-    /// It could not be reached, or has stopped to tell; it is asked again then.
-    Deaf(Instant),
-}
-
-impl Ear {
-    async fn next(&mut self) -> Heard {
-        match self {
-            Self::Open(watch) => watch.next_or_lost().await,
-            Self::Mute => std::future::pending().await,
-            Self::Deaf(until) => {
-                sleep_until(*until).await;
-                Heard::Over
-            }
-        }
-    }
-
-    fn is_open(&self) -> bool {
-        matches!(self, Self::Open(_))
-    }
 }
 
 impl Subscriptions {
@@ -171,7 +145,7 @@ impl Subscriptions {
             }
             Err(unheard) => unheard,
         };
-        let what = match (is_refusal, ear.is_open()) {
+        let what = match (is_refusal, matches!(ear, Ear::Open(_))) {
             (true, true) => "a mounted server does not tell of more resources",
             (true, false) => "a mounted server does not tell of these resources",
             (false, _) => "a mounted server cannot be listened to",
@@ -181,7 +155,7 @@ impl Subscriptions {
         }
         if !is_refusal {
             *ear = self.deaf();
-        } else if !ear.is_open() {
+        } else if !matches!(ear, Ear::Open(_)) {
             *ear = Ear::Mute;
         }
         // Else what was heard until now is heard on, and only those who want more are the worse for it.
@@ -200,7 +174,7 @@ impl Subscriptions {
         let client = &self.upstream.client;
         // If only their names here are others, the server does not care.
         if !uris.keys().eq(before.keys()) {
-            let is_subscribed_to = client.is_subscribed_to() && ear.is_open();
+            let is_subscribed_to = client.is_subscribed_to() && matches!(ear, Ear::Open(_));
             if is_subscribed_to {
                 subscribe_to(client, &before, &uris).await;
             }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{mpsc, oneshot};
-use toolway_protocol::types::{InputRequest, LogMessage, Progress};
+use toolway_protocol::capability::ClientCapabilities;
+use toolway_protocol::types::{InputRequest, LogLevel, LogMessage, Progress};
 use toolway_protocol::{RawJson, RpcError};
 
-use crate::client::calls::forward::CallerSink;
+use crate::client::answer::caller::Caller;
+use crate::server::Passing;
 
 /// How much of what a server says is kept for a caller that does not read; what comes then is lost.
 const MAX_UNREAD: usize = 256;
@@ -25,8 +27,11 @@ pub(super) struct Question {
     pub(super) answer: oneshot::Sender<Result<RawJson, RpcError>>,
 }
 
-/// Hears what is said about one call.
+/// The caller of one call, for the client that passes the call on.
 pub(super) struct EventSink {
+    id: Arc<str>,
+    can: ClientCapabilities,
+    log_level: Option<LogLevel>,
     said: mpsc::UnboundedSender<UpstreamEvent>,
     /// Questions are not counted: the client lets only so many wait.
     unread: Arc<AtomicUsize>,
@@ -38,13 +43,24 @@ pub(super) struct Events {
     unread: Arc<AtomicUsize>,
 }
 
-pub(super) fn events() -> (EventSink, Events) {
+pub(super) fn events(passing: &Passing) -> (EventSink, Events) {
     let (sender, said) = mpsc::unbounded_channel();
     let unread = Arc::<AtomicUsize>::default();
-    (EventSink { said: sender, unread: unread.clone() }, Events { said, unread })
+    let sink = EventSink {
+        id: passing.caller().into(),
+        can: passing.can_be_asked(),
+        log_level: passing.log_level(),
+        said: sender,
+        unread: unread.clone(),
+    };
+    (sink, Events { said, unread })
 }
 
 impl EventSink {
+    pub(super) fn progress(&self, progress: &Progress) {
+        self.note(UpstreamEvent::Progress(progress.clone()));
+    }
+
     fn note(&self, said: UpstreamEvent) {
         if self.unread.fetch_add(1, Ordering::AcqRel) >= MAX_UNREAD {
             self.unread.fetch_sub(1, Ordering::AcqRel);
@@ -55,9 +71,17 @@ impl EventSink {
     }
 }
 
-impl CallerSink for EventSink {
-    fn progress(&self, progress: &Progress) {
-        self.note(UpstreamEvent::Progress(progress.clone()));
+impl Caller for EventSink {
+    fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &ClientCapabilities {
+        &self.can
+    }
+
+    fn log_level(&self) -> Option<LogLevel> {
+        self.log_level
     }
 
     fn log(&self, message: &LogMessage) {

@@ -1,4 +1,4 @@
-//! Which task looks after a server? It connects, reads the lists, hears of changes, and begins again when the server is gone.
+//! How is a server started, and which task looks after it? The task connects, reads the lists, hears of changes, and begins again when the server is gone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,10 +6,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::breaker::Guarded;
+use super::breaker::{Breaker, Guarded};
+use super::config::ServerConfig;
 use super::lists::{ALL, Lists};
-use super::member::{Member, Refresh};
+use super::member::{Hope, Member, Phase, Refresh};
 use super::shared::Shared;
+use super::target::configured;
 use crate::client::calls::watch::Heard;
 use crate::client::{Change, Client, ClientBuilder, Target, Watch};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
@@ -18,19 +20,13 @@ use crate::ground::error::{Chain, Error, ErrorKind, Result};
 pub(crate) struct Follower {
     hub: Arc<Shared>,
     member: Arc<Member>,
-    /// The way to the server; none if its client was brought along and opens its connections itself.
-    reach: Option<Reach>,
+    /// The way to the server, and what its client is like; none if its client was brought along and opens its connections itself.
+    reach: Option<(Target, ClientBuilder)>,
     orders: mpsc::Receiver<Refresh>,
     /// Those who wait until everything was read again.
     waiting: Vec<Refresh>,
     /// The server could not be listened to the last time, although it was there.
     was_deaf: bool,
-}
-
-/// The way to a server, and what its client is like.
-pub(super) struct Reach {
-    pub(super) target: Target,
-    pub(super) builder: ClientBuilder,
 }
 
 /// Why a server is not looked at any more as it was.
@@ -41,20 +37,20 @@ enum Ended {
     Closed,
 }
 
-/// How the server is listened to.
-enum Ear {
+/// How a server is listened to.
+pub(crate) enum Ear {
     Open(Watch),
-    /// It does not tell of changes.
+    /// There is nothing to hear, or the server does not want to tell.
     Mute,
-    /// It could not be asked to; it is asked again soon.
-    Deaf,
+    /// It could not be asked to, or has stopped to tell; it may be asked again then.
+    Deaf(Instant),
 }
 
 impl Follower {
     pub(super) fn new(
         hub: Arc<Shared>,
         member: Arc<Member>,
-        reach: Option<Reach>,
+        reach: Option<(Target, ClientBuilder)>,
         orders: mpsc::Receiver<Refresh>,
     ) -> Self {
         Self { hub, member, reach, orders, waiting: Vec::new(), was_deaf: false }
@@ -76,9 +72,8 @@ impl Follower {
     /// Connects for the first time, as often as it takes.
     async fn connect(&mut self) -> Client {
         loop {
-            if let Some(Reach { target, builder }) = &self.reach {
-                let guarded = Guarded { target: target.clone(), breaker: self.member.breaker.clone() };
-                match builder.clone().connect(Target::new(guarded)).await {
+            if let Some((target, builder)) = &self.reach {
+                match builder.clone().connect(target.clone()).await {
                     Ok(client) => return client,
                     Err(error) => self.failed(error),
                 }
@@ -93,7 +88,7 @@ impl Follower {
         loop {
             let counted = self.member.breaker.counted();
             match self.begin(client, &mut openings).await {
-                Ok((Ear::Deaf, _)) => {}
+                Ok((Ear::Deaf(_), _)) => {}
                 Ok((ear, lists)) => match self.tend(client, &mut openings, ear, lists).await {
                     Ended::Closed => return,
                     // There may be another connection already.
@@ -182,7 +177,7 @@ impl Follower {
         let (ear, what) = if is_refusal {
             (Ear::Mute, "a mounted server does not tell of changes")
         } else {
-            (Ear::Deaf, "a mounted server cannot be listened to")
+            (Ear::Deaf(Instant::now()), "a mounted server cannot be listened to")
         };
         if !std::mem::replace(&mut self.was_deaf, !is_refusal) {
             tracing::warn!(server = &*self.member.name, %error, "{what}");
@@ -259,15 +254,78 @@ impl Follower {
 }
 
 impl Ear {
-    async fn next(&mut self) -> Heard {
+    /// Waits for the next change; one that is deaf is over when it may be asked again.
+    pub(crate) async fn next(&mut self) -> Heard {
         match self {
             Self::Open(watch) => watch.next_or_lost().await,
-            Self::Mute | Self::Deaf => std::future::pending().await,
+            Self::Mute => std::future::pending().await,
+            Self::Deaf(until) => {
+                sleep_until(*until).await;
+                Heard::Over
+            }
         }
     }
 
     fn tells_of(&self, list: &Change) -> bool {
         matches!(self, Self::Open(watch) if watch.tells_of(list))
+    }
+}
+
+impl Shared {
+    /// Adds a server, and starts the task that looks after it.
+    pub(super) fn start(self: &Arc<Self>, name: &str, target: Target) -> Result<Arc<Member>> {
+        self.start_with(name, target, self.settings.client_of(name), Lists::default())
+    }
+
+    fn start_with(
+        self: &Arc<Self>,
+        name: &str,
+        target: Target,
+        builder: ClientBuilder,
+        lists: Lists,
+    ) -> Result<Arc<Member>> {
+        let breaker = Arc::new(Breaker::new(self.settings.attempts));
+        let place = target.connector().name();
+        let target = Target::new(Guarded { target, breaker: breaker.clone() });
+        let (member, orders) = Member::new(name, place, breaker, Phase::Connecting, lists, None);
+        self.insert(&member)?;
+        let follower = Follower::new(self.clone(), member.clone(), Some((target, builder)), orders);
+        member.kept_by(tokio::spawn(follower.run()).abort_handle());
+        Ok(member)
+    }
+
+    /// Adds a server as a file describes it. One that is described wrongly is there, and cannot be used.
+    pub(super) fn start_configured(self: &Arc<Self>, config: &ServerConfig) -> Result<Arc<Member>> {
+        if config.disabled {
+            return self.idle(config, Phase::Disabled);
+        }
+        match configured(config, &self.settings.variables) {
+            Ok(target) => {
+                let builder = self.settings.client_of(&config.name);
+                let builder = match config.timeout {
+                    Some(timeout) => builder.timeout(timeout),
+                    None => builder,
+                };
+                let builder = match config.max_message {
+                    Some(bytes) => builder.max_message(bytes),
+                    None => builder,
+                };
+                let lists = Lists::choosing(config.tools().clone());
+                self.start_with(&config.name, target, builder, lists)
+            }
+            Err(error) => {
+                let since = Instant::now();
+                self.idle(config, Phase::Unavailable { error, since, hope: Hope::None })
+            }
+        }
+    }
+
+    /// Adds a server that no task looks after.
+    fn idle(&self, config: &ServerConfig, phase: Phase) -> Result<Arc<Member>> {
+        let breaker = Arc::new(Breaker::new(self.settings.attempts));
+        let (member, _) = Member::new(&config.name, config.place(), breaker, phase, Lists::default(), None);
+        self.insert(&member)?;
+        Ok(member)
     }
 }
 

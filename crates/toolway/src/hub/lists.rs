@@ -209,15 +209,13 @@ fn is_absence(error: &Error) -> bool {
 async fn read<T>(mut pages: Pages<T>, pace: Pace) -> Result<(Vec<T>, Option<Instant>)> {
     let asked = Instant::now();
     let mut items = Vec::new();
-    let mut keep: Option<Duration> = None;
     while let Some(page) = pages.next_page().await {
         items.extend(page?);
-        keep = Some(keep.map_or(pages.keep(), |keep| keep.min(pages.keep())));
         if items.len() > pace.most {
             break;
         }
     }
-    Ok((items, due(asked, keep, pace)))
+    Ok((items, due(asked, pages.keep(), pace)))
 }
 
 /// When a list is to be read again. One that is never true for long is not read all the time.

@@ -60,20 +60,16 @@
 //! | file | question |
 //! |---|---|
 //! | `handle.rs` | What is a hub? |
-//! | `builder.rs`, `settings.rs` | What can be said about one? |
+//! | `builder.rs` | What can be said about one? |
 //! | `shared.rs` | What does it share with the tasks that look after its servers? |
-//! | `start.rs` | How is a server started? |
 //! | `calls.rs` | What may be asked of the servers, and who answers? |
 //! | `snapshot.rs` | What do all servers have together, and whose is what? |
 //! | `watch.rs` | What has changed? |
 //! | `member.rs`, `status.rs` | How is one server? |
-//! | `follower.rs` | Which task looks after it? |
+//! | `follower.rs` | How is it started, and which task looks after it? |
 //! | `breaker.rs` | How often may it be tried? |
 //! | `lists.rs` | What does it have, and how long is that true? |
-//! | `name_rules.rs` | What do joined names look like? |
-//! | `names.rs` | What are the tools of several servers called in one list, and whose is a name? |
-//! | `tags.rs` | What stands for a server in the names of its elements? |
-//! | `uris.rs` | How are resources of several servers told apart, and whose is a URI? |
+//! | `names/` | What are the elements of several servers called in one list, and whose is what? |
 //! | `upstream.rs` | What does a gateway ask of a hub, and how is one client a hub? |
 //! | `config/` | Which servers does a file name, and how are they reached? |
 //! | `target.rs` | How does what a file says become a way to a server? |
@@ -86,34 +82,29 @@ mod follower;
 mod handle;
 mod lists;
 mod member;
-mod name_rules;
 mod names;
 #[cfg(feature = "http")]
 mod over_http;
 #[cfg(not(feature = "http"))]
 #[path = "without_http.rs"]
 mod over_http;
-mod settings;
 mod shared;
 mod snapshot;
-mod start;
 mod status;
-mod tags;
 mod target;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "server")]
 mod upstream;
-mod uris;
 mod watch;
 
 pub use builder::HubBuilder;
 pub use config::{Config, ConfigError, ServerConfig, ServerKind};
 pub use handle::Hub;
-pub use name_rules::NameRules;
-pub use names::Names;
+pub use names::joined::Names;
+pub use names::rules::NameRules;
+pub use names::uris::Uris;
 pub use status::{ServerState, ServerStatus};
 #[cfg(feature = "server")]
-pub(crate) use upstream::{Follower, MAX_WATCHING, Member, Snapshot, Unheard, Upstream, listen};
-pub use uris::Uris;
+pub(crate) use upstream::{Ear, Follower, MAX_WATCHING, Member, Snapshot, Unheard, Upstream, listen};
 pub use watch::{HubChange, HubWatch};

@@ -1,15 +1,21 @@
 //! What does a hub share with the tasks that look after its servers?
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch as channel;
 
+use super::breaker::Attempts;
+use super::config::Variables;
 use super::lists::Lists;
 use super::member::Member;
-use super::settings::Settings;
+use super::names::rules::NameRules;
 use super::snapshot::{Merged, Snapshot};
-use crate::client::Client;
+use crate::client::{Client, ClientBuilder};
 use crate::ground::error::{Error, ErrorKind, Result};
+
+/// How long starting waits for servers that are slow, unless the builder says otherwise.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Ends everything with the last clone. The tasks do not hold it.
 pub(super) struct Owner(pub(super) Arc<Shared>);
@@ -101,6 +107,48 @@ impl Drop for Owner {
         let members = std::mem::take(&mut self.0.merged().members);
         for member in members {
             member.drop_out();
+        }
+    }
+}
+
+/// What was said about a hub.
+#[derive(Clone)]
+pub(super) struct Settings {
+    pub(super) client: ClientBuilder,
+    pub(super) each: Option<Arc<Each>>,
+    pub(super) names: NameRules,
+    pub(super) start_timeout: Duration,
+    pub(super) attempts: Attempts,
+    pub(super) variables: Variables,
+    pub(super) max_message: Option<usize>,
+}
+
+/// Says more about the client of one server.
+type Each = dyn Fn(&str, ClientBuilder) -> ClientBuilder + Send + Sync;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            client: Client::builder(),
+            each: None,
+            names: NameRules::default(),
+            start_timeout: START_TIMEOUT,
+            attempts: Attempts::default(),
+            variables: Variables::default(),
+            max_message: None,
+        }
+    }
+}
+
+impl Settings {
+    pub(super) fn client_of(&self, name: &str) -> ClientBuilder {
+        let client = match self.max_message {
+            Some(bytes) => self.client.clone().max_message(bytes),
+            None => self.client.clone(),
+        };
+        match &self.each {
+            Some(each) => each(name, client),
+            None => client,
         }
     }
 }

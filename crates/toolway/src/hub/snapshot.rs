@@ -8,9 +8,9 @@ use toolway_protocol::types::{CallToolResult, Prompt, Resource, ResourceTemplate
 
 use super::lists::Lists;
 use super::member::Member;
-use super::name_rules::NameRules;
-use super::names::Names;
-use super::uris::Uris;
+use super::names::joined::Names;
+use super::names::rules::NameRules;
+use super::names::uris::Uris;
 use crate::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
 use crate::client::calls::remote::outcome;
 use crate::closest::closest;
@@ -164,9 +164,6 @@ impl AgentTool for HubTool {
 /// The servers of a hub and the names of what they have, from which snapshots are made.
 pub(super) struct Merged {
     pub(super) members: Vec<Arc<Member>>,
-    tools: Names,
-    prompts: Names,
-    uris: Uris,
     current: Snapshot,
 }
 
@@ -186,11 +183,11 @@ impl Merged {
             templates: Arc::new([]),
             definitions: Arc::new([]),
             tool_names: Arc::new(names.clone()),
-            prompt_names: Arc::new(names.clone()),
-            uris: Arc::new(uris.clone()),
+            prompt_names: Arc::new(names),
+            uris: Arc::new(uris),
             families: Arc::default(),
         };
-        Self { members: Vec::new(), tools: names.clone(), prompts: names, uris, current }
+        Self { members: Vec::new(), current }
     }
 
     pub(super) fn has(&self, member: &Arc<Member>) -> bool {
@@ -199,18 +196,18 @@ impl Merged {
 
     pub(super) fn insert(&mut self, member: Arc<Member>) -> Arc<Snapshot> {
         let nothing = [""; 0];
-        self.tools.set(&member.name, nothing);
-        self.prompts.set(&member.name, nothing);
-        self.uris.set(&member.name, nothing, nothing);
+        Arc::make_mut(&mut self.current.tool_names).set(&member.name, nothing);
+        Arc::make_mut(&mut self.current.prompt_names).set(&member.name, nothing);
+        Arc::make_mut(&mut self.current.uris).set(&member.name, nothing, nothing);
         self.members.push(member);
         self.all_changed()
     }
 
     pub(super) fn remove(&mut self, member: &Arc<Member>) -> Arc<Snapshot> {
         self.members.retain(|known| !Arc::ptr_eq(known, member));
-        self.tools.remove(&member.name);
-        self.prompts.remove(&member.name);
-        self.uris.remove(&member.name);
+        Arc::make_mut(&mut self.current.tool_names).remove(&member.name);
+        Arc::make_mut(&mut self.current.prompt_names).remove(&member.name);
+        Arc::make_mut(&mut self.current.uris).remove(&member.name);
         self.all_changed()
     }
 
@@ -220,17 +217,19 @@ impl Merged {
         let before = self.current.versions;
         let was_ready = member.set_ready(lists.clone());
         if old.tools.items != lists.tools.items {
-            self.tools.set(&member.name, lists.tools.items.iter().map(|tool| &*tool.name));
+            Arc::make_mut(&mut self.current.tool_names)
+                .set(&member.name, lists.tools.items.iter().map(|tool| &*tool.name));
             self.tools_changed();
         }
         if old.prompts.items != lists.prompts.items {
-            self.prompts.set(&member.name, lists.prompts.items.iter().map(|prompt| &*prompt.name));
+            Arc::make_mut(&mut self.current.prompt_names)
+                .set(&member.name, lists.prompts.items.iter().map(|prompt| &*prompt.name));
             self.prompts_changed();
         }
         if old.resources.items != lists.resources.items || old.templates.items != lists.templates.items {
             let resources = lists.resources.items.iter().map(|resource| &*resource.uri);
             let templates = lists.templates.items.iter().map(|template| &*template.uri_template);
-            self.uris.set(&member.name, resources, templates);
+            Arc::make_mut(&mut self.current.uris).set(&member.name, resources, templates);
             self.resources_changed();
         }
         if !was_ready || self.current.versions != before {
@@ -263,7 +262,7 @@ impl Merged {
         let (mut all, mut origins) = (Vec::new(), Vec::new());
         for member in &self.members {
             for tool in &*member.lists().tools.items {
-                if let Some(name) = self.tools.name(&member.name, &tool.name) {
+                if let Some(name) = self.current.tool_names.name(&member.name, &tool.name) {
                     let mut joined = tool.clone();
                     name.clone_into(&mut joined.name);
                     all.push(joined);
@@ -282,7 +281,6 @@ impl Merged {
             })
             .collect();
         self.current.definitions = definitions;
-        self.current.tool_names = Arc::new(self.tools.clone());
         self.current.versions.tools += 1;
     }
 
@@ -290,7 +288,7 @@ impl Merged {
         let mut all = Vec::new();
         for member in &self.members {
             for prompt in &*member.lists().prompts.items {
-                if let Some(name) = self.prompts.name(&member.name, &prompt.name) {
+                if let Some(name) = self.current.prompt_names.name(&member.name, &prompt.name) {
                     let mut joined = prompt.clone();
                     name.clone_into(&mut joined.name);
                     all.push(joined);
@@ -298,7 +296,6 @@ impl Merged {
             }
         }
         self.current.prompts = all.into();
-        self.current.prompt_names = Arc::new(self.prompts.clone());
         self.current.versions.prompts += 1;
     }
 
@@ -307,14 +304,14 @@ impl Merged {
         for member in &self.members {
             let lists = member.lists();
             for resource in &*lists.resources.items {
-                if let Some(uri) = self.uris.uri(&member.name, &resource.uri) {
+                if let Some(uri) = self.current.uris.uri(&member.name, &resource.uri) {
                     let mut joined = resource.clone();
                     joined.uri = uri;
                     resources.push(joined);
                 }
             }
             for template in &*lists.templates.items {
-                if let Some(uri_template) = self.uris.template(&member.name, &template.uri_template) {
+                if let Some(uri_template) = self.current.uris.template(&member.name, &template.uri_template) {
                     let original = (member.name.clone(), template.uri_template.clone());
                     families.insert(uri_template.clone(), original);
                     let mut joined = template.clone();
@@ -326,7 +323,6 @@ impl Merged {
         self.current.resources = resources.into();
         self.current.templates = templates.into();
         self.current.families = Arc::new(families);
-        self.current.uris = Arc::new(self.uris.clone());
         self.current.versions.resources += 1;
     }
 }

@@ -84,18 +84,13 @@ impl fmt::Display for ServerState {
             Self::Ready { tools, prompts, resources, templates, problems, .. } => {
                 f.write_str("ready")?;
                 let counts = [
-                    (*tools, "tool"),
-                    (*prompts, "prompt"),
-                    (*resources, "resource"),
-                    (*templates, "family of resources"),
+                    (*tools, "tool", "tools"),
+                    (*prompts, "prompt", "prompts"),
+                    (*resources, "resource", "resources"),
+                    (*templates, "family of resources", "families of resources"),
                 ];
-                for (number, what) in counts.into_iter().filter(|(number, _)| *number > 0) {
-                    let plural = match (number, what) {
-                        (1, _) => what.to_owned(),
-                        (_, "family of resources") => "families of resources".to_owned(),
-                        _ => format!("{what}s"),
-                    };
-                    write!(f, ", {number} {plural}")?;
+                for (number, one, several) in counts.into_iter().filter(|(number, ..)| *number > 0) {
+                    write!(f, ", {number} {}", if number == 1 { one } else { several })?;
                 }
                 problems.iter().try_for_each(|problem| write!(f, "; {problem}"))
             }

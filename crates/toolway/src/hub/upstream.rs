@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::breaker::{Attempts, Breaker};
-pub(crate) use super::follower::{Follower, MAX_WATCHING, Unheard, listen};
+pub(crate) use super::follower::{Ear, Follower, MAX_WATCHING, Unheard, listen};
 use super::handle::Hub;
 use super::lists::{Lists, Pace};
 pub(crate) use super::member::Member;
 use super::member::Phase;
-use super::names::Names;
-use super::settings::Settings;
+use super::names::joined::Names;
+use super::names::uris::Uris;
+use super::shared::Settings;
 use super::shared::{Owner, Shared};
 use super::snapshot::Merged;
 pub(crate) use super::snapshot::Snapshot;
-use super::uris::Uris;
 use super::watch::HubWatch;
 use crate::client::Client;
 

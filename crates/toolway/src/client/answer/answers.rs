@@ -232,7 +232,14 @@ impl From<Unanswered> for Unable {
 }
 
 /// Something of the application that answers `Q` by `A`.
-pub(super) type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, A> + Send + Sync>;
+pub(crate) type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, A> + Send + Sync>;
+
+/// Makes one of a function.
+pub(crate) fn answerer<Q, A, F: Future<Output = A> + Send + 'static>(
+    answer: impl Fn(Q) -> F + Send + Sync + 'static,
+) -> Answerer<Q, A> {
+    Arc::new(move |question| Box::pin(answer(question)))
+}
 
 /// How many questions may wait for their answers at once, and how many a result may ask.
 pub(crate) const MAX_ASKED: usize = 32;
@@ -240,58 +247,17 @@ pub(crate) const MAX_ASKED: usize = 32;
 /// Everything that the application answers.
 #[derive(Clone, Default)]
 pub(crate) struct Answers {
-    pub(super) form: Option<Answerer<Elicitation, Answer>>,
-    pub(super) url: Option<Answerer<Elicitation, Answer>>,
-    pub(super) model: Option<Answerer<CreateMessage, Result<CreateMessageResult, Unanswered>>>,
+    pub(crate) form: Option<Answerer<Elicitation, Answer>>,
+    pub(crate) url: Option<Answerer<Elicitation, Answer>>,
+    pub(crate) model: Option<Answerer<CreateMessage, Result<CreateMessageResult, Unanswered>>>,
     /// Whether the model may be given tools.
-    tools: bool,
-    pub(super) roots: Option<Answerer<(), Result<Vec<Root>, Unanswered>>>,
+    pub(crate) tools: bool,
+    pub(crate) roots: Option<Answerer<(), Result<Vec<Root>, Unanswered>>>,
     /// Whether what the application does not answer is for whoever a request was made for.
-    passes: bool,
+    pub(crate) passes: bool,
 }
 
 impl Answers {
-    pub(crate) fn set_form<F: Future<Output = Answer> + Send + 'static>(
-        &mut self,
-        answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
-    ) {
-        self.form = Some(Arc::new(move |question| Box::pin(answer(question))));
-    }
-
-    pub(crate) fn set_url<F: Future<Output = Answer> + Send + 'static>(
-        &mut self,
-        answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
-    ) {
-        self.url = Some(Arc::new(move |question| Box::pin(answer(question))));
-    }
-
-    pub(crate) fn set_model<F: Future<Output = Result<CreateMessageResult, Unanswered>> + Send + 'static>(
-        &mut self,
-        answer: impl Fn(CreateMessage) -> F + Send + Sync + 'static,
-    ) {
-        self.model = Some(Arc::new(move |question| Box::pin(answer(question))));
-    }
-
-    pub(crate) fn allow_tools(&mut self) {
-        self.tools = true;
-    }
-
-    pub(crate) fn set_roots<F: Future<Output = Result<Vec<Root>, Unanswered>> + Send + 'static>(
-        &mut self,
-        answer: impl Fn() -> F + Send + Sync + 'static,
-    ) {
-        self.roots = Some(Arc::new(move |()| Box::pin(answer())));
-    }
-
-    /// Has those asked for whom requests are made, where the application does not answer itself.
-    pub(crate) fn passing(&self) -> Self {
-        Self { passes: true, ..self.clone() }
-    }
-
-    pub(crate) fn passes(&self) -> bool {
-        self.passes
-    }
-
     /// Whether the application answers this itself.
     pub(crate) fn has(&self, question: &InputRequest) -> bool {
         match question {
@@ -331,16 +297,11 @@ impl Answers {
     fn declared(&self, everything: bool) -> ClientCapabilities {
         let yes = || Value::Object(Settings::new());
         let mut capabilities = ClientCapabilities::new();
-        capabilities.elicitation = match (everything || self.form.is_some(), everything || self.url.is_some())
-        {
-            (false, false) => None,
-            // Every revision reads the empty object as forms alone.
-            (true, false) => Some(Settings::new()),
-            (false, true) => Some([("url".to_owned(), yes())].into_iter().collect()),
-            (true, true) => {
-                Some([("form".to_owned(), yes()), ("url".to_owned(), yes())].into_iter().collect())
-            }
-        };
+        let (forms, urls) = (everything || self.form.is_some(), everything || self.url.is_some());
+        // Every revision reads the empty object as forms alone.
+        let modes = [("form", forms && urls), ("url", urls)].into_iter().filter(|(_, is_named)| *is_named);
+        capabilities.elicitation =
+            (forms || urls).then(|| modes.map(|(mode, _)| (mode.to_owned(), yes())).collect());
         // The application's own model decides alone whether it is given tools.
         let has_tools = if self.model.is_some() { self.tools } else { everything };
         capabilities.sampling = (everything || self.model.is_some()).then(Settings::new);
@@ -420,7 +381,14 @@ fn check_messages(asked: &CreateMessage) -> Result<(), &'static str> {
     let mut open: Vec<&str> = Vec::new();
     for message in &asked.messages {
         let blocks = message.content.as_slice();
-        let mut results: Vec<_> = blocks.iter().filter_map(tool_result).collect();
+        let (mut asked_for, mut results) = (Vec::new(), Vec::new());
+        for block in blocks {
+            match block {
+                Content::ToolUse(used) => asked_for.push(&*used.id),
+                Content::ToolResult(result) => results.push(&*result.tool_use_id),
+                _ => {}
+            }
+        }
         if !results.is_empty() && (message.role != Role::User || results.len() != blocks.len()) {
             return Err("results of tools stand in a message of the user, with nothing beside them");
         }
@@ -428,24 +396,10 @@ fn check_messages(asked: &CreateMessage) -> Result<(), &'static str> {
         if open != results {
             return Err("each use of a tool must be answered by the next message, once");
         }
-        open = blocks.iter().filter_map(tool_use).collect();
-        open.sort_unstable();
+        asked_for.sort_unstable();
+        open = asked_for;
     }
     if open.is_empty() { Ok(()) } else { Err("the last uses of tools have no results") }
-}
-
-fn tool_result(block: &Content) -> Option<&str> {
-    match block {
-        Content::ToolResult(result) => Some(&result.tool_use_id),
-        _ => None,
-    }
-}
-
-fn tool_use(block: &Content) -> Option<&str> {
-    match block {
-        Content::ToolUse(used) => Some(&used.id),
-        _ => None,
-    }
 }
 
 impl fmt::Debug for Answers {

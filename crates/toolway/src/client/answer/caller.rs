@@ -6,7 +6,6 @@
 //! (`handshake/questions.rs`). Otherwise the message reaches no caller: what is meant for one must not reach another.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
@@ -74,12 +73,6 @@ impl OpenCalls {
             Open::One(caller) => caller,
             Open::None | Open::Several => None,
         }
-    }
-}
-
-impl fmt::Debug for OpenCalls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("OpenCalls").field(&self.lock().len()).finish()
     }
 }
 

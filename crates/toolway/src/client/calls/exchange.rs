@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
-use toolway_protocol::capability::Settings;
 use toolway_protocol::types::Progress;
-use toolway_protocol::{Method, RawJson, Request};
+use toolway_protocol::{RawJson, Request};
 
-use crate::client::connect::connection::{Progressing, Terms};
+use crate::client::connect::connection::PING;
 use crate::client::connect::shared::Shared;
 use crate::client::notifications::listeners::Hook;
+use crate::client::wire::terms::{Progressing, Terms};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
@@ -53,45 +53,26 @@ enum State<T> {
 
 struct Described<T> {
     shared: Arc<Shared>,
-    what: What,
-    terms: Wanted,
-    read: fn(&What, RawJson) -> Result<T>,
-}
-
-/// What is asked.
-pub(crate) enum What {
-    Ping,
-    Request(Request),
-}
-
-/// How long nothing may be heard of a request.
-#[derive(Default)]
-enum Limit {
-    /// As long as of others.
-    #[default]
-    Unsaid,
-    /// So long, or for ever.
-    Said(Option<Duration>),
-}
-
-/// What the caller said about a request.
-#[derive(Default)]
-pub(crate) struct Wanted {
-    timeout: Limit,
-    headers: Vec<(String, String)>,
-    meta: Option<Settings>,
-    progress: Option<Hook<Progress>>,
+    request: Request,
+    terms: Terms,
+    /// Whether it does no harm to do it twice, if the caller said so.
     safe: Option<bool>,
+    read: fn(&Request, RawJson) -> Result<T>,
 }
 
 impl<T> Exchange<T> {
-    fn new(shared: Arc<Shared>, what: What, read: fn(&What, RawJson) -> Result<T>) -> Self {
-        Self(State::Described(Described { shared, what, terms: Wanted::default(), read }))
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        request: Request,
+        read: fn(&Request, RawJson) -> Result<T>,
+    ) -> Self {
+        let terms = Terms::new(shared.reconnector.timeout());
+        Self(State::Described(Described { shared, request, terms, safe: None, read }))
     }
 
-    fn with(mut self, set: impl FnOnce(&mut Wanted)) -> Self {
+    fn with(mut self, set: impl FnOnce(&mut Described<T>)) -> Self {
         if let State::Described(described) = &mut self.0 {
-            set(&mut described.terms);
+            set(described);
         }
         self
     }
@@ -102,13 +83,13 @@ impl<T> Exchange<T> {
     /// For a limit that nothing extends, put `tokio::time::timeout` around it.
     pub fn timeout(self, limit: impl Into<Option<Duration>>) -> Self {
         let limit = limit.into();
-        self.with(|wanted| wanted.timeout = Limit::Said(limit))
+        self.with(|described| described.terms.timeout = limit)
     }
 
     /// Adds a header to this request, where requests have headers (HTTP).
     pub fn header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
         let header = (name.into(), value.into());
-        self.with(|wanted| wanted.headers.push(header))
+        self.with(|described| described.terms.headers.push(header))
     }
 
     /// Sends this request with a token of its own.
@@ -119,20 +100,20 @@ impl<T> Exchange<T> {
     /// Adds a member to the request's `_meta`. Names of the protocol are left alone.
     pub fn meta(self, name: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
         let (name, value) = (name.into(), value.into());
-        self.with(|wanted| {
-            wanted.meta.get_or_insert_default().insert(name, value);
+        self.with(|described| {
+            described.terms.meta.get_or_insert_default().insert(name, value);
         })
     }
 
     /// Is told of the request's progress.
     pub fn on_progress(self, hook: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
-        self.with(|wanted| wanted.progress = Some(Arc::new(hook)))
+        self.with(|described| described.terms.progress = Progressing::Wanted(Some(Arc::new(hook))))
     }
 
     /// Says that it does no harm when the server does this twice: if the reply is lost, the request is sent again. Without it,
     /// that is believed of requests that only read, and of tools that say of themselves that they are read-only or idempotent.
     pub fn safe_to_repeat(self, safe: bool) -> Self {
-        self.with(|wanted| wanted.safe = Some(safe))
+        self.with(|described| described.safe = Some(safe))
     }
 }
 
@@ -159,14 +140,16 @@ impl<T: Send + 'static> Exchange<T> {
         let seen = Arc::new(Seen::default());
         let tell = seen.clone();
         let hook: Hook<Progress> = Arc::new(move |progress: &Progress| tell.put(progress.clone()));
-        let exchange = self.with(|wanted| {
-            wanted.progress = Some(match wanted.progress.take() {
-                None => hook,
-                Some(first) => Arc::new(move |progress: &Progress| {
+        let exchange = self.with(|described| {
+            let progress = &mut described.terms.progress;
+            let both: Hook<Progress> = match std::mem::replace(progress, Progressing::Unwanted) {
+                Progressing::Wanted(Some(first)) => Arc::new(move |progress: &Progress| {
                     first(progress);
                     hook(progress);
                 }),
-            });
+                _ => hook,
+            };
+            *progress = Progressing::Wanted(Some(both));
         });
         Running { exchange, seen, outcome: None }
     }
@@ -174,35 +157,35 @@ impl<T: Send + 'static> Exchange<T> {
 
 impl Exchange<()> {
     pub(crate) fn ping(shared: Arc<Shared>) -> Self {
-        Self::new(shared, What::Ping, |_, _| Ok(()))
+        Self::of_nothing(shared, PING).safe_to_repeat(true)
     }
 
     /// A request whose result says nothing.
     pub(crate) fn of_nothing(shared: Arc<Shared>, request: Request) -> Self {
-        Self::new(shared, What::Request(request), |_, _| Ok(()))
+        Self::new(shared, request, |_, _| Ok(()))
     }
 }
 
 impl Exchange<RawJson> {
     /// A request whose result is kept as it came.
     pub(crate) fn of_text(shared: Arc<Shared>, request: Request) -> Self {
-        Self::new(shared, What::Request(request), |_, text| Ok(text))
+        Self::new(shared, request, |_, text| Ok(text))
     }
 }
 
 impl<T> Exchange<T> {
     /// A request whose result is an `R`, of which the caller gets a `T`.
     pub(crate) fn of<R: DeserializeOwned + Into<T>>(shared: Arc<Shared>, request: Request) -> Self {
-        Self::new(shared, What::Request(request), |what, text| decode::<R>(what, &text).map(Into::into))
+        Self::new(shared, request, |request, text| decode::<R>(request, &text).map(Into::into))
     }
 }
 
 /// Reads a result.
-pub(crate) fn decode<R: DeserializeOwned>(what: &What, result: &RawJson) -> Result<R> {
+pub(crate) fn decode<R: DeserializeOwned>(request: &Request, result: &RawJson) -> Result<R> {
     let malformed = || {
         Error::new(
             ErrorKind::PeerMisbehaved,
-            format!("the server's reply to {} is malformed", what.method().name()),
+            format!("the server's reply to {} is malformed", request.method().name()),
         )
     };
     // Derived decoders also take an array for an object; the protocol does not.
@@ -210,15 +193,6 @@ pub(crate) fn decode<R: DeserializeOwned>(what: &What, result: &RawJson) -> Resu
         return Err(malformed());
     }
     result.decode().map_err(|error| malformed().caused_by(error))
-}
-
-impl What {
-    fn method(&self) -> Method {
-        match self {
-            Self::Ping => Method::Ping,
-            Self::Request(request) => request.method(),
-        }
-    }
 }
 
 impl<T: Send + 'static> Future for Exchange<T> {
@@ -241,41 +215,24 @@ impl<T: Send + 'static> Future for Exchange<T> {
 
 impl<T> Described<T> {
     async fn run(self) -> Result<T> {
-        let Self { shared, what, terms: wanted, read } = self;
-        let safe = wanted.safe;
-        let terms = wanted.into_terms(&shared, &what);
-        let result = match &what {
-            What::Ping => shared.ping(&terms).await.map(|()| RawJson::from(serde_json::Value::Null))?,
-            What::Request(request) => shared.ask(request, terms, safe).await?,
-        };
-        read(&what, result)
-    }
-}
-
-impl Wanted {
-    fn into_terms(self, shared: &Shared, what: &What) -> Terms {
-        // A tool may take its time as long as it says how far it is; so it is asked to say.
-        let wants_progress = self.progress.is_some()
-            || shared.notifications.want_progress()
-            || matches!(what, What::Request(Request::CallTool(_)));
-        let progress = if wants_progress && !matches!(what, What::Ping) {
-            Progressing::Wanted(self.progress)
-        } else {
-            Progressing::Unwanted
-        };
-        let timeout = match self.timeout {
-            Limit::Unsaid => shared.reconnector.timeout(),
-            Limit::Said(limit) => limit,
-        };
-        let notifications = shared.notifications.clone();
-        Terms { timeout, headers: self.headers, meta: self.meta, progress, notifications, caller: None }
+        let Self { shared, request, mut terms, safe, read } = self;
+        if request == PING {
+            terms.progress = Progressing::Unwanted;
+        } else if !terms.wants_progress()
+            // A tool may take its time as long as it says how far it is; so it is asked to say.
+            && (shared.notifications.want_progress() || matches!(request, Request::CallTool(_)))
+        {
+            terms.progress = Progressing::Wanted(None);
+        }
+        let result = shared.ask(&request, terms, safe).await?;
+        read(&request, result)
     }
 }
 
 impl<T> fmt::Debug for Exchange<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.0 {
-            State::Described(described) => described.what.method().name().to_owned(),
+            State::Described(described) => described.request.method().name().to_owned(),
             State::Running(_) => "running".to_owned(),
             State::Over => "over".to_owned(),
         };

@@ -47,7 +47,8 @@ pub struct Pages<T> {
     list: List<T>,
     state: State,
     seen: HashSet<String>,
-    keep: Duration,
+    /// How long the list may be believed: as long as each of its pages.
+    keep: Option<Duration>,
     /// What stands on the page that is being read out.
     items: std::vec::IntoIter<T>,
     asking: Option<Exchange<RawJson>>,
@@ -137,7 +138,7 @@ impl<T> Pages<T> {
             list,
             state: State::More(None),
             seen: HashSet::new(),
-            keep: Duration::ZERO,
+            keep: None,
             items: Vec::new().into_iter(),
             asking: None,
         }
@@ -157,8 +158,8 @@ impl<T> Pages<T> {
         Ok(all)
     }
 
-    /// How long the last page may be believed.
-    pub(crate) fn keep(&self) -> Duration {
+    /// How long what was read so far may be believed; nothing, if nothing was read.
+    pub(crate) fn keep(&self) -> Option<Duration> {
         self.keep
     }
 
@@ -184,7 +185,7 @@ impl<T> Pages<T> {
             let method = (self.list.request)(Page::new()).method();
             misbehaved(format!("the server's reply to {} is malformed", method.name())).caused_by(error)
         })?;
-        self.keep = listed.keep;
+        self.keep = Some(self.keep.map_or(listed.keep, |keep| keep.min(listed.keep)));
         self.state = match listed.next {
             None => State::Over,
             Some(cursor) => {

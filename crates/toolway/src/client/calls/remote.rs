@@ -10,7 +10,6 @@ use toolway_protocol::types::{CallToolResult, Tool, ToolAnnotations};
 
 use crate::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
 use crate::client::connect::client::Client;
-use crate::client::connect::connection::Terms;
 use crate::ground::error::{Error, Result};
 use crate::ground::future::BoxFuture;
 
@@ -120,9 +119,7 @@ pub(crate) fn outcome(called: Result<CallToolResult>, tool: &str) -> Result<Tool
 impl Client {
     /// Asks once whether the server is there.
     pub(crate) async fn probe(&self, limit: Duration) -> Result<()> {
-        let connection = self.shared.connection().await?;
-        let terms = Terms::of_our_own(self.shared.notifications.clone(), Some(limit));
-        connection.ping(self.shared.next_id(), &terms).await
+        self.shared.connection().await?.probe(limit).await
     }
 
     /// Waits until the connection of now is gone. Some are never known to be.

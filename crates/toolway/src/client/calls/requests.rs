@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use toolway_protocol::request::{CallTool, GetPrompt, ReadResource, ResourceUri, SetLogLevel};
+use toolway_protocol::request::{CallTool, GetPrompt, ReadResource, ResourceUri};
 use toolway_protocol::types::{
     CallToolResult, Complete, CompleteArgument, CompleteContext, CompleteResult, Completion, GetPromptResult,
     LogLevel, Prompt, PromptReference, ReadResourceResult, Reference, Resource, ResourceReference,
@@ -10,7 +10,7 @@ use toolway_protocol::types::{
 };
 use toolway_protocol::{Method, RawJson, Request};
 
-use crate::client::calls::exchange::Exchange;
+use crate::client::calls::exchange::{Exchange, decode};
 use crate::client::calls::pages::Pages;
 use crate::client::calls::result::ToolResult;
 use crate::client::connect::client::Client;
@@ -127,19 +127,20 @@ impl Client {
         if !known.is_empty() {
             asked.context = Some(CompleteContext::new().with_arguments(known));
         }
-        Exchange::of::<Completed>(self.shared.clone(), Request::Complete(Box::new(asked)))
+        Exchange::new(self.shared.clone(), Request::Complete(Box::new(asked)), |request, text| {
+            decode::<CompleteResult>(request, &text).map(|result| result.completion)
+        })
     }
 
     /// Says how much of the log is wanted: a conversation of the handshake era remembers it, later requests of the
     /// stateless era carry it.
     pub async fn set_log_level(&self, level: LogLevel) -> Result<()> {
         let connection = self.shared.connection().await?;
-        self.shared.wishes().log_level = Some(level);
-        if connection.set_log_level(level) {
-            return Ok(());
+        *self.shared.log_level() = Some(level);
+        match connection.set_log_level(level) {
+            Some(request) => Exchange::of_nothing(self.shared.clone(), request).await,
+            None => Ok(()),
         }
-        let request = Request::SetLogLevel(SetLogLevel::new(level));
-        Exchange::of_nothing(self.shared.clone(), request).await
     }
 
     /// Asks to be told when a resource changes (handshake era). [`watch`](Client::watch) does it in every era.
@@ -167,7 +168,7 @@ impl Client {
         let limit = self.shared.reconnector.timeout();
         let telling = async {
             let connection = self.shared.connection().await?;
-            let outgoing = connection.notification(method.clone(), params);
+            let outgoing = connection.era.notification(method.clone(), params);
             connection.size.check(&outgoing)?;
             connection.transport.carry(outgoing).await.map(drop)
         };
@@ -177,17 +178,6 @@ impl Client {
                 tokio::time::timeout(limit, telling).await.unwrap_or_else(|_| Err(timed_out(&method, limit)))
             }
         }
-    }
-}
-
-/// What stands in the reply to a question how an argument goes on.
-#[derive(serde::Deserialize)]
-#[serde(transparent)]
-struct Completed(CompleteResult);
-
-impl From<Completed> for Completion {
-    fn from(Completed(result): Completed) -> Self {
-        result.completion
     }
 }
 

@@ -5,35 +5,18 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 use toolway_protocol::jsonrpc::Code;
-use toolway_protocol::{Id, RawJson, Request};
+use toolway_protocol::{RawJson, Request};
 
-use crate::client::connect::connection::{Connection, Terms};
+use crate::client::connect::connection::Connection;
 use crate::client::connect::shared::Shared;
-use crate::client::stateless::rounds::Course;
 use crate::client::wire::backoff::backoff;
+use crate::client::wire::terms::{Course, Terms};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How long a request may be tried again when it has no time limit of its own.
 const MAX_TRYING: Duration = Duration::from_mins(1);
 
 impl Shared {
-    pub(crate) async fn ping(self: &Arc<Self>, terms: &Terms) -> Result<()> {
-        let mut trying = Trying::new(self.reconnector.retries(), terms.timeout);
-        loop {
-            let error = match self.connection_until(trying.until).await {
-                Ok(connection) => match connection.ping(self.next_id(), terms).await {
-                    Ok(()) => return Ok(()),
-                    Err(error) => error,
-                },
-                Err(error) => error,
-            };
-            if self.is_closed() {
-                return Err(error);
-            }
-            trying.again(error, true).await?;
-        }
-    }
-
     /// Sends a request and gives back the result as it came, on as many connections as it takes.
     pub(crate) async fn ask(
         self: &Arc<Self>,
@@ -41,18 +24,17 @@ impl Shared {
         mut terms: Terms,
         safe: Option<bool>,
     ) -> Result<RawJson> {
-        let next_id = || -> Id { self.next_id() };
         let own_headers = terms.headers.len();
-        let mut course = Course::default();
+        let mut course = Course::new(request);
         let mut trying = Trying::new(self.reconnector.retries(), terms.timeout);
         loop {
             let error = match self.connection_until(trying.until).await {
                 Ok(connection) => {
                     terms.headers.truncate(own_headers);
                     self.mirror(&connection, request, &mut terms.headers);
-                    match connection.ask(&next_id, request, &terms, &mut course).await {
+                    match connection.ask(&mut course, &terms).await {
                         Ok(result) => {
-                            self.remember(request);
+                            self.subscriptions.note(request);
                             return Ok(result);
                         }
                         Err(error) if self.knows_better(&connection, request, &error, &mut trying).await => {
@@ -77,15 +59,6 @@ impl Shared {
             let message = format!("{} could not be reached in time", self.reconnector.name());
             Err(Error::new(ErrorKind::Timeout, message).unsent())
         })
-    }
-
-    /// Remembers what a new connection must be told.
-    fn remember(&self, request: &Request) {
-        if let Request::Subscribe(resource) = request {
-            self.wishes().resources.insert(resource.uri.clone());
-        } else if let Request::Unsubscribe(resource) = request {
-            self.wishes().resources.remove(&resource.uri);
-        }
     }
 
     /// Adds the arguments that travel in headers.

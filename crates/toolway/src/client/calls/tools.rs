@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::Instant;
 use toolway_protocol::http::param::ParamHeaders;
 use toolway_protocol::types::Tool;
 
 use crate::client::calls::pages::Pages;
-use crate::client::connect::connection::EraLink;
 use crate::client::connect::shared::Shared;
 use crate::client::connect::tool_cache::{Facts, Listed, Tools};
 use crate::ground::error::Result;
@@ -27,12 +25,9 @@ impl Shared {
         }
         let mut pages = Pages::of_tools(self.clone());
         let mut tools = Vec::new();
-        // A list is as fresh as its oldest page.
-        let mut keep: Option<Duration> = None;
         let asked = Instant::now();
         while let Some(page) = pages.next_page().await {
             tools.extend(page?);
-            keep = Some(keep.map_or(pages.keep(), |keep| keep.min(pages.keep())));
         }
         let connection = self.current();
         let mut facts = HashMap::new();
@@ -49,10 +44,7 @@ impl Shared {
         });
         let tools = Tools(tools.into());
         // Where nothing is said about how long a list is true, it is so until the server says otherwise.
-        let until = match &connection.era {
-            EraLink::Stateless(_) => Some(asked + keep.unwrap_or_default()),
-            EraLink::Handshake(_) => None,
-        };
+        let until = connection.era.lists_expire().then(|| asked + pages.keep().unwrap_or_default());
         self.tools.put(Listed { tools: tools.clone(), facts, changes, until });
         Ok(tools)
     }

@@ -2,54 +2,34 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
-use tokio::runtime::Handle;
-use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::task::AbortHandle;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::jsonrpc::Code;
-use toolway_protocol::meta::Key;
-use toolway_protocol::request::{Listen, ResourceUri};
 use toolway_protocol::types::SubscriptionFilter;
-use toolway_protocol::{Id, Notification, Request};
 
 use crate::client::connect::client::Client;
-use crate::client::connect::connection::{Connection, EraLink, Terms};
+use crate::client::connect::connection::Connection;
 use crate::client::connect::shared::{Shared, closed};
+use crate::client::handshake::subscriptions::WatchGuard;
 use crate::client::notifications::changes::{Change, Changes};
-use crate::client::stateless::rounds::Course;
 use crate::client::wire::backoff::backoff;
+use crate::client::wire::era_link::{Requester, WatchRequest};
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// How long the server may take to hear that nobody watches any more.
-const UNSUBSCRIBING: Duration = Duration::from_secs(5);
-
 /// The changes of a server, from when it was made until it is dropped. Made by [`Client::watch`].
-#[derive(Debug)]
 pub struct Watch {
     changes: Changes,
     missed: Vec<Change>,
-    again: mpsc::Receiver<()>,
+    again: mpsc::Receiver<Result<()>>,
     lost: Arc<Notify>,
     wanted: Arc<Wanted>,
-    keeping: AbortHandle,
-    _watching: Watching,
-}
-
-/// The resources that are watched, as long as they are.
-struct Watching {
-    shared: Weak<Shared>,
-    wanted: Arc<Wanted>,
-}
-
-impl fmt::Debug for Watching {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(&self.wanted.resources).finish()
-    }
+    /// Keeps the server telling, and ends with this.
+    _keeping: JoinSet<()>,
+    _watched: WatchGuard,
 }
 
 /// What comes of watching.
@@ -62,7 +42,6 @@ pub(crate) enum Heard {
     Over,
 }
 
-#[derive(Debug)]
 struct Wanted {
     filter: SubscriptionFilter,
     resources: HashSet<String>,
@@ -96,25 +75,27 @@ impl Client {
         let resources: HashSet<String> = resources.into_iter().map(Into::into).collect();
         let limit = self.shared.reconnector.timeout();
         let beginning = self.begin_watching(resources);
-        let begun = match limit {
+        match limit {
             None => beginning.await,
             Some(limit) => timeout(limit, beginning).await.unwrap_or_else(|_| {
                 let message = format!("the server did not confirm within {limit:?} that it tells of changes");
                 Err(Error::new(ErrorKind::Timeout, message))
             }),
-        };
-        let (watch, is_ready) = begun?;
-        is_ready.map(|()| watch)
+        }
     }
 
-    async fn begin_watching(&self, resources: HashSet<String>) -> Result<(Watch, Result<()>)> {
+    async fn begin_watching(&self, resources: HashSet<String>) -> Result<Watch> {
         let connection = self.shared.connection().await?;
         let changes = self.shared.notifications.watch(resources.clone());
+        let shared = Arc::downgrade(&self.shared);
+        let current = move || -> Option<Box<dyn Requester>> {
+            let connection = shared.upgrade()?.current();
+            (connection.is_usable() && connection.era.has_subscriptions()).then(|| Box::new(connection) as _)
+        };
+        let watched = WatchGuard::begin(&self.shared.subscriptions, resources.clone(), Box::new(current));
         let wanted =
             Arc::new(Wanted { filter: told(&connection.server.capabilities, &resources), resources });
-        let watching = Watching::begin(&self.shared, &wanted);
-        let (tell, again) = mpsc::channel(1);
-        let (ready, is_ready) = oneshot::channel();
+        let (tell, mut again) = mpsc::channel(1);
         let lost = Arc::new(Notify::new());
         let keeping = Keeping {
             shared: Arc::downgrade(&self.shared),
@@ -122,13 +103,9 @@ impl Client {
             again: tell,
             lost: lost.clone(),
         };
-        let task = tokio::spawn(keeping.keep(ready));
-        let keeping = task.abort_handle();
-        let watch = Watch { changes, missed: Vec::new(), again, lost, wanted, keeping, _watching: watching };
-        match is_ready.await {
-            Ok(outcome) => Ok((watch, outcome)),
-            Err(_) => Err(closed()),
-        }
+        let keeping: JoinSet<()> = [keeping.keep()].into_iter().collect();
+        again.recv().await.unwrap_or_else(|| Err(closed()))?;
+        Ok(Watch { changes, missed: Vec::new(), again, lost, wanted, _keeping: keeping, _watched: watched })
     }
 }
 
@@ -156,7 +133,7 @@ impl Watch {
                 change = self.changes.next() => return change.map_or(Heard::Over, Heard::Changed),
                 () = self.lost.notified() => return Heard::Lost,
                 again = self.again.recv() => match again {
-                    Some(()) => self.missed = self.wanted.everything(),
+                    Some(_) => self.missed = self.wanted.everything(),
                     // Nobody keeps it up any more.
                     None => return Heard::Over,
                 },
@@ -170,66 +147,9 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.keeping.abort();
-    }
-}
-
-impl Watching {
-    fn begin(shared: &Arc<Shared>, wanted: &Arc<Wanted>) -> Self {
-        let mut wishes = shared.wishes();
-        for uri in &wanted.resources {
-            *wishes.watched.entry(uri.clone()).or_default() += 1;
-        }
-        Self { shared: Arc::downgrade(shared), wanted: wanted.clone() }
-    }
-}
-
-/// What nobody wants to hear of any more, the server need not tell.
-impl Drop for Watching {
-    fn drop(&mut self) {
-        let Some(shared) = self.shared.upgrade() else { return };
-        let mut unwanted = Vec::new();
-        {
-            let mut wishes = shared.wishes();
-            for uri in &self.wanted.resources {
-                let Some(watchers) = wishes.watched.get_mut(uri) else { continue };
-                *watchers -= 1;
-                if *watchers == 0 {
-                    wishes.watched.remove(uri);
-                    if !wishes.resources.contains(uri) {
-                        unwanted.push(uri.clone());
-                    }
-                }
-            }
-        }
-        let connection = shared.current();
-        let EraLink::Handshake(_) = &connection.era else { return };
-        let (true, false, Ok(runtime)) = (connection.is_usable(), unwanted.is_empty(), Handle::try_current())
-        else {
-            return;
-        };
-        let terms = Terms::of_our_own(shared.notifications.clone(), Some(UNSUBSCRIBING));
-        let next_id = shared.next_id.clone();
-        runtime.spawn(async move {
-            let telling = async {
-                for uri in unwanted {
-                    let next_id = || Id::Number(next_id.fetch_add(1, Ordering::Relaxed));
-                    let request = Request::Unsubscribe(ResourceUri::new(uri));
-                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await?;
-                }
-                Ok(())
-            };
-            match timeout(UNSUBSCRIBING, telling).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    let error: Error = error;
-                    tracing::debug!(%error, "the server tells of a resource that nobody watches any more");
-                }
-                Err(_) => tracing::debug!("the server does not hear that nobody watches any more"),
-            }
-        });
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("resources", &self.wanted.resources).finish_non_exhaustive()
     }
 }
 
@@ -269,27 +189,30 @@ struct Keeping {
     /// Whoever watches does not keep the client alive.
     shared: Weak<Shared>,
     wanted: Arc<Wanted>,
-    again: mpsc::Sender<()>,
+    /// Told each time that the server has begun to tell, and why it does not the first time.
+    again: mpsc::Sender<Result<()>>,
     lost: Arc<Notify>,
 }
 
-/// The first answer, for whoever wants to watch.
-type Ready = oneshot::Sender<Result<()>>;
-
 impl Keeping {
-    async fn keep(self, ready: Ready) {
-        let mut ready = Some(ready);
-        let mut attempt = 0;
+    async fn keep(self) {
+        let (mut has_begun, mut attempt) = (false, 0);
         loop {
             let Some(shared) = self.shared.upgrade() else { return };
             let outcome = match shared.connection().await {
-                Ok(connection) => self.tell(shared, &connection, &mut ready, &mut attempt).await,
+                Ok(connection) => {
+                    let begun = || {
+                        (has_begun, attempt) = (true, 0);
+                        drop(self.again.try_send(Ok(())));
+                    };
+                    self.tell(shared, &connection, Box::new(begun)).await
+                }
                 Err(error) => Err(error),
             };
             if let Err(error) = outcome {
                 // The first time, whoever wants to watch learns why it cannot be.
-                if let Some(ready) = ready.take() {
-                    let _ = ready.send(Err(error));
+                if !has_begun {
+                    drop(self.again.try_send(Err(error)));
                     return;
                 }
                 if is_final(&error) {
@@ -299,7 +222,7 @@ impl Keeping {
                 }
                 tracing::debug!(%error, "the server does not tell of changes at the moment");
             }
-            if ready.is_none() {
+            if has_begun {
                 self.lost.notify_one();
             }
             sleep(backoff(attempt, None)).await;
@@ -312,94 +235,25 @@ impl Keeping {
         &self,
         shared: Arc<Shared>,
         connection: &Arc<Connection>,
-        ready: &mut Option<Ready>,
-        attempt: &mut u32,
+        begun: Box<dyn FnOnce() + Send + '_>,
     ) -> Result<()> {
-        let mut begun = || {
-            *attempt = 0;
-            match ready.take() {
-                Some(ready) => drop(ready.send(Ok(()))),
-                None => drop(self.again.try_send(())),
-            }
-        };
-        let notifications = shared.notifications.clone();
-        let mut openings = shared.notifications.openings();
+        let (notifications, timeout) = (shared.notifications.clone(), shared.reconnector.timeout());
+        let mut openings = notifications.openings();
         if !Arc::ptr_eq(&shared.current(), connection) {
             return Ok(());
         }
+        drop(shared);
         // A connection may be lost, or a call may find out that the server has forgotten it and open another one.
         let over = async {
             tokio::select! {
                 () = connection.transport.lost() => {}
                 _ = openings.changed() => {}
+                () = notifications.closed() => {}
             }
         };
-        match &connection.era {
-            EraLink::Handshake(_) => {
-                let terms = Terms::of_our_own(notifications.clone(), shared.reconnector.timeout());
-                let next_id = shared.next_id.clone();
-                drop(shared);
-                // News of lists come without being asked for.
-                connection.transport.listening().await;
-                for uri in &self.wanted.resources {
-                    let next_id = || Id::Number(next_id.fetch_add(1, Ordering::Relaxed));
-                    let request = Request::Subscribe(ResourceUri::new(uri));
-                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await?;
-                }
-                begun();
-                tokio::select! {
-                    () = over => Ok(()),
-                    () = notifications.closed() => Ok(()),
-                }
-            }
-            EraLink::Stateless(_) => {
-                let id = shared.next_id();
-                drop(shared);
-                let terms = Terms::of_our_own(notifications.clone(), None);
-                let mut news = notifications.listen();
-                let next_id = || id.clone();
-                let request = Request::Listen(Listen::new(self.wanted.filter.clone()));
-                let listening = async {
-                    if self.wanted.filter == SubscriptionFilter::new() {
-                        // There is nothing that this server would tell.
-                        std::future::pending::<()>().await;
-                    }
-                    connection.ask(&next_id, &request, &terms, &mut Course::default()).await
-                };
-                let hearing = async {
-                    if self.wanted.filter == SubscriptionFilter::new() {
-                        begun();
-                    } else {
-                        while let Some(news) = news.next().await {
-                            if let Notification::SubscriptionAcknowledged(told) = news
-                                && is_of(told.meta.as_ref(), &id)
-                            {
-                                begun();
-                                break;
-                            }
-                        }
-                    }
-                    // Nobody reads the rest.
-                    drop(news);
-                    notifications.closed().await;
-                };
-                tokio::select! {
-                    outcome = listening => outcome.map(drop),
-                    () = hearing => Ok(()),
-                    () = over => Ok(()),
-                }
-            }
-        }
+        let (filter, over) = (&self.wanted.filter, Box::pin(over));
+        connection.era.watch(WatchRequest { requester: connection, filter, timeout, begun, over }).await
     }
-}
-
-/// Whether something is told because of this request.
-fn is_of(meta: Option<&Settings>, id: &Id) -> bool {
-    let named = meta.and_then(|meta| meta.get(Key::SubscriptionId.name()));
-    named.is_some_and(|named| match id {
-        Id::Number(number) => named.as_i64() == Some(*number),
-        Id::String(id) => named.as_str() == Some(id),
-    })
 }
 
 /// Whether it is of no use to try again: the client is closed, or the server does not know how to tell, or not of this.

@@ -9,11 +9,11 @@ use toolway_protocol::types::{
     CreateMessage, CreateMessageResult, Implementation, LogMessage, Progress, Root,
 };
 
-use crate::client::answer::answers::{Answer, Elicitation, Unanswered};
+use crate::client::answer::answers::{Answer, Elicitation, Unanswered, answerer};
 use crate::client::connect::client::Client;
 use crate::client::connect::config::Config;
-use crate::client::connect::era_cache::EraCache;
 use crate::client::connect::shared::Shared;
+use crate::client::handshake::era_cache::EraCache;
 use crate::client::pipe::streams;
 use crate::client::wire::target::IntoTarget;
 use crate::ground::error::Result;
@@ -149,7 +149,7 @@ impl ClientBuilder {
         mut self,
         answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.set_form(answer);
+        self.config.answers.form = Some(answerer(answer));
         self
     }
 
@@ -172,7 +172,7 @@ impl ClientBuilder {
         mut self,
         answer: impl Fn(Elicitation) -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.set_url(answer);
+        self.config.answers.url = Some(answerer(answer));
         self
     }
 
@@ -192,7 +192,7 @@ impl ClientBuilder {
         mut self,
         answer: impl Fn(CreateMessage) -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.set_model(answer);
+        self.config.answers.model = Some(answerer(answer));
         self
     }
 
@@ -209,7 +209,7 @@ impl ClientBuilder {
     /// let builder = builder.sample_with_tools();
     /// ```
     pub fn sample_with_tools(mut self) -> Self {
-        self.config.answers.allow_tools();
+        self.config.answers.tools = true;
         self
     }
 
@@ -238,7 +238,7 @@ impl ClientBuilder {
         mut self,
         answer: impl Fn() -> F + Send + Sync + 'static,
     ) -> Self {
-        self.config.answers.set_roots(answer);
+        self.config.answers.roots = Some(answerer(move |()| answer()));
         self
     }
 
@@ -254,7 +254,7 @@ impl ClientBuilder {
     /// let builder = Client::builder().pass_questions();
     /// ```
     pub fn pass_questions(mut self) -> Self {
-        self.config.answers = self.config.answers.passing();
+        self.config.answers.passes = true;
         self
     }
 

@@ -42,7 +42,7 @@ impl Client {
 
     /// The revision that is spoken.
     pub fn protocol_version(&self) -> ProtocolVersion {
-        self.shared.current().version()
+        self.shared.current().era.version()
     }
 
     /// Who the server says it is; for display, not for decisions.
@@ -109,7 +109,7 @@ impl fmt::Debug for Client {
         f.debug_struct("Client")
             .field("target", &self.target())
             .field("server", &connection.server.info)
-            .field("protocol_version", &connection.version())
+            .field("protocol_version", &connection.era.version())
             .finish_non_exhaustive()
     }
 }

@@ -6,7 +6,7 @@ use toolway_protocol::ProtocolVersion;
 use toolway_protocol::types::Implementation;
 
 use crate::client::answer::answers::Answers;
-use crate::client::connect::era_cache::EraCache;
+use crate::client::handshake::era_cache::EraCache;
 use crate::client::notifications::listeners::Hooks;
 use crate::transport::frame::MAX_MESSAGE;
 

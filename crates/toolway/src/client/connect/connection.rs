@@ -1,48 +1,45 @@
 //! How does one request go over one connection: in time, and told if it is given up?
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 use toolway_protocol::jsonrpc::Code;
-use toolway_protocol::types::{Cancelled, LogLevel, Progress};
-use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request, RpcError};
+use toolway_protocol::types::{Cancelled, LogLevel};
+use toolway_protocol::{Id, Method, RawJson, Request, RpcError};
 
 use crate::client::answer::caller::{Caller, OpenCall};
-use crate::client::handshake::link::HandshakeLink;
-use crate::client::notifications::listeners::{Hook, Notifications};
-use crate::client::stateless::link::StatelessLink;
-use crate::client::stateless::rounds::Course;
+use crate::client::notifications::listeners::Notifications;
+use crate::client::wire::era_link::{EraLink, Requester};
 use crate::client::wire::inbox::Inbox;
+use crate::client::wire::opening::{OpenConnection, ServerFacts};
 use crate::client::wire::outgoing::Outgoing;
-use crate::client::wire::server_facts::ServerFacts;
+use crate::client::wire::terms::{Course, Progressing, Reply, Terms};
 use crate::client::wire::transport::{Transport, exchange};
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 
 /// How long the server may take to hear that a request is taken back.
 const TAKING_BACK: Duration = Duration::from_secs(5);
 
+/// Asks whether the server is there, in whichever way its era has for that.
+pub(crate) const PING: Request = Request::Other(Method::Ping, None);
+
 /// A connection that was opened.
 pub(crate) struct Connection {
     pub(crate) transport: Box<dyn Transport>,
-    pub(crate) era: EraLink,
+    pub(crate) era: Box<dyn EraLink>,
     pub(crate) server: ServerFacts,
-    pub(crate) inbox: Inbox,
+    inbox: Inbox,
+    next_id: Arc<AtomicI64>,
     pub(crate) size: Sizes,
     /// The server has forgotten it.
     pub(crate) lost: AtomicBool,
     /// The number of calls that were given up and that the server has not been told of yet.
     taking_back: watch::Sender<usize>,
-}
-
-/// How requests are written, decided once when a connection is opened.
-#[expect(clippy::large_enum_variant, reason = "there is one in each connection")]
-pub(crate) enum EraLink {
-    Handshake(HandshakeLink),
-    Stateless(StatelessLink),
 }
 
 /// How long messages may be that are sent over one connection.
@@ -87,36 +84,12 @@ impl Sizes {
     }
 }
 
-/// What goes for one request and all its rounds.
-#[derive(Clone)]
-pub(crate) struct Terms {
-    /// How long nothing may be heard of it.
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) meta: Option<toolway_protocol::capability::Settings>,
-    pub(crate) progress: Progressing,
-    pub(crate) notifications: Arc<Notifications>,
-    /// The caller it is forwarded for, if it is not the application's own.
-    pub(crate) caller: Option<Arc<dyn Caller>>,
-}
-
-/// Whether the server is asked to tell of progress, and who hears of it.
-#[derive(Clone)]
-pub(crate) enum Progressing {
-    Unwanted,
-    Wanted(Option<Hook<Progress>>),
-}
-
 impl Connection {
-    pub(crate) fn new(
-        transport: Box<dyn Transport>,
-        era: EraLink,
-        server: ServerFacts,
-        inbox: Inbox,
-    ) -> Self {
+    pub(crate) fn new(opened: OpenConnection, next_id: Arc<AtomicI64>) -> Self {
+        let OpenConnection { transport, inbox, era, server } = opened;
         let size = Sizes::new(inbox.max_message());
         let (lost, taking_back) = (AtomicBool::new(false), watch::Sender::new(0));
-        Self { transport, era, server, inbox, size, lost, taking_back }
+        Self { transport, era, server, inbox, next_id, size, lost, taking_back }
     }
 
     /// Waits until the server has been told of all calls that were given up, but not for long. Some servers let a call run on when its
@@ -127,78 +100,49 @@ impl Connection {
         let _ = timeout(TAKING_BACK, left.wait_for(|left| *left == 0)).await;
     }
 
-    pub(crate) fn version(&self) -> ProtocolVersion {
-        match &self.era {
-            EraLink::Handshake(link) => link.version(),
-            EraLink::Stateless(link) => link.version(),
-        }
-    }
-
     /// Whether anything can be asked over it.
     pub(crate) fn is_usable(&self) -> bool {
         !self.lost.load(Ordering::Acquire) && self.transport.is_connected()
     }
 
-    pub(crate) fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
-        match &self.era {
-            EraLink::Handshake(link) => link.notification(method, params),
-            EraLink::Stateless(link) => link.notification(method, params),
-        }
+    fn next_id(&self) -> Id {
+        Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Says how much of the log later requests want; `false` where the server must be told.
-    pub(crate) fn set_log_level(&self, level: LogLevel) -> bool {
-        match &self.era {
-            EraLink::Handshake(_) => false,
-            EraLink::Stateless(link) => {
-                link.set_log_level(level);
-                true
-            }
-        }
+    /// Says how much of the log later requests want. The server is told by this request, if it must be told.
+    pub(crate) fn set_log_level(&self, level: LogLevel) -> Option<Request> {
+        self.era.set_log_level(level);
+        self.era.log_level_request(level)
     }
 
-    /// Asks whether the server is there.
-    pub(crate) async fn ping(self: &Arc<Self>, id: Id, terms: &Terms) -> Result<()> {
-        let outgoing = match &self.era {
-            EraLink::Handshake(link) => link.bare(id, Method::Ping),
-            EraLink::Stateless(link) => link.bare(id, Method::Discover),
-        };
-        self.send(outgoing, terms).await.map(drop)
+    /// Asks for the client itself whether the server is there.
+    pub(crate) async fn probe(self: &Arc<Self>, limit: Duration) -> Result<()> {
+        self.ask(&mut Course::new(&PING), &Terms::new(Some(limit))).await.map(drop)
     }
 
     /// Sends a request and gives back the result as it came, after as many rounds as it takes. Where another connection had come
     /// to, it goes on.
-    pub(crate) async fn ask(
-        self: &Arc<Self>,
-        next_id: &(dyn Fn() -> Id + Send + Sync),
-        request: &Request,
-        terms: &Terms,
-        course: &mut Course,
-    ) -> Result<RawJson> {
-        match &self.era {
-            EraLink::Handshake(_) if course.has_begun() => Err(Error::new(
-                ErrorKind::PeerIncompatible,
-                "the server does not speak the revision any more in which it has asked; call again",
-            )),
-            EraLink::Handshake(link) => {
-                let outgoing = link.request(next_id(), request, terms.wants_progress(), terms.meta.as_ref());
-                self.send(outgoing, terms).await
+    pub(crate) async fn ask(self: &Arc<Self>, course: &mut Course<'_>, terms: &Terms) -> Result<RawJson> {
+        self.ask_as(self.next_id(), course, terms).await
+    }
+
+    async fn ask_as(self: &Arc<Self>, mut id: Id, course: &mut Course<'_>, terms: &Terms) -> Result<RawJson> {
+        course.log_level = self.era.log_level();
+        loop {
+            let outgoing = match course.request() {
+                &PING => self.era.ping(id),
+                _ => self.era.request(id, course, terms)?,
+            };
+            let result = self.send(outgoing, terms).await?;
+            // A caller is asked by whatever forwards its request, which makes it again.
+            if terms.caller.is_some() {
+                return Ok(result);
             }
-            EraLink::Stateless(link) => {
-                let wishes = link.wishes(terms.wants_progress(), terms.caller.as_deref());
-                loop {
-                    let current = course.request(request);
-                    let outgoing = link.request(next_id(), current, &wishes, terms.meta.as_ref());
-                    let result = self.send(outgoing, terms).await?;
-                    // A caller is asked by whatever forwards its request, which makes it again.
-                    if terms.caller.is_some() {
-                        return Ok(result);
-                    }
-                    if let Some(result) = link.complete(request, result, course).await? {
-                        return Ok(result);
-                    }
-                }
+            match self.era.complete(course, result)? {
+                Reply::Complete(result) => return Ok(result),
+                Reply::Asks(answered) => answered.await?,
             }
+            id = self.next_id();
         }
     }
 
@@ -211,7 +155,7 @@ impl Connection {
             return Err(Error::new(ErrorKind::Misuse, "a notification has no reply to wait for"));
         };
         let hearing = match &terms.progress {
-            Progressing::Wanted(hook) => Some(terms.notifications.hear(id.clone(), hook.clone())),
+            Progressing::Wanted(hook) => Some(self.inbox.notifications.hear(id.clone(), hook.clone())),
             Progressing::Unwanted => None,
         };
         self.size.check(&outgoing)?;
@@ -219,7 +163,7 @@ impl Connection {
         let method = outgoing.method.clone();
         let _open = self.note(&id, &method, terms.caller.as_ref());
         let mut given_up = GivenUp(
-            (!self.transport.cancels_by_dropping(self.version()))
+            (!self.transport.cancels_by_dropping(self.era.version()))
                 .then(|| (self.clone(), id.clone(), method.clone())),
         );
         let outcome = {
@@ -236,7 +180,7 @@ impl Connection {
                 match timeout_at(until, &mut work).await {
                     Ok(outcome) => break Some(outcome),
                     // A person may be thinking about a question of the server.
-                    Err(_) if self.is_asked_about(&id, sent) => since = Instant::now(),
+                    Err(_) if self.era.is_asked_about(&id, sent) => since = Instant::now(),
                     Err(_) => match &hearing {
                         Some(hearing) if hearing.last() > since => since = hearing.last(),
                         _ => break None,
@@ -255,24 +199,13 @@ impl Connection {
         if !may_ask(method) {
             return None;
         }
-        if let EraLink::Handshake(link) = &self.era {
-            link.questions().note_caller(caller);
-        }
+        self.era.note_caller(caller);
         Some(self.inbox.calls.note(id, caller))
-    }
-
-    /// Whether an answer is being given that a request may wait for, which was sent then.
-    fn is_asked_about(&self, id: &Id, sent: Instant) -> bool {
-        match &self.era {
-            EraLink::Handshake(link) => link.questions().is_asked_about(id, sent),
-            // Its questions are results.
-            EraLink::Stateless(_) => false,
-        }
     }
 
     /// Whether arguments of tools travel in headers too.
     pub(crate) fn mirrors_arguments(&self) -> bool {
-        self.transport.has_headers() && matches!(self.era, EraLink::Stateless(_))
+        self.transport.has_headers() && self.era.mirrors_arguments()
     }
 }
 
@@ -281,21 +214,22 @@ fn may_ask(method: &Method) -> bool {
     matches!(method, Method::CallTool | Method::GetPrompt | Method::ReadResource | Method::Other(_))
 }
 
-impl Terms {
-    /// For a request that nobody but the client itself wants.
-    pub(crate) fn of_our_own(notifications: Arc<Notifications>, timeout: Option<Duration>) -> Self {
-        Self {
-            timeout,
-            headers: Vec::new(),
-            meta: None,
-            progress: Progressing::Unwanted,
-            notifications,
-            caller: None,
-        }
+/// Requests that an era makes by itself.
+impl Requester for Arc<Connection> {
+    fn next_id(&self) -> Id {
+        Connection::next_id(self)
     }
 
-    pub(crate) fn wants_progress(&self) -> bool {
-        matches!(self.progress, Progressing::Wanted(_))
+    fn ask(&self, id: Id, request: Request, timeout: Option<Duration>) -> BoxFuture<'_, Result<RawJson>> {
+        Box::pin(async move { self.ask_as(id, &mut Course::new(&request), &Terms::new(timeout)).await })
+    }
+
+    fn transport(&self) -> &dyn Transport {
+        &*self.transport
+    }
+
+    fn notifications(&self) -> &Notifications {
+        &self.inbox.notifications
     }
 }
 
@@ -334,8 +268,8 @@ impl Drop for GivenUp {
         runtime.spawn(async move {
             let TakingBack(connection) = &connection;
             let cancelled = Cancelled::new().with_request_id(id).with_reason("the caller gave it up");
-            let params = RawJson::encoded(&cancelled, connection.version());
-            let outgoing = connection.notification(Method::Cancelled, Some(&params));
+            let params = RawJson::encoded(&cancelled, connection.era.version());
+            let outgoing = connection.era.notification(Method::Cancelled, Some(&params));
             match timeout(TAKING_BACK, connection.transport.carry(outgoing)).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => tracing::debug!(%error, "a request could not be taken back"),

@@ -5,9 +5,7 @@
 //! | `client.rs` | What is a client? |
 //! | `builder.rs`, `config.rs` | What can be said about a client before it connects? |
 //! | `shared.rs` | What do all clones of a client share? |
-//! | `reconnect.rs` | How is a connection opened again, and what is it told that the old one knew? |
-//! | `opening.rs` | In which era is a connection opened, and how? |
-//! | `era_cache.rs` | What do we know of servers that we have met? |
+//! | `reconnect.rs` | How is a connection opened, and opened again? |
 //! | `connection.rs` | How does one request go over one connection: in time, and told if it is given up? |
 //! | `tool_cache.rs` | Which tools has the server, as far as we know? |
 //! | `text_target.rs` | Which server is meant by a line of text? |
@@ -17,8 +15,6 @@ pub(crate) mod builder;
 pub(crate) mod client;
 mod config;
 pub(crate) mod connection;
-pub(crate) mod era_cache;
-mod opening;
 #[cfg(feature = "http")]
 mod over_http;
 #[cfg(not(feature = "http"))]

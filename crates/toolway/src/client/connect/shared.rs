@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
-use toolway_protocol::Id;
+use toolway_protocol::types::LogLevel;
 
 use crate::client::connect::config::Config;
 use crate::client::connect::connection::Connection;
-use crate::client::connect::reconnect::{Outcome, Reconnector, Wishes};
+use crate::client::connect::reconnect::{Outcome, Reconnector};
 use crate::client::connect::tool_cache::ToolCache;
+use crate::client::handshake::subscriptions::Subscriptions;
 use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::target::Target;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -26,10 +27,11 @@ pub(crate) struct Shared {
     pub(crate) reconnector: Arc<Reconnector>,
     current: RwLock<Arc<Connection>>,
     pub(crate) closed: AtomicBool,
-    pub(crate) next_id: Arc<AtomicI64>,
+    next_id: Arc<AtomicI64>,
     pub(crate) notifications: Arc<Notifications>,
     pub(crate) tools: ToolCache,
-    wishes: Mutex<Wishes>,
+    log_level: Mutex<Option<LogLevel>>,
+    pub(crate) subscriptions: Arc<Subscriptions>,
 }
 
 impl Shared {
@@ -46,12 +48,9 @@ impl Shared {
             next_id,
             notifications,
             tools: ToolCache::default(),
-            wishes: Mutex::default(),
+            log_level: Mutex::default(),
+            subscriptions: Arc::default(),
         })
-    }
-
-    pub(crate) fn next_id(&self) -> Id {
-        Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The connection of now, whatever became of it.
@@ -63,8 +62,9 @@ impl Shared {
         self.closed.load(Ordering::Acquire)
     }
 
-    pub(crate) fn wishes(&self) -> MutexGuard<'_, Wishes> {
-        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    /// How much of the log is wanted, if that was said.
+    pub(crate) fn log_level(&self) -> MutexGuard<'_, Option<LogLevel>> {
+        self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection that can be used: the one there is, or another one.
@@ -126,8 +126,11 @@ impl Shared {
             let opened = opened.map_err(|error| if error.is_broken_off() { error.unsent() } else { error });
             if let Ok(connection) = &opened {
                 // The client is gone, and so is whoever waited.
-                let Some(wishes) = shared.upgrade().map(|shared| shared.wishes().clone()) else { return };
-                reconnector.restore(connection, &next_id, wishes).await;
+                let Some(shared) = shared.upgrade() else { return };
+                let (log_level, subscriptions) = (*shared.log_level(), shared.subscriptions.clone());
+                drop(shared);
+                let log_request = log_level.and_then(|level| connection.set_log_level(level));
+                subscriptions.restore(connection.clone(), log_request).await;
             }
             let Some(shared) = shared.upgrade() else { return };
             shared.take_over(&opened);

@@ -2,29 +2,35 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use toolway_protocol::capability::{ClientCapabilities, Settings};
 use toolway_protocol::era::handshake::{Initialize, Initialized, write_call, write_initialize};
 use toolway_protocol::jsonrpc::{write_notification, write_request};
-use toolway_protocol::types::Implementation;
+use toolway_protocol::request::SetLogLevel;
+use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Era, Id, Method, ProtocolVersion, RawJson, Request};
 
 use crate::client::answer::answers::{Answers, takes_forms};
+use crate::client::answer::caller::Caller;
 use crate::client::handshake::questions::Questions;
+use crate::client::handshake::subscriptions::subscribe;
+use crate::client::wire::era_link::{EraLink, WatchRequest};
 use crate::client::wire::inbox::Inbox;
+use crate::client::wire::opening::ServerFacts;
 use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
-use crate::client::wire::server_facts::ServerFacts;
+use crate::client::wire::terms::{Course, Terms};
 use crate::client::wire::transport::{Transport, exchange};
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 
 /// A conversation that was opened.
-#[derive(Debug)]
 pub(crate) struct HandshakeLink {
     version: ProtocolVersion,
-    questions: Arc<Questions>,
+    pub(super) questions: Arc<Questions>,
 }
 
 /// Opens a conversation, asking for `version`.
-pub(crate) async fn open(
+pub(super) async fn shake_hands(
     transport: &dyn Transport,
     inbox: &Inbox,
     answers: &Answers,
@@ -52,7 +58,7 @@ pub(crate) async fn open(
     let link = HandshakeLink { version, questions };
     // The server may ask as soon as it hears the next message.
     link.questions.open(version, declared(answers, version));
-    transport.carry(link.initialized()).await?;
+    transport.carry(link.notification(Method::Initialized, None)).await?;
     let facts = ServerFacts {
         info: Some(answer.server_info),
         capabilities: answer.capabilities,
@@ -62,24 +68,26 @@ pub(crate) async fn open(
 }
 
 impl HandshakeLink {
-    pub(crate) fn version(&self) -> ProtocolVersion {
+    fn outgoing(&self, frame: Vec<u8>, id: Option<Id>, method: Method) -> Outgoing {
+        Outgoing::new(frame, id, method, Some(self.version))
+    }
+}
+
+impl EraLink for HandshakeLink {
+    fn version(&self) -> ProtocolVersion {
         self.version
     }
 
-    /// What the server asks while calls wait.
-    pub(crate) fn questions(&self) -> &Questions {
-        &self.questions
-    }
-
-    pub(crate) fn request(
-        &self,
-        id: Id,
-        request: &Request,
-        wants_progress: bool,
-        meta: Option<&Settings>,
-    ) -> Outgoing {
+    fn request(&self, id: Id, course: &Course<'_>, terms: &Terms) -> Result<Outgoing> {
+        if course.has_begun() {
+            return Err(Error::new(
+                ErrorKind::PeerIncompatible,
+                "the server does not speak the revision any more in which it has asked; call again",
+            ));
+        }
+        let (request, meta) = (course.request(), terms.meta.as_ref());
         let mut frame = Vec::new();
-        let token = wants_progress.then_some(&id);
+        let token = terms.wants_progress().then_some(&id);
         // Parameters that were put together by hand may have a `_meta` of their own, and an object has it once.
         if let Request::Other(method, params) = request
             && (token.is_some() || meta.is_some())
@@ -91,27 +99,39 @@ impl HandshakeLink {
         } else {
             write_call(&mut frame, self.version, &id, request, token, meta);
         }
-        self.outgoing(frame, Some(id), request.method())
+        Ok(self.outgoing(frame, Some(id), request.method()))
     }
 
-    pub(crate) fn bare(&self, id: Id, method: Method) -> Outgoing {
+    fn ping(&self, id: Id) -> Outgoing {
         let mut frame = Vec::new();
-        write_request(&mut frame, self.version, &id, &method, |_| {});
-        self.outgoing(frame, Some(id), method)
+        write_request(&mut frame, self.version, &id, &Method::Ping, |_| {});
+        self.outgoing(frame, Some(id), Method::Ping)
     }
 
-    fn initialized(&self) -> Outgoing {
-        self.notification(Method::Initialized, None)
-    }
-
-    pub(crate) fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
+    fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
         let mut frame = Vec::new();
         write_notification(&mut frame, self.version, &method, |members| put_params(members, params));
         self.outgoing(frame, None, method)
     }
 
-    fn outgoing(&self, frame: Vec<u8>, id: Option<Id>, method: Method) -> Outgoing {
-        Outgoing::new(frame, id, method, Some(self.version))
+    fn watch<'w>(&'w self, watch: WatchRequest<'w>) -> BoxFuture<'w, Result<()>> {
+        Box::pin(subscribe(watch))
+    }
+
+    fn log_level_request(&self, level: LogLevel) -> Option<Request> {
+        Some(Request::SetLogLevel(SetLogLevel::new(level)))
+    }
+
+    fn note_caller(&self, caller: Option<&Arc<dyn Caller>>) {
+        self.questions.note_caller(caller);
+    }
+
+    fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
+        self.questions.is_asked_about(request, sent)
+    }
+
+    fn has_subscriptions(&self) -> bool {
+        true
     }
 }
 

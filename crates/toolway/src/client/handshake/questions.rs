@@ -5,16 +5,14 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use toolway_protocol::capability::ClientCapabilities;
-use toolway_protocol::json::{Encode, Encoder};
 use toolway_protocol::jsonrpc::{Code, Params, write_error, write_result};
-use toolway_protocol::types::{Cancelled, InputRequest, InputResponse};
+use toolway_protocol::types::{Cancelled, InputRequest};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
 use crate::client::answer::answers::{Answers, MAX_ASKED, Place, Unable, check};
@@ -22,6 +20,7 @@ use crate::client::answer::caller::{Caller, Open, OpenCalls};
 use crate::client::wire::inbox::{Answering, MAX_PASSED, RequestHandler};
 use crate::client::wire::outgoing::put_params;
 use crate::ground::error::Chain;
+use crate::ground::future::BoxFuture;
 
 /// The questions of one conversation.
 pub(crate) struct Questions {
@@ -49,12 +48,6 @@ enum Whose {
     Ours,
     /// It cannot be told.
     Unknown,
-}
-
-impl fmt::Debug for Questions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Questions").field("answers", &self.answers).finish_non_exhaustive()
-    }
 }
 
 #[derive(Debug, Default)]
@@ -167,7 +160,7 @@ impl RequestHandler for Questions {
             }
             (_, method) => return refuse(RpcError::method_not_found(method.name())),
         };
-        let is_ours = !self.answers.passes() || self.answers.has(&question);
+        let is_ours = !self.answers.passes || self.answers.has(&question);
         let theirs = match self.whose(during) {
             _ if is_ours => None,
             Whose::Theirs(theirs) => Some(theirs),
@@ -179,32 +172,37 @@ impl RequestHandler for Questions {
             Ok(begun) => begun,
             Err(error) => return refuse(error),
         };
-        let (answers, id, method) = (self.answers.clone(), id.clone(), method.clone());
-        if let Some(theirs) = theirs {
-            let asked = theirs.ask(question);
-            return Some(Answering::Later(Box::pin(async move {
-                let _turn = turn;
-                tokio::select! {
-                    biased;
-                    _ = taken_back => None,
-                    answer = asked => Some(match answer {
+        let (id, method) = (id.clone(), method.clone());
+        let answered: BoxFuture<'static, Bytes> = match theirs {
+            Some(theirs) => {
+                let asked = theirs.ask(question);
+                Box::pin(async move {
+                    match asked.await {
                         Ok(Ok(answer)) if answer.is_object() => told(version, &id, &answer),
                         Ok(Ok(_)) => refusal(&id, &RpcError::internal("the answer is malformed")),
                         Ok(Err(error)) => refusal(&id, &error),
-                        Err(_) => refusal(&id, &RpcError::new(REFUSED, "nobody is there any more who could answer")),
-                    }),
-                }
-            })));
-        }
+                        Err(_) => {
+                            refusal(&id, &RpcError::new(REFUSED, "nobody is there any more who could answer"))
+                        }
+                    }
+                })
+            }
+            None => {
+                let answering = self.answers.clone().answer(question, Place::default());
+                Box::pin(async move {
+                    match answering.await {
+                        Ok(answer) => told(version, &id, &RawJson::encoded(&answer, version)),
+                        Err(unable) => refusal(&id, &unable.to_rpc(&method)),
+                    }
+                })
+            }
+        };
         Some(Answering::Later(Box::pin(async move {
             let _turn = turn;
             tokio::select! {
                 biased;
                 _ = taken_back => None,
-                answer = answers.answer(question, Place::default()) => Some(match answer {
-                    Ok(answer) => reply(version, &id, &answer),
-                    Err(unable) => refusal(&id, &unable.to_rpc(&method)),
-                }),
+                frame = answered => Some(frame),
             }
         })))
     }
@@ -278,16 +276,7 @@ fn pong(version: ProtocolVersion, id: &Id) -> Bytes {
     frame.into()
 }
 
-fn reply(version: ProtocolVersion, id: &Id, answer: &InputResponse) -> Bytes {
-    let mut text = Vec::new();
-    answer.encode(&mut Encoder::new(&mut text, version));
-    let mut frame = Vec::new();
-    // An answer is an object: its members go where those of a result stand.
-    write_result(&mut frame, version, id, |members| members.splice(&text[1..text.len() - 1]));
-    frame.into()
-}
-
-/// An answer that somebody else has given, as it came.
+/// An answer: its members go where those of a result stand.
 fn told(version: ProtocolVersion, id: &Id, answer: &RawJson) -> Bytes {
     let mut frame = Vec::new();
     write_result(&mut frame, version, id, |members| put_params(members, Some(answer)));

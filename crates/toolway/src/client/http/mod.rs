@@ -4,9 +4,8 @@
 //! |---|---|
 //! | `target.rs` | Which server is meant, and what is it told with every request? |
 //! | `root_certificate.rs` | Which authorities does the application trust? Only with the feature `tls`. |
-//! | `transport.rs` | How do messages travel over HTTP, in either era? |
-//! | `stateless.rs` | What does a request carry that stands alone? |
-//! | `handshake/` | What does an opened conversation add: its session, the server's own stream, going on after a break? |
+//! | `handshake/` | Which era carries a message, and what does an opened conversation add: its session, the server's own stream, going on? |
+//! | `stateless/` | What does a request carry that stands alone? |
 //! | `request/` | How does one HTTP request reach the server, and what shape has the reply? |
 
 mod handshake;
@@ -15,7 +14,6 @@ pub(crate) mod request;
 mod root_certificate;
 mod stateless;
 pub(crate) mod target;
-mod transport;
 
 #[cfg(test)]
 mod tests;

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use ::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
+use crate::client::http::handshake::transport::HttpTransport;
 use crate::client::http::request::built_in::{BuiltIn, Reuse, connector};
 use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::endpoint::{HttpEndpoint, Redirects};
 use crate::client::http::request::headers::header;
 use crate::client::http::request::tls::{self, Trust};
 use crate::client::http::request::url::{Url, shown};
-use crate::client::http::transport::HttpTransport;
+use crate::client::http::stateless::transport::StatelessTransport;
 use crate::client::wire::target::{Connector, IntoTarget, Target};
 use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -194,7 +195,7 @@ impl Http {
         let url = self.check()?;
         let client = self.sender(&url).await?;
         let endpoint = HttpEndpoint::new(url, self.headers.clone(), client, self.redirects);
-        Ok(HttpTransport::new(endpoint, self.max_message))
+        Ok(HttpTransport::new(StatelessTransport::new(endpoint, self.max_message)))
     }
 
     /// What sends requests: the application's, or the built-in one.
@@ -254,21 +255,9 @@ impl IntoTarget for Http {
     }
 }
 
-impl From<&str> for Http {
-    fn from(url: &str) -> Self {
-        Self::new(url)
-    }
-}
-
-impl From<&String> for Http {
-    fn from(url: &String) -> Self {
-        Self::new(url)
-    }
-}
-
-impl From<String> for Http {
-    fn from(url: String) -> Self {
-        Self::new(url)
+impl<U: AsRef<str>> From<U> for Http {
+    fn from(url: U) -> Self {
+        Self::new(url.as_ref())
     }
 }
 

@@ -25,7 +25,6 @@ pub enum Change {
 }
 
 /// The changes for one watcher.
-#[derive(Debug)]
 pub(crate) struct Changes(Subscription<Backlog>);
 
 impl Changes {
@@ -36,7 +35,7 @@ impl Changes {
 }
 
 /// What one watcher has not seen yet.
-struct Backlog {
+pub(super) struct Backlog {
     watched: HashSet<String>,
     changes: VecDeque<Change>,
     known: HashSet<Change>,
@@ -89,23 +88,17 @@ impl Backlog {
 }
 
 /// All watchers.
-#[derive(Default)]
-pub(crate) struct Watchers(Subscribers<Backlog>);
+pub(super) type Watchers = Subscribers<Backlog>;
 
 impl Watchers {
     /// Adds a watcher of all lists and of these resources.
-    pub(crate) fn add(&self, watched: HashSet<String>) -> Changes {
-        Changes(self.0.add(Backlog { watched, changes: VecDeque::new(), known: HashSet::new() }))
+    pub(super) fn watch(&self, watched: HashSet<String>) -> Changes {
+        Changes(self.add(Backlog { watched, changes: VecDeque::new(), known: HashSet::new() }))
     }
 
     /// Tells every watcher of a notification.
-    pub(crate) fn tell(&self, news: &Notification) {
-        self.0.tell(|unread| unread.put(news));
-    }
-
-    /// Ends all subscriptions.
-    pub(crate) fn close(&self) {
-        self.0.close();
+    pub(super) fn tell(&self, news: &Notification) {
+        self.put(|unread| unread.put(news));
     }
 }
 
@@ -118,7 +111,7 @@ mod tests {
     #[tokio::test]
     async fn a_change_is_told_once_however_often_it_was_said() {
         let watchers = Watchers::default();
-        let mut changes = watchers.add(HashSet::from(["file:///a/".to_owned()]));
+        let mut changes = watchers.watch(HashSet::from(["file:///a/".to_owned()]));
         for _ in 0..3 {
             watchers.tell(&Notification::ToolsChanged(Told::new()));
             watchers.tell(&Notification::ResourceUpdated(ResourceUpdated::new("file:///b/1")));

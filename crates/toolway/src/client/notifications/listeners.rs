@@ -3,7 +3,6 @@
 //! It outlives connections: whoever listens goes on listening when the server was started again.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -40,27 +39,18 @@ pub(crate) struct Hooks {
     pub(crate) progress: Option<Hook<Progress>>,
 }
 
-impl fmt::Debug for Hooks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hooks")
-            .field("log", &self.log.is_some())
-            .field("progress", &self.progress.is_some())
-            .finish()
-    }
-}
-
 impl Notifications {
     pub(crate) fn new(hooks: Hooks) -> Self {
         Self { hooks, ..Self::default() }
     }
 
     pub(crate) fn listen(&self) -> News {
-        self.readers.add()
+        self.readers.listen()
     }
 
     /// Somebody who wants to hear of changes, and of nothing else.
     pub(crate) fn watch(&self, resources: HashSet<String>) -> Changes {
-        self.watchers.add(resources)
+        self.watchers.watch(resources)
     }
 
     /// Waits until the client is gone.
@@ -134,12 +124,6 @@ impl Notifications {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Id, Arc<Heard>>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for Notifications {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notifications").field("hooks", &self.hooks).finish_non_exhaustive()
     }
 }
 

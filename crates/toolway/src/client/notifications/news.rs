@@ -38,7 +38,7 @@ impl fmt::Debug for News {
 
 /// What one reader has not read yet.
 #[derive(Default)]
-struct Backlog {
+pub(super) struct Backlog {
     queue: VecDeque<(Notification, usize)>,
     bytes: usize,
 }
@@ -64,29 +64,19 @@ impl Backlog {
 }
 
 /// All readers of notifications.
-#[derive(Default)]
-pub(crate) struct Readers(Subscribers<Backlog>);
+pub(super) type Readers = Subscribers<Backlog>;
 
 impl Readers {
-    pub(crate) fn add(&self) -> News {
-        News(self.0.add(Backlog::default()))
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub(super) fn listen(&self) -> News {
+        News(self.add(Backlog::default()))
     }
 
     /// Tells every reader of a notification; `bytes` is its length on the wire.
-    pub(crate) fn tell(&self, news: &Notification, bytes: usize) {
-        self.0.tell(|unread| {
+    pub(super) fn tell(&self, news: &Notification, bytes: usize) {
+        self.put(|unread| {
             unread.put(news.clone(), bytes);
             true
         });
-    }
-
-    /// Ends all subscriptions.
-    pub(crate) fn close(&self) {
-        self.0.close();
     }
 }
 
@@ -100,7 +90,7 @@ mod tests {
     async fn the_oldest_goes_when_there_is_too_much() {
         let readers = Readers::default();
         assert!(readers.is_empty());
-        let mut news = readers.add();
+        let mut news = readers.listen();
         let told = Notification::ToolsChanged(Told::new());
         for _ in 0..=MAX_UNREAD {
             readers.tell(&told, 10);

@@ -1,6 +1,5 @@
 //! How is each of many readers told, and what is kept for those that do not read? A queue each, which ends with its reader.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
@@ -62,7 +61,7 @@ impl<U> Subscribers<U> {
     }
 
     /// Tells every reader; `put` returns whether there is something new to read.
-    pub(super) fn tell(&self, put: impl Fn(&mut U) -> bool) {
+    pub(super) fn put(&self, put: impl Fn(&mut U) -> bool) {
         for reader in self.lock().iter().filter_map(Weak::upgrade) {
             let is_new = put(&mut reader.lock().unread);
             if is_new {
@@ -108,11 +107,5 @@ impl<U> Subscription<U> {
     /// Looks at what is unread.
     pub(super) fn unread<T>(&self, look: impl FnOnce(&U) -> T) -> T {
         look(&self.0.lock().unread)
-    }
-}
-
-impl<U> fmt::Debug for Subscription<U> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subscription").finish_non_exhaustive()
     }
 }

@@ -1,7 +1,6 @@
 //! Which messages are on their way, and what becomes of them when the pipe ends?
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -24,7 +23,7 @@ pub(crate) struct PipeState {
     inbox: OnceLock<Inbox>,
     received: Received,
     fading: SetOnce<()>,
-    over: SetOnce<Over>,
+    over: SetOnce<Error>,
 }
 
 /// A request that waits for its reply.
@@ -53,7 +52,7 @@ impl PipeState {
     /// Sends a message and waits for its reply. Dropping this takes back what has not begun to be written.
     pub(crate) async fn carry(&self, outgoing: Outgoing) -> Result<Option<Message>> {
         if self.is_fading() {
-            return Err(self.over.wait().await.error().unsent());
+            return Err(self.over.wait().await.repeated().unsent());
         }
         if outgoing.method == Method::Cancelled {
             // Whoever gives a call up waits for nothing.
@@ -66,9 +65,9 @@ impl PipeState {
             biased;
             queued = self.outbox.queue(queued) => if !queued {
                 // Nobody writes any more; why, is being found out.
-                return Err(self.over.wait().await.error().unsent());
+                return Err(self.over.wait().await.repeated().unsent());
             },
-            over = self.over.wait() => return Err(over.error().unsent()),
+            over = self.over.wait() => return Err(over.repeated().unsent()),
         }
         self.written(&mut ticket, waiting).await
     }
@@ -81,7 +80,7 @@ impl PipeState {
             _ = self.over.wait() => ticket.take_back(),
         };
         if !begun {
-            return Err(self.over.wait().await.error().unsent());
+            return Err(self.over.wait().await.repeated().unsent());
         }
         let reply = async {
             match waiting {
@@ -92,7 +91,7 @@ impl PipeState {
         tokio::select! {
             biased;
             Some(reply) = reply => reply,
-            over = self.over.wait() => Err(over.error().broken_off()),
+            over = self.over.wait() => Err(over.repeated().broken_off()),
         }
     }
 
@@ -137,7 +136,7 @@ impl PipeState {
     }
 
     /// Ends all that is on its way, and all that will be tried. The first reason counts.
-    pub(crate) fn end(&self, over: Over) {
+    pub(crate) fn end(&self, over: Error) {
         let _ = self.over.set(over);
         self.fade();
     }
@@ -227,47 +226,12 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Why nothing is carried any more.
-#[derive(Debug, Clone)]
-pub(crate) struct Over {
-    kind: ErrorKind,
-    message: Arc<str>,
-    because: Option<Because>,
+/// The error of a pipe that was closed from here.
+pub(crate) fn closed() -> Error {
+    Error::new(ErrorKind::Transport, "the connection was closed")
 }
 
-impl Over {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<Arc<str>>) -> Self {
-        Self { kind, message: message.into(), because: None }
-    }
-
-    /// It was closed from here.
-    pub(crate) fn closed() -> Self {
-        Self::new(ErrorKind::Transport, "the connection was closed")
-    }
-
-    /// Adds what lies underneath; an empty text adds nothing.
-    pub(crate) fn because(mut self, words: impl Into<Arc<str>>) -> Self {
-        self.because = Some(Because(words.into())).filter(|because| !because.0.is_empty());
-        self
-    }
-
-    fn error(&self) -> Error {
-        let error = Error::new(self.kind, &*self.message);
-        match &self.because {
-            Some(because) => error.caused_by(because.clone()),
-            None => error,
-        }
-    }
+/// Adds what lies underneath; an empty text adds nothing.
+pub(crate) fn because(error: Error, words: String) -> Error {
+    if words.is_empty() { error } else { error.caused_by(words) }
 }
-
-/// What lies underneath.
-#[derive(Debug, Clone)]
-struct Because(Arc<str>);
-
-impl fmt::Display for Because {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Because {}

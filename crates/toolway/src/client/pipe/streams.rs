@@ -10,11 +10,11 @@ use tokio::time::timeout;
 use crate::client::pipe::outbox::WriteQueue;
 use crate::client::pipe::reader::{Ended, read};
 use crate::client::pipe::received::Received;
-use crate::client::pipe::state::{Over, PipeState};
+use crate::client::pipe::state::{PipeState, because};
 use crate::client::pipe::transport::{FarEnd, PipeTransport};
 use crate::client::pipe::writer::write;
 use crate::client::wire::transport::Transport;
-use crate::ground::error::{ErrorKind, Result};
+use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
 /// Reads and writes two streams, until the transport is dropped.
@@ -68,7 +68,7 @@ async fn talk(
             let ended = timeout(A_MOMENT, &mut reading).await.unwrap_or(Ended::Over);
             if let (Ended::Over, Err(error)) = (&ended, broke) {
                 tracing::debug!(%error, "the server's input broke");
-                pipe.end(Over::new(ErrorKind::Transport, "the server does not take messages any more"));
+                pipe.end(Error::new(ErrorKind::Transport, "the server does not take messages any more"));
             }
             return end(pipe, &ended);
         }
@@ -94,7 +94,7 @@ fn end(pipe: &PipeState, ended: &Ended) {
             ),
         ),
     };
-    pipe.end(Over::new(kind, message).because(pipe.received().to_string()));
+    pipe.end(because(Error::new(kind, message), pipe.received().to_string()));
 }
 
 /// Nobody waits for what a task does that is gone.
@@ -106,7 +106,7 @@ struct Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.pipe
-            .end(Over::new(ErrorKind::Transport, "the runtime that the connection ran in was shut down"));
+            .end(Error::new(ErrorKind::Transport, "the runtime that the connection ran in was shut down"));
         let _ = self.left.set(());
     }
 }

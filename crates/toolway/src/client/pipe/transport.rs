@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolway_protocol::Message;
 
 use crate::client::pipe::received::Received;
-use crate::client::pipe::state::{Over, PipeState};
+use crate::client::pipe::state::{PipeState, closed};
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;
 use crate::client::wire::transport::Transport;
@@ -67,7 +67,7 @@ impl<E: FarEnd> Transport for PipeTransport<E> {
 
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async {
-            self.pipe.end(Over::closed());
+            self.pipe.end(closed());
             self.end.closed().await
         })
     }
@@ -75,7 +75,7 @@ impl<E: FarEnd> Transport for PipeTransport<E> {
 
 impl<E: FarEnd> Drop for PipeTransport<E> {
     fn drop(&mut self) {
-        self.pipe.end(Over::closed());
+        self.pipe.end(closed());
         self.end.abandon();
     }
 }

@@ -13,7 +13,7 @@ use crate::client::process::environment::{self, Inherit};
 use crate::client::process::platform::Group;
 use crate::client::process::program::{self, Search};
 use crate::client::process::stderr::{Hook, Stderr};
-use crate::client::process::supervisor::{self, Settings};
+use crate::client::process::supervisor;
 use crate::client::wire::target::{Connector, IntoTarget, Target};
 use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
@@ -247,16 +247,9 @@ impl Command {
         })?;
         let facts =
             Facts { name: self.line(), stderr: Stderr::new(self.on_stderr.clone()), end: OnceLock::new() };
-        Ok(Box::new(supervisor::start(
-            Settings {
-                close_timeout: self.close_timeout,
-                max_message: self.max_message,
-                on_stray_line: self.on_stray_line.clone(),
-            },
-            facts,
-            group,
-            pipes,
-        )))
+        let (close_timeout, max_message) = (self.close_timeout, self.max_message);
+        let on_stray_line = self.on_stray_line.clone();
+        Ok(Box::new(supervisor::start(facts, group, pipes, close_timeout, max_message, on_stray_line)))
     }
 }
 

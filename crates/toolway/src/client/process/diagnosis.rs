@@ -1,33 +1,11 @@
 //! What is known of a server that does not answer, and how is it told?
 
-use std::fmt;
 use std::sync::OnceLock;
 
 use crate::client::pipe::received::Received;
-use crate::client::pipe::state::Over;
+use crate::client::pipe::state::because;
 use crate::client::process::stderr::Stderr;
-use crate::ground::error::ErrorKind;
-
-/// How a process ended, in words that go on after its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct End(pub(super) String);
-
-impl End {
-    pub(super) fn status(status: i32) -> Self {
-        Self(format!("ended with exit status {status}"))
-    }
-
-    /// Somebody else in this program has waited for it.
-    pub(super) fn unknown() -> Self {
-        Self("ended".to_owned())
-    }
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use crate::ground::error::{Error, ErrorKind};
 
 /// What went wrong with the pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,12 +21,18 @@ pub(super) struct Facts {
     /// The command line.
     pub(super) name: String,
     pub(super) stderr: Stderr,
-    pub(super) end: OnceLock<End>,
+    /// How the process ended, in words that go on after its name.
+    pub(super) end: OnceLock<String>,
+}
+
+/// How a process ended, if anything is known of that. Somebody else in this program may have waited for it.
+pub(super) fn end(status: Option<i32>) -> String {
+    status.map_or_else(|| "ended".to_owned(), |status| format!("ended with exit status {status}"))
 }
 
 impl Facts {
     /// Why nothing is carried any more.
-    pub(super) fn over(&self, trouble: Option<Trouble>, received: &Received) -> Over {
+    pub(super) fn over(&self, trouble: Option<Trouble>, received: &Received) -> Error {
         let name = &self.name;
         let (kind, message) = match (trouble, self.end.get()) {
             (Some(Trouble::TooLong(max)), _) => (
@@ -67,7 +51,7 @@ impl Facts {
                 format!("the server `{name}` closed its output and is still running; it is being ended"),
             ),
         };
-        Over::new(kind, message).because(self.details(received))
+        because(Error::new(kind, message), self.details(received))
     }
 
     /// What there is to say while the server is there and does not answer.

@@ -16,8 +16,8 @@ use tokio::time::timeout;
 
 use crate::client::pipe::outbox::WriteQueue;
 use crate::client::pipe::reader::{Ended, read};
-use crate::client::pipe::received::{self, Received};
-use crate::client::pipe::state::{Over, PipeState};
+use crate::client::pipe::received::{Hook, Received};
+use crate::client::pipe::state::PipeState;
 use crate::client::pipe::transport::{FarEnd, PipeTransport};
 use crate::client::pipe::writer::write;
 use crate::client::process::child_pipes::ChildPipes;
@@ -27,14 +27,6 @@ use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::transport::frame::MAX_MESSAGE;
-
-/// What was said about a server that is to be watched over.
-pub(super) struct Settings {
-    pub(super) close_timeout: Duration,
-    /// The limit that was set for this server alone.
-    pub(super) max_message: Option<usize>,
-    pub(super) on_stray_line: Option<received::Hook>,
-}
 
 /// A server that runs.
 struct Process {
@@ -54,9 +46,16 @@ enum Gone {
 }
 
 /// Begins to watch over a process that was started. Dropping the transport ends the process.
-pub(super) fn start(settings: Settings, facts: Facts, group: Group, pipes: ChildPipes) -> impl Transport {
+pub(super) fn start(
+    facts: Facts,
+    group: Group,
+    pipes: ChildPipes,
+    close_timeout: Duration,
+    max_message: Option<usize>,
+    on_stray_line: Option<Hook>,
+) -> impl Transport {
     let (pipe, queue) = PipeState::new();
-    if let Some(hook) = settings.on_stray_line {
+    if let Some(hook) = on_stray_line {
         pipe.received().tell_of_stray_lines(hook);
     }
     let (pipe, facts, gone) = (Arc::new(pipe), Arc::new(facts), Arc::new(SetOnce::new()));
@@ -67,7 +66,7 @@ pub(super) fn start(settings: Settings, facts: Facts, group: Group, pipes: Child
         facts: facts.clone(),
         group,
         gone: gone.clone(),
-        close_timeout: settings.close_timeout,
+        close_timeout,
         tasks: JoinSet::new(),
         writing: None,
         trouble: None,
@@ -76,8 +75,7 @@ pub(super) fn start(settings: Settings, facts: Facts, group: Group, pipes: Child
     };
     supervisor.begin(pipes, queue);
     tokio::spawn(supervisor.run(released));
-    let transport =
-        PipeTransport::new(pipe, settings.max_message, Process { facts, leader, gone, _held: held });
+    let transport = PipeTransport::new(pipe, max_message, Process { facts, leader, gone, _held: held });
     transport.use_max_message(MAX_MESSAGE);
     transport
 }
@@ -273,7 +271,7 @@ impl Supervisor {
 /// However the task ends, nobody waits for what it would have done.
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        self.pipe.end(Over::new(
+        self.pipe.end(Error::new(
             ErrorKind::Transport,
             format!("the server `{}` was ended: the runtime it belonged to was shut down", self.facts.name),
         ));

@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::client::process::child_pipes::ChildPipes;
-use crate::client::process::diagnosis::End;
+use crate::client::process::diagnosis::end;
 
 /// Whether a file can be started, as far as its permissions tell.
 pub(super) fn is_program(file: &Path) -> bool {
@@ -56,7 +56,7 @@ impl Group {
     }
 
     /// Waits for the end of the first process. It stays a zombie until [`reap`](Self::reap).
-    pub(super) async fn exited(&mut self) -> End {
+    pub(super) async fn exited(&mut self) -> String {
         loop {
             match look(self.pid) {
                 Ok(None) => {}
@@ -64,7 +64,7 @@ impl Group {
                 Err(_) => {
                     // It is no child of ours any more: somebody has waited for it, and its number may be another's.
                     self.leader.lock().pid = None;
-                    return End::unknown();
+                    return end(None);
                 }
             }
             if self.children.recv().await.is_none() {
@@ -135,12 +135,11 @@ impl Leader {
 }
 
 /// How the process has ended, if it has, without reaping it.
-fn look(pid: Pid) -> rustix::io::Result<Option<End>> {
+fn look(pid: Pid) -> rustix::io::Result<Option<String>> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let Some(status) = retry_on_intr(|| waitid(WaitId::Pid(pid), options))? else { return Ok(None) };
     Ok(Some(match (status.terminating_signal(), status.exit_status()) {
-        (Some(signal), _) => End(format!("was killed by signal {signal}")),
-        (None, Some(status)) => End::status(status),
-        (None, None) => End::unknown(),
+        (Some(signal), _) => format!("was killed by signal {signal}"),
+        (None, status) => end(status),
     }))
 }

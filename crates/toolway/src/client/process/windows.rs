@@ -7,7 +7,7 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use tokio::process::Command;
 
 use crate::client::process::child_pipes::ChildPipes;
-use crate::client::process::diagnosis::End;
+use crate::client::process::diagnosis::end;
 
 /// Whether a file can be started: what its name ends with tells, and was looked at.
 pub(super) fn is_program(file: &Path) -> bool {
@@ -39,11 +39,8 @@ impl Group {
     }
 
     /// Waits for the end of the first process; that of the whole job would wait for whatever it has started.
-    pub(super) async fn exited(&mut self) -> End {
-        match self.0.inner_mut().wait().await {
-            Ok(status) => status.code().map_or_else(End::unknown, End::status),
-            Err(_) => End::unknown(),
-        }
+    pub(super) async fn exited(&mut self) -> String {
+        end(self.0.inner_mut().wait().await.ok().and_then(|status| status.code()))
     }
 
     /// There is no way to ask.

@@ -3,31 +3,29 @@
 use toolway_protocol::{Method, RawJson};
 
 use crate::client::answer::answers::Place;
-use crate::client::answer::forwarded::{Passed, Questions};
+use crate::client::answer::forwarded::Questions;
 use crate::client::stateless::link::StatelessLink;
 use crate::client::stateless::rounds::{failed, read};
+use crate::client::wire::forward_link::ForwardLink;
+use crate::client::wire::terms::Reply;
 use crate::ground::error::Result;
 
-impl StatelessLink {
-    /// What came of a request that was made for another caller: a result, or what the caller has to be asked. Questions that the
-    /// application answers itself are answered here.
-    pub(crate) async fn passed(&self, method: &Method, result: RawJson) -> Result<Passed> {
-        let Some(required) = read(&result, method)? else { return Ok(Passed::Complete(result)) };
-        let mut questions = Questions { open: Vec::new(), given: Vec::new(), state: required.request_state };
-        let (ours, theirs): (Vec<_>, Vec<_>) = required
-            .input_requests
-            .unwrap_or_default()
-            .0
-            .into_iter()
-            .partition(|(_, question)| self.answers.has(question));
-        questions.open = theirs;
-        for (key, question) in ours {
-            let (kind, place) =
-                (question.method(), Place { key: Some(key.clone()), during: Some(method.clone()) });
-            let answer = self.answers.clone().answer(question, place).await;
-            let answer = answer.map_err(|unable| failed(&key, kind, unable))?;
-            questions.given.push((key, RawJson::encoded(&answer, self.version)));
-        }
-        Ok(Passed::Asks(questions))
+impl ForwardLink for StatelessLink {
+    fn forwarded<'l>(&'l self, method: &'l Method, result: RawJson) -> Result<Reply<'l, Questions>> {
+        let Some(required) = read(&result, method)? else { return Ok(Reply::Complete(result)) };
+        Ok(Reply::Asks(Box::pin(async move {
+            let asked = required.input_requests.unwrap_or_default().0;
+            let (ours, open): (Vec<_>, Vec<_>) =
+                asked.into_iter().partition(|(_, question)| self.answers.has(question));
+            let mut given = Vec::new();
+            for (key, question) in ours {
+                let (kind, place) =
+                    (question.method(), Place { key: Some(key.clone()), during: Some(method.clone()) });
+                let answer = self.answers.clone().answer(question, place).await;
+                let answer = answer.map_err(|unable| failed(&key, kind, unable))?;
+                given.push((key, RawJson::encoded(&answer, self.version)));
+            }
+            Ok(Questions { open, given, state: required.request_state })
+        })))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use toolway_protocol::capability::{ClientCapabilities, Settings};
+use toolway_protocol::capability::Settings;
 use toolway_protocol::era::Envelope;
 use toolway_protocol::era::stateless::{Discovered, write_bare, write_call};
 use toolway_protocol::json::Members;
@@ -12,90 +12,29 @@ use toolway_protocol::types::{Implementation, LogLevel};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, Request};
 
 use crate::client::answer::answers::Answers;
-use crate::client::answer::caller::Caller;
+use crate::client::stateless::listen::listen;
+use crate::client::stateless::rounds::complete;
+use crate::client::wire::era_link::{EraLink, WatchRequest};
+use crate::client::wire::opening::ServerFacts;
 use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
-use crate::client::wire::server_facts::ServerFacts;
+use crate::client::wire::terms::{Course, Reply, Terms};
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::future::BoxFuture;
 
 /// What every request to one server carries.
 #[derive(Debug)]
 pub(crate) struct StatelessLink {
     pub(super) version: ProtocolVersion,
-    pub(super) envelope: Envelope,
+    envelope: Envelope,
     /// What the application answers.
     pub(super) answers: Answers,
     log_level: Mutex<Option<LogLevel>>,
-}
-
-/// What is to be heard of a request while it runs.
-#[derive(Debug, Clone)]
-pub(crate) struct Wishes {
-    progress: bool,
-    log_level: Option<LogLevel>,
-    /// What may be asked because of it, if that is not what may always be asked.
-    can: Option<ClientCapabilities>,
 }
 
 impl StatelessLink {
     pub(crate) fn new(version: ProtocolVersion, answers: &Answers, info: Implementation) -> Self {
         let envelope = Envelope::new(version, answers.capabilities(), info);
         Self { version, envelope, answers: answers.clone(), log_level: Mutex::new(None) }
-    }
-
-    /// What later requests say they want to hear of the log.
-    pub(crate) fn set_log_level(&self, level: LogLevel) {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
-    }
-
-    /// What a request of now wants to hear while it runs.
-    pub(crate) fn wishes(&self, progress: bool, caller: Option<&dyn Caller>) -> Wishes {
-        let log_level = *self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(caller) = caller else { return Wishes { progress, log_level, can: None } };
-        let log_level = [log_level, caller.log_level()].into_iter().flatten().min();
-        Wishes { progress, log_level, can: Some(self.answers.capabilities_with(caller.capabilities())) }
-    }
-
-    pub(crate) fn version(&self) -> ProtocolVersion {
-        self.version
-    }
-
-    pub(crate) fn request(
-        &self,
-        id: Id,
-        request: &Request,
-        wishes: &Wishes,
-        meta: Option<&Settings>,
-    ) -> Outgoing {
-        let name = request.name().map(String::from).or_else(|| name_of(request));
-        let mut envelope = self.envelope.clone();
-        envelope.progress_token = wishes.progress.then(|| id.clone());
-        envelope.log_level = wishes.log_level;
-        if let Some(can) = &wishes.can {
-            envelope.capabilities = can.clone();
-        }
-        let mut frame = Vec::new();
-        if let Request::Other(method, params) = request {
-            write_request(&mut frame, self.version, &id, method, |members| {
-                put_with_meta(members, params.as_ref(), &envelope, meta);
-            });
-        } else {
-            write_call(&mut frame, &id, request, &envelope, meta);
-        }
-        self.outgoing(frame, id, request.method(), name)
-    }
-
-    pub(crate) fn bare(&self, id: Id, method: Method) -> Outgoing {
-        let mut frame = Vec::new();
-        write_bare(&mut frame, &id, &method, &self.envelope);
-        self.outgoing(frame, id, method, None)
-    }
-
-    pub(crate) fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
-        let mut frame = Vec::new();
-        write_notification(&mut frame, self.version, &method, |members| {
-            put_with_meta(members, params, &self.envelope, None);
-        });
-        self.outgoing(frame, None, method, None)
     }
 
     fn outgoing(
@@ -106,6 +45,72 @@ impl StatelessLink {
         name: Option<String>,
     ) -> Outgoing {
         Outgoing { name, ..Outgoing::new(frame, id.into(), method, Some(self.version)) }
+    }
+}
+
+impl EraLink for StatelessLink {
+    fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    fn request(&self, id: Id, course: &Course<'_>, terms: &Terms) -> Result<Outgoing> {
+        let request = course.request();
+        let name = request.name().map(String::from).or_else(|| name_of(request));
+        let mut envelope = self.envelope.clone();
+        envelope.progress_token = terms.wants_progress().then(|| id.clone());
+        envelope.log_level = course.log_level;
+        if let Some(caller) = &terms.caller {
+            envelope.log_level = [envelope.log_level, caller.log_level()].into_iter().flatten().min();
+            envelope.capabilities = self.answers.capabilities_with(caller.capabilities());
+        }
+        let (mut frame, meta) = (Vec::new(), terms.meta.as_ref());
+        if let Request::Other(method, params) = request {
+            write_request(&mut frame, self.version, &id, method, |members| {
+                put_with_meta(members, params.as_ref(), &envelope, meta);
+            });
+        } else {
+            write_call(&mut frame, &id, request, &envelope, meta);
+        }
+        Ok(self.outgoing(frame, id, request.method(), name))
+    }
+
+    /// This era has no such request; there, discovery is asked.
+    fn ping(&self, id: Id) -> Outgoing {
+        let mut frame = Vec::new();
+        write_bare(&mut frame, &id, &Method::Discover, &self.envelope);
+        self.outgoing(frame, id, Method::Discover, None)
+    }
+
+    fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing {
+        let mut frame = Vec::new();
+        write_notification(&mut frame, self.version, &method, |members| {
+            put_with_meta(members, params, &self.envelope, None);
+        });
+        self.outgoing(frame, None, method, None)
+    }
+
+    fn watch<'w>(&'w self, watch: WatchRequest<'w>) -> BoxFuture<'w, Result<()>> {
+        Box::pin(listen(watch))
+    }
+
+    fn complete<'l>(&'l self, course: &'l mut Course<'_>, result: RawJson) -> Result<Reply<'l, ()>> {
+        complete(self.version, &self.answers, course, result)
+    }
+
+    fn set_log_level(&self, level: LogLevel) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    fn log_level(&self) -> Option<LogLevel> {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn mirrors_arguments(&self) -> bool {
+        true
+    }
+
+    fn lists_expire(&self) -> bool {
+        true
     }
 }
 

@@ -7,10 +7,10 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use toolway_protocol::request::Rounds;
 use toolway_protocol::types::{InputRequest, InputRequired, InputResponse, Keyed};
-use toolway_protocol::{Method, RawJson, Request};
+use toolway_protocol::{Method, ProtocolVersion, RawJson, Request};
 
-use crate::client::answer::answers::{MAX_ASKED, Place, Unable, check};
-use crate::client::stateless::link::StatelessLink;
+use crate::client::answer::answers::{Answers, MAX_ASKED, Place, Unable, check};
+use crate::client::wire::terms::{Course, Reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How often one request is sent again. A server that never has enough is not followed for ever.
@@ -22,48 +22,24 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// The longest such wait.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// How far a request has come that the server has questions about. What was asked and answered stays so when the connection is
-/// lost: from the beginning, the server would do again what it has done.
-#[derive(Default)]
-pub(crate) struct Course {
-    /// The request as it is to be sent next.
-    again: Option<Request>,
-    round: u32,
-    /// How often the server had nothing to ask and no result either.
-    waits: u32,
-}
-
-impl Course {
-    /// Whether the server has worked on the request.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.again.is_some()
+/// Takes what the server sent for a request. If it asks something, the answers are collected and the next round is prepared; if not,
+/// the result is returned as it came.
+pub(super) fn complete<'l>(
+    version: ProtocolVersion,
+    answers: &'l Answers,
+    course: &'l mut Course<'_>,
+    result: RawJson,
+) -> Result<Reply<'l, ()>> {
+    if let Request::Other(..) = course.request() {
+        return Ok(Reply::Complete(result));
     }
-
-    /// The request as it is to be sent in this round.
-    pub(crate) fn request<'c>(&'c self, first: &'c Request) -> &'c Request {
-        self.again.as_ref().unwrap_or(first)
+    let method = course.request().method();
+    let Some(required) = read(&result, &method)? else { return Ok(Reply::Complete(result)) };
+    if course.round == MAX_ROUNDS {
+        return Err(misbehaved(&method, &format!("still requires input after {MAX_ROUNDS} rounds")));
     }
-}
-
-impl StatelessLink {
-    /// Takes what the server sent for a request. If it asks something, the answers are collected and the next round is prepared; if
-    /// not, the result is returned as it came. Dropping the future ends the questions, too.
-    pub(crate) async fn complete(
-        &self,
-        request: &Request,
-        result: RawJson,
-        course: &mut Course,
-    ) -> Result<Option<RawJson>> {
-        let request = course.again.as_ref().unwrap_or(request);
-        if let Request::Other(..) = request {
-            return Ok(Some(result));
-        }
-        let method = request.method();
-        let Some(required) = read(&result, &method)? else { return Ok(Some(result)) };
-        if course.round == MAX_ROUNDS {
-            return Err(misbehaved(&method, &format!("still requires input after {MAX_ROUNDS} rounds")));
-        }
-        course.round += 1;
+    course.round += 1;
+    Ok(Reply::Asks(Box::pin(async move {
         let questions = required.input_requests.unwrap_or_default().0;
         let mut rounds = Rounds::default();
         rounds.request_state = required.request_state;
@@ -72,11 +48,16 @@ impl StatelessLink {
             sleep(MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << course.waits.min(16)))).await;
             course.waits += 1;
         } else {
-            rounds.input_responses = Some(answer(self, &method, questions).await?);
+            rounds.input_responses = Some(answer(version, answers, &method, questions).await?);
         }
-        course.again = Some(with_rounds(request.clone(), rounds));
-        Ok(None)
-    }
+        let mut request = course.request().clone();
+        // No other request may be answered by questions.
+        if let Some(own) = request.rounds_mut() {
+            *own = rounds;
+        }
+        course.go_on_with(request);
+        Ok(())
+    })))
 }
 
 /// What is still required; nothing if the result is complete. A server that does not say means complete.
@@ -113,17 +94,18 @@ pub(super) fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequ
 
 /// Has all questions answered, at once. The first that cannot be is the end of all.
 async fn answer(
-    link: &StatelessLink,
+    version: ProtocolVersion,
+    answers: &Answers,
     method: &Method,
     questions: Vec<(String, InputRequest)>,
 ) -> Result<RawJson> {
+    let declared = answers.capabilities();
     for (key, question) in &questions {
-        check(question, &link.envelope.capabilities)
-            .map_err(|unable| failed(key, question.method(), unable))?;
+        check(question, &declared).map_err(|unable| failed(key, question.method(), unable))?;
     }
     let mut asking = JoinSet::new();
     for (place, (key, question)) in questions.into_iter().enumerate() {
-        let answers = link.answers.clone();
+        let answers = answers.clone();
         let during = Some(method.clone());
         asking.spawn(async move {
             let kind = question.method();
@@ -144,7 +126,7 @@ async fn answer(
     }
     given.sort_by_key(|(place, ..)| *place);
     let given: Keyed<_> = given.into_iter().map(|(_, key, answer)| (key, answer)).collect::<Vec<_>>().into();
-    Ok(RawJson::encoded(&given, link.version))
+    Ok(RawJson::encoded(&given, version))
 }
 
 /// Why a call ends with a question that has no answer.
@@ -170,13 +152,4 @@ pub(super) fn failed(key: &str, kind: Method, unable: Unable) -> Error {
 
 fn misbehaved(method: &Method, what: &str) -> Error {
     Error::new(ErrorKind::PeerMisbehaved, format!("the server's reply to {} {what}", method.name()))
-}
-
-/// The same request in its next round.
-fn with_rounds(mut request: Request, rounds: Rounds) -> Request {
-    // No other request may be answered by questions.
-    if let Some(own) = request.rounds_mut() {
-        *own = rounds;
-    }
-    request
 }

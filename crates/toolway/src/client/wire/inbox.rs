@@ -31,7 +31,7 @@ use crate::ground::future::BoxFuture;
 /// }
 /// # async fn send(frame: bytes::Bytes) {}
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Inbox {
     pub(crate) notifications: Arc<Notifications>,
     pub(crate) calls: Arc<OpenCalls>,
@@ -44,7 +44,7 @@ pub struct Inbox {
 }
 
 /// Answers the requests of a server, in an era in which servers send them.
-pub(crate) trait RequestHandler: fmt::Debug + Send + Sync {
+pub(crate) trait RequestHandler: Send + Sync {
     /// Decides how a request of the server is answered; `during` is the request of ours on whose stream it came.
     fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<Answering>;
 
@@ -88,6 +88,12 @@ impl fmt::Debug for Answering {
             Self::Now(frame) => f.debug_tuple("Now").field(frame).finish(),
             Self::Later(_) => f.debug_tuple("Later").finish_non_exhaustive(),
         }
+    }
+}
+
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inbox").field("during", &self.during).finish_non_exhaustive()
     }
 }
 

@@ -37,10 +37,6 @@ impl Target {
         Self(Arc::new(connector))
     }
 
-    pub(crate) fn can_be_reached_again(&self) -> bool {
-        self.0.is_lasting()
-    }
-
     pub(crate) fn connector(&self) -> &dyn Connector {
         &*self.0
     }
@@ -71,7 +67,15 @@ impl IntoTarget for Target {
 /// A transport is a way that can be gone once: a client that loses it has lost its server.
 impl<T: Transport> IntoTarget for T {
     fn into_target(self) -> Result<Target> {
-        Ok(Target::new(Once(Mutex::new(Some(Box::new(self))))))
+        let transport: Box<dyn Transport> = Box::new(self);
+        transport.into_target()
+    }
+}
+
+/// What a [`Connector`] has reached.
+impl IntoTarget for Box<dyn Transport> {
+    fn into_target(self) -> Result<Target> {
+        Ok(Target::new(Once(Mutex::new(Some(self)))))
     }
 }
 

@@ -74,52 +74,6 @@ pub trait Transport: Send + Sync + 'static {
     }
 }
 
-impl Transport for Box<dyn Transport> {
-    fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Option<Message>>> {
-        (**self).carry(outgoing)
-    }
-
-    fn deliver_to(&self, inbox: Inbox) {
-        (**self).deliver_to(inbox);
-    }
-
-    fn is_connected(&self) -> bool {
-        (**self).is_connected()
-    }
-
-    fn lost(&self) -> BoxFuture<'_, ()> {
-        (**self).lost()
-    }
-
-    fn listening(&self) -> BoxFuture<'_, ()> {
-        (**self).listening()
-    }
-
-    fn has_headers(&self) -> bool {
-        (**self).has_headers()
-    }
-
-    fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
-        (**self).use_headers(headers)
-    }
-
-    fn use_max_message(&self, bytes: usize) -> usize {
-        (**self).use_max_message(bytes)
-    }
-
-    fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
-        (**self).cancels_by_dropping(version)
-    }
-
-    fn diagnosis(&self) -> Option<String> {
-        (**self).diagnosis()
-    }
-
-    fn close(&self) -> BoxFuture<'_, Result<()>> {
-        (**self).close()
-    }
-}
-
 /// The error of a call whose reply is longer than the client takes.
 pub(crate) fn too_long_a_reply(max: usize) -> Error {
     let text =

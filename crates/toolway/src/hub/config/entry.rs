@@ -5,26 +5,90 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolway_protocol::RawJson;
 
 use super::checks::{wrong_header_name, wrong_url, wrong_variable_name};
 use super::error::{Mistake, Mistakes, Place, member, shown};
+use super::host::{Host, Origin};
 use super::source::Node;
+use super::variables::Input;
 use crate::closest::closest;
 
-/// One entry, read.
-#[derive(Debug)]
-pub(super) struct Entry {
-    /// The name that stands in a list's entry: `{"name": "github", "command": …}`.
-    pub(super) name: Option<String>,
-    pub(super) disabled: bool,
-    pub(super) timeout: Option<Duration>,
-    pub(super) max_message: Option<usize>,
-    pub(super) tools: Choice,
-    pub(super) other: Vec<(String, RawJson)>,
+/// One server, as a file describes it. [`resolve`](Self::resolve) makes it something to connect to.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ServerConfig {
+    /// What it is called in the file. Anything but control characters: names of tools are made from it by rules of their own.
+    pub name: String,
+    /// Whether the file says that it is not to be used. Then it may be described wrongly, which [`resolve`](Self::resolve) tells.
+    pub disabled: bool,
+    /// How long a request may take.
+    pub timeout: Option<Duration>,
+    /// How many bytes a message to or from it may have (`maxMessage`).
+    pub max_message: Option<usize>,
+    /// Members that mean nothing here, in the order of the file: `autoApprove`, `trust`, `oauth`, …
+    pub other: Vec<(String, RawJson)>,
+    pub(super) tools: Arc<Choice>,
     pub(super) endpoint: Endpoint,
+    pub(super) inputs: Arc<[Input]>,
+    pub(super) origin: Arc<Origin>,
+}
+
+impl ServerConfig {
+    /// The file that describes it, if it was read from one.
+    pub fn file(&self) -> Option<&Path> {
+        self.origin.file()
+    }
+
+    /// Whose file that is, as far as its name tells.
+    pub fn host(&self) -> Option<Host> {
+        self.origin.host()
+    }
+
+    /// Whether the file wants this tool of the server to be used: it is not among its `disabledTools` or `excludeTools`, and among
+    /// its `enabledTools` or `includeTools`, where there are any. A [`Hub`](crate::Hub) offers no others.
+    ///
+    /// ```
+    /// use toolway::hub::Config;
+    ///
+    /// let config = Config::parse(r#"{ "mcpServers": {
+    ///   "files": { "command": "files", "disabledTools": ["delete"] }
+    /// } }"#)?;
+    /// assert!(config.servers[0].offers_tool("read") && !config.servers[0].offers_tool("delete"));
+    /// # Ok::<(), toolway::hub::ConfigError>(())
+    /// ```
+    pub fn offers_tool(&self, tool: &str) -> bool {
+        self.tools.takes(tool)
+    }
+
+    pub(crate) fn tools(&self) -> &Arc<Choice> {
+        &self.tools
+    }
+
+    /// The folder of the project to which the file belongs; `None` for files of a user.
+    pub fn project(&self) -> Option<&Path> {
+        self.origin.project()
+    }
+}
+
+/// Without what may be secret.
+impl fmt::Debug for ServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, disabled, timeout, max_message, other, endpoint, .. } = self;
+        let other: Vec<_> = other.iter().map(|(name, _)| name).collect();
+        f.debug_struct("ServerConfig")
+            .field("name", name)
+            .field("kind", endpoint)
+            .field("disabled", disabled)
+            .field("timeout", timeout)
+            .field("max_message", max_message)
+            .field("other", &other)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Which tools of a server a file wants to be offered.
@@ -76,28 +140,36 @@ enum Aim {
     Url { member: &'static str, sse: bool },
 }
 
-/// Reads an entry. One that is switched off may be wrong.
+/// Reads an entry, and the name that stands in it if the file has a list: `{"name": "github", "command": …}`. One that is switched
+/// off may be wrong.
 ///
 /// # Errors
 ///
 /// Everything that is wrong with it.
-pub(super) fn read(node: Node<'_>, path: &str, server: Option<&str>) -> Result<Entry, Mistakes> {
-    let mut reader = Reader { path, server, mistakes: Mistakes::default() };
-    let entry = reader.entry(node);
-    match entry {
-        Some(entry) if reader.mistakes.is_empty() => Ok(entry),
+pub(super) fn read(
+    node: Node<'_>,
+    path: &str,
+    key: Option<&str>,
+    inputs: &Arc<[Input]>,
+    origin: &Arc<Origin>,
+) -> Result<(Option<String>, ServerConfig), Mistakes> {
+    let mut reader = Reader::new(path, key);
+    let blank = ServerConfig {
+        name: String::new(),
+        disabled: true,
+        timeout: None,
+        max_message: None,
+        other: Vec::new(),
+        tools: Arc::default(),
+        endpoint: Endpoint::Wrong(Mistakes::default()),
+        inputs: inputs.clone(),
+        origin: origin.clone(),
+    };
+    match reader.entry(node, blank.clone()) {
+        Some(read) if reader.mistakes.is_empty() => Ok(read),
         _ if is_off(node) => {
-            let name = name_of(node).filter(|_| server.is_none());
-            let endpoint = Endpoint::Wrong(reader.mistakes);
-            Ok(Entry {
-                name,
-                disabled: true,
-                timeout: None,
-                max_message: None,
-                tools: Choice::default(),
-                other: Vec::new(),
-                endpoint,
-            })
+            let name = name_of(node).filter(|_| key.is_none());
+            Ok((name, ServerConfig { endpoint: Endpoint::Wrong(reader.mistakes), ..blank }))
         }
         _ => Err(reader.mistakes),
     }
@@ -117,21 +189,25 @@ fn name_of(node: Node<'_>) -> Option<String> {
     members.into_iter().find(|(key, _)| key == "name").and_then(|(_, value)| value.text().ok())
 }
 
-struct Reader<'r> {
+/// Reads values of a file, and keeps what is wrong with them.
+pub(super) struct Reader<'r> {
     path: &'r str,
     server: Option<&'r str>,
-    mistakes: Mistakes,
+    pub(super) mistakes: Mistakes,
 }
 
-impl Reader<'_> {
-    fn entry(&mut self, node: Node<'_>) -> Option<Entry> {
+impl<'r> Reader<'r> {
+    pub(super) fn new(path: &'r str, server: Option<&'r str>) -> Self {
+        Self { path, server, mistakes: Mistakes::default() }
+    }
+
+    fn entry(&mut self, node: Node<'_>, blank: ServerConfig) -> Option<(Option<String>, ServerConfig)> {
         // Asked for now, because places are found faster in the order of the file.
         let place = node.place();
         let members = self.members(self.path.to_owned(), node)?;
         let aim = self.aim(&members, place);
-        let (mut name, mut disabled, mut timeout, mut max_message, mut other) =
-            (None, false, None, None, Vec::new());
-        let mut tools = Choice::default();
+        let mut server = ServerConfig { disabled: false, ..blank };
+        let (mut name, mut tools) = (None, Choice::default());
         let (mut program, mut args, mut env, mut env_file, mut cwd) =
             (None, Vec::new(), Vec::new(), None, None);
         let (mut url, mut headers) = (None, Vec::new());
@@ -140,12 +216,12 @@ impl Reader<'_> {
             match (&*key, aim) {
                 // Written by programs that write every member they know.
                 _ if value.is_null() => {}
-                ("name", _) if self.server.is_none() => name = self.string(field, value),
+                ("name", _) if self.server.is_none() => name = self.take(&field, value, Node::text),
                 ("type" | "transport", _) => {}
-                ("disabled", _) => disabled |= self.take(&field, value, Node::truth).unwrap_or_default(),
-                ("enabled", _) => disabled |= !self.take(&field, value, Node::truth).unwrap_or(true),
-                ("timeout", _) => timeout = self.timeout(&field, value),
-                ("maxMessage", _) => max_message = self.max_message(&field, value),
+                ("disabled", _) => server.disabled |= self.take(&field, value, Node::truth) == Some(true),
+                ("enabled", _) => server.disabled |= self.take(&field, value, Node::truth) == Some(false),
+                ("timeout", _) => server.timeout = self.take(&field, value, timeout),
+                ("maxMessage", _) => server.max_message = self.take(&field, value, max_message),
                 // Cline's, Windsurf's and Roo's word, and the Gemini CLI's.
                 ("disabledTools" | "excludeTools", _) => tools.without.extend(self.names(&field, value)),
                 ("enabledTools" | "includeTools", _) => {
@@ -155,7 +231,7 @@ impl Reader<'_> {
                         None => tools.only = Some(names),
                     }
                 }
-                ("command", Some(Aim::Command)) => program = self.program(field, value),
+                ("command", Some(Aim::Command)) => program = self.text(field, value, self::program),
                 ("args", Some(Aim::Command)) => args = self.list(&field, value),
                 ("env", Some(Aim::Command)) => {
                     env = self.named(&field, value, Node::scalar, wrong_variable_name);
@@ -166,15 +242,18 @@ impl Reader<'_> {
                     headers = self.named(&field, value, Node::text, wrong_header_name);
                     self.case_does_not_matter(&headers);
                 }
-                (_, Some(Aim::Url { member, .. })) if key == member => url = self.url(field, value),
-                _ => other.push((key, value.raw())),
+                (_, Some(Aim::Url { member, .. })) if key == member => {
+                    url = self.text(field, value, self::url);
+                }
+                _ => server.other.push((key, value.raw())),
             }
         }
-        let endpoint = match aim? {
+        server.tools = Arc::new(tools);
+        server.endpoint = match aim? {
             Aim::Command => Endpoint::Command { program: program?, args, env, env_file, cwd },
             Aim::Url { sse, .. } => Endpoint::Url { url: url?, headers, sse },
         };
-        Some(Entry { name, disabled, timeout, max_message, tools, other, endpoint })
+        Some((name, server))
     }
 
     /// Whether the server is started or called. What `type` says counts; without it, what is there.
@@ -185,7 +264,7 @@ impl Reader<'_> {
             (key == "type" || key == "transport") && !value.is_null()
         });
         let declared = match declared {
-            Some((key, value)) => Some(self.declared(member(self.path, key), *value)?),
+            Some((key, value)) => Some(self.take(&member(self.path, key), *value, self::declared)?),
             None => None,
         };
         // Gemini has `url` for the older transport beside `httpUrl`, which then counts.
@@ -214,81 +293,6 @@ impl Reader<'_> {
         };
         self.mistake(self.path.to_owned(), place, reason);
         None
-    }
-
-    fn declared(&mut self, field: String, value: Node<'_>) -> Option<Type> {
-        let text = self.take(&field, value, Node::text)?;
-        let plain: String = text.chars().filter(|letter| !"-_".contains(*letter)).collect();
-        match &*plain.to_ascii_lowercase() {
-            // Copilot's word for it.
-            "stdio" | "local" => Some(Type::Stdio),
-            "http" | "streamablehttp" => Some(Type::Http),
-            "sse" => Some(Type::Sse),
-            _ => {
-                let reason = format!("must be `stdio`, `http` or `sse`; found `{}`", shown(&text));
-                self.mistake(field, value.place(), reason);
-                None
-            }
-        }
-    }
-
-    fn program(&mut self, field: String, value: Node<'_>) -> Option<Text> {
-        if value.is_list() {
-            let reason = "must be a string; found a list: put the program here, and the rest into `args`";
-            self.mistake(field, value.place(), reason.to_owned());
-            return None;
-        }
-        let text = self.text(field, value, Node::text)?;
-        if text.written.is_empty() {
-            self.mistake(text.field, text.place, "is empty: say which program is to be started".to_owned());
-            return None;
-        }
-        Some(text)
-    }
-
-    fn url(&mut self, field: String, value: Node<'_>) -> Option<Text> {
-        let text = self.text(field, value, Node::text)?;
-        // With a variable in it, it can be looked at only when its value is known.
-        if let Some(reason) = wrong_url(&text.written).filter(|_| !text.written.contains('$')) {
-            self.mistake(text.field, text.place, reason.to_owned());
-            return None;
-        }
-        Some(text)
-    }
-
-    /// Claude Code, the Gemini CLI and `FastMCP` count milliseconds, Cline and Roo seconds. Nobody means less than a
-    /// second, nor a quarter of an hour and more in seconds.
-    fn timeout(&mut self, field: &str, value: Node<'_>) -> Option<Duration> {
-        let Some(number) = value.number() else {
-            let reason = format!("must be a number of milliseconds; found {}", value.found());
-            self.mistake(field.to_owned(), value.place(), reason);
-            return None;
-        };
-        let seconds = if number < SECONDS_BELOW { number } else { number / 1000.0 };
-        match Duration::try_from_secs_f64(seconds) {
-            Ok(time) if !time.is_zero() => Some(time),
-            _ => {
-                let reason = format!("must be a time that can be waited for; found {}", value.found());
-                self.mistake(field.to_owned(), value.place(), reason);
-                None
-            }
-        }
-    }
-
-    /// A word of our own: how many bytes a message may have.
-    fn max_message(&mut self, field: &str, value: Node<'_>) -> Option<usize> {
-        let bytes = value.number().filter(|bytes| *bytes >= 1.0 && *bytes <= f64::from(u32::MAX));
-        if bytes.is_none_or(|bytes| bytes.fract() != 0.0) {
-            let reason = format!("must be a number of bytes, such as 16777216; found {}", value.found());
-            self.mistake(field.to_owned(), value.place(), reason);
-            return None;
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "it is a whole number that fits"
-        )]
-        bytes.map(|bytes| bytes as usize)
     }
 
     fn list(&mut self, field: &str, value: Node<'_>) -> Vec<Text> {
@@ -348,10 +352,6 @@ impl Reader<'_> {
         Some(members)
     }
 
-    fn string(&mut self, field: String, value: Node<'_>) -> Option<String> {
-        self.text(field, value, Node::text).map(|text| text.written)
-    }
-
     fn text<'s>(
         &mut self,
         field: String,
@@ -362,7 +362,7 @@ impl Reader<'_> {
         self.take(&field, value, read).map(|written| Text { written, field, place })
     }
 
-    fn take<'s, T>(
+    pub(super) fn take<'s, T>(
         &mut self,
         field: &str,
         value: Node<'s>,
@@ -377,10 +377,65 @@ impl Reader<'_> {
         }
     }
 
-    fn mistake(&mut self, field: String, place: Place, message: String) {
+    pub(super) fn mistake(&mut self, field: String, place: Place, message: String) {
         let server = self.server.map(str::to_owned);
         self.mistakes.push(Mistake { server, field, place: Some(place), message });
     }
+}
+
+/// What `type` says.
+fn declared(value: Node<'_>) -> Result<Type, String> {
+    let text = value.text()?;
+    let plain: String = text.chars().filter(|letter| !"-_".contains(*letter)).collect();
+    match &*plain.to_ascii_lowercase() {
+        // Copilot's word for it.
+        "stdio" | "local" => Ok(Type::Stdio),
+        "http" | "streamablehttp" => Ok(Type::Http),
+        "sse" => Ok(Type::Sse),
+        _ => Err(format!("must be `stdio`, `http` or `sse`; found `{}`", shown(&text))),
+    }
+}
+
+fn program(value: Node<'_>) -> Result<String, String> {
+    let reason = match value.text() {
+        Ok(text) if text.is_empty() => "is empty: say which program is to be started",
+        Err(_) if value.is_list() => {
+            "must be a string; found a list: put the program here, and the rest into `args`"
+        }
+        read => return read,
+    };
+    Err(reason.to_owned())
+}
+
+fn url(value: Node<'_>) -> Result<String, String> {
+    let text = value.text()?;
+    // With a variable in it, it can be looked at only when its value is known.
+    match wrong_url(&text).filter(|_| !text.contains('$')) {
+        Some(reason) => Err(reason.to_owned()),
+        None => Ok(text),
+    }
+}
+
+/// Claude Code, the Gemini CLI and `FastMCP` count milliseconds, Cline and Roo seconds. Nobody means less than a
+/// second, nor a quarter of an hour and more in seconds.
+fn timeout(value: Node<'_>) -> Result<Duration, String> {
+    let number =
+        value.number().ok_or_else(|| format!("must be a number of milliseconds; found {}", value.found()))?;
+    let seconds = if number < SECONDS_BELOW { number } else { number / 1000.0 };
+    let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+    time.ok_or_else(|| format!("must be a time that can be waited for; found {}", value.found()))
+}
+
+/// A word of our own: how many bytes a message may have.
+fn max_message(value: Node<'_>) -> Result<usize, String> {
+    let is_number = |bytes: &f64| *bytes >= 1.0 && *bytes <= f64::from(u32::MAX) && bytes.fract() == 0.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is a whole number that fits"
+    )]
+    let bytes = value.number().filter(is_number).map(|bytes| bytes as usize);
+    bytes.ok_or_else(|| format!("must be a number of bytes, such as 16777216; found {}", value.found()))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

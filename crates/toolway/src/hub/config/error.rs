@@ -74,9 +74,14 @@ impl ConfigError {
 
     /// One mistake that has no place in a text.
     pub(super) fn about(file: Option<&Path>, message: impl Into<String>) -> Self {
-        let mut mistakes = Mistakes::default();
-        mistakes.push(Mistake { server: None, field: String::new(), place: None, message: message.into() });
-        Self::new(file, mistakes)
+        Self::new(file, Mistake::of_file(None, message).into())
+    }
+}
+
+impl Mistake {
+    /// One that is about the file as a whole.
+    pub(super) fn of_file(place: Option<Place>, message: impl Into<String>) -> Self {
+        Self { server: None, field: String::new(), place, message: message.into() }
     }
 }
 
@@ -103,6 +108,12 @@ impl Mistakes {
 
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
+    }
+}
+
+impl From<Mistake> for Mistakes {
+    fn from(mistake: Mistake) -> Self {
+        Self { all: vec![mistake], more: 0 }
     }
 }
 

@@ -1,17 +1,13 @@
 //! What is a configuration, and what is read from a file?
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use toolway_protocol::RawJson;
-
-use super::entry::{self, Choice, Endpoint, Entry};
+use super::entry::{self, ServerConfig};
 use super::error::{ConfigError, Mistake, Mistakes, Place};
-use super::host::{Host, Origin};
+use super::host::Origin;
 use super::shape::{Layout, Spot, layout, name_for, nothing_found};
 use super::source::Source;
 use super::variables::Input;
@@ -44,26 +40,6 @@ use super::variables::Input;
 pub struct Config {
     /// The servers, in the order of the file.
     pub servers: Vec<ServerConfig>,
-}
-
-/// One server, as a file describes it. [`resolve`](Self::resolve) makes it something to connect to.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct ServerConfig {
-    /// What it is called in the file. Anything but control characters: names of tools are made from it by rules of their own.
-    pub name: String,
-    /// Whether the file says that it is not to be used. Then it may be described wrongly, which [`resolve`](Self::resolve) tells.
-    pub disabled: bool,
-    /// How long a request may take.
-    pub timeout: Option<Duration>,
-    /// How many bytes a message to or from it may have (`maxMessage`).
-    pub max_message: Option<usize>,
-    /// Members that mean nothing here, in the order of the file: `autoApprove`, `trust`, `oauth`, …
-    pub other: Vec<(String, RawJson)>,
-    tools: Arc<Choice>,
-    pub(super) endpoint: Endpoint,
-    pub(super) inputs: Arc<[Input]>,
-    pub(super) origin: Arc<Origin>,
 }
 
 impl Config {
@@ -117,54 +93,16 @@ impl Config {
     }
 }
 
-impl ServerConfig {
-    /// The file that describes it, if it was read from one.
-    pub fn file(&self) -> Option<&Path> {
-        self.origin.file()
-    }
-
-    /// Whose file that is, as far as its name tells.
-    pub fn host(&self) -> Option<Host> {
-        self.origin.host()
-    }
-
-    /// Whether the file wants this tool of the server to be used: it is not among its `disabledTools` or `excludeTools`, and among
-    /// its `enabledTools` or `includeTools`, where there are any. A [`Hub`](crate::Hub) offers no others.
-    ///
-    /// ```
-    /// use toolway::hub::Config;
-    ///
-    /// let config = Config::parse(r#"{ "mcpServers": {
-    ///   "files": { "command": "files", "disabledTools": ["delete"] }
-    /// } }"#)?;
-    /// assert!(config.servers[0].offers_tool("read") && !config.servers[0].offers_tool("delete"));
-    /// # Ok::<(), toolway::hub::ConfigError>(())
-    /// ```
-    pub fn offers_tool(&self, tool: &str) -> bool {
-        self.tools.takes(tool)
-    }
-
-    pub(crate) fn tools(&self) -> &Arc<Choice> {
-        &self.tools
-    }
-
-    /// The folder of the project to which the file belongs; `None` for files of a user.
-    pub fn project(&self) -> Option<&Path> {
-        self.origin.project()
-    }
-}
-
 /// A server's name, and the server unless something is wrong with it.
 pub(super) type Outcome = (String, Result<ServerConfig, Mistakes>);
 
 fn read_all(bytes: &[u8], origin: &Arc<Origin>, mistakes: &mut Mistakes) -> Result<Vec<Outcome>, Mistake> {
-    let wrong = |message: String| Mistake { server: None, field: String::new(), place: None, message };
     if bytes.len() as u64 > MAX_FILE {
-        return Err(wrong(format!("the text is longer than {MAX_FILE} bytes")));
+        return Err(Mistake::of_file(None, format!("the text is longer than {MAX_FILE} bytes")));
     }
     let source = Source::new(bytes)?;
     if source.is_empty() {
-        return Err(wrong("there is nothing in it: write `{ \"mcpServers\": {} }`".to_owned()));
+        return Err(Mistake::of_file(None, "there is nothing in it: write `{ \"mcpServers\": {} }`"));
     }
     let root = source.root()?;
     match layout(root, mistakes) {
@@ -186,11 +124,10 @@ pub(super) fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mu
             mistakes.push(Mistake { server: None, field: path, place: Some(place), message });
             break;
         }
-        let (entry, mut wrong) = match entry::read(node, &path, key.as_deref()) {
-            Ok(entry) => (Some(entry), Mistakes::default()),
-            Err(wrong) => (None, wrong),
+        let (given, server, mut wrong) = match entry::read(node, &path, key.as_deref(), &inputs, origin) {
+            Ok((given, server)) => (given, Some(server), Mistakes::default()),
+            Err(wrong) => (None, None, wrong),
         };
-        let given = entry.as_ref().and_then(|entry| entry.name.clone());
         let name = key.or(given);
         let reason = match &name {
             Some(name) => wrong_name(name).map(str::to_owned).or_else(|| {
@@ -211,13 +148,8 @@ pub(super) fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mu
         if let Some(message) = reason {
             wrong.push(Mistake { server: name.clone(), field: path.clone(), place: Some(place), message });
         }
-        let server = entry.filter(|_| wrong.is_empty()).map(
-            |Entry { disabled, timeout, max_message, tools, other, endpoint, .. }| {
-                let name = name.clone().unwrap_or_default();
-                let (inputs, origin, tools) = (inputs.clone(), origin.clone(), Arc::new(tools));
-                ServerConfig { name, disabled, timeout, max_message, other, tools, endpoint, inputs, origin }
-            },
-        );
+        let server = server.filter(|_| wrong.is_empty());
+        let server = server.map(|server| ServerConfig { name: name.clone().unwrap_or_default(), ..server });
         outcomes.push((name.unwrap_or(path), server.ok_or(wrong)));
     }
     let mut taken: HashSet<String> = names.into_keys().collect();
@@ -253,22 +185,6 @@ pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, ConfigError> {
         }
         Ok(_) => Ok(bytes),
         Err(error) => Err(ConfigError::about(Some(path), format!("cannot be read: {error}"))),
-    }
-}
-
-/// Without what may be secret.
-impl fmt::Debug for ServerConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, disabled, timeout, max_message, other, endpoint, .. } = self;
-        let other: Vec<_> = other.iter().map(|(name, _)| name).collect();
-        f.debug_struct("ServerConfig")
-            .field("name", name)
-            .field("kind", endpoint)
-            .field("disabled", disabled)
-            .field("timeout", timeout)
-            .field("max_message", max_message)
-            .field("other", &other)
-            .finish_non_exhaustive()
     }
 }
 

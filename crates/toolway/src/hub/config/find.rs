@@ -8,8 +8,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::error::{ConfigError, Mistakes, shown};
-use super::file::{Config, Outcome, ServerConfig, bytes_of, servers_of};
+use super::entry::ServerConfig;
+use super::error::{ConfigError, Mistake, Mistakes, shown};
+use super::file::{Config, Outcome, bytes_of, servers_of};
 use super::host::{Host, Origin};
 use super::shape::{layout, layout_of_project};
 use super::source::Source;
@@ -182,11 +183,7 @@ fn servers_in(host: Host, file: &Path, places: &Places) -> Result<Vec<Vec<Outcom
     let is_of_user = project.is_none();
     let origin = Arc::new(Origin::new(file.to_owned(), host, project));
     let bytes = bytes_of(file)?;
-    let wrong = |mistake| {
-        let mut mistakes = Mistakes::default();
-        mistakes.push(mistake);
-        ConfigError::new(Some(file), mistakes)
-    };
+    let wrong = |mistake: Mistake| ConfigError::new(Some(file), mistake.into());
     let source = Source::new(&bytes).map_err(wrong)?;
     if source.is_empty() {
         return Ok(Vec::new());

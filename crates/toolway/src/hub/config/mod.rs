@@ -45,8 +45,9 @@ mod tolerant;
 mod variables;
 
 pub(super) use entry::Choice;
+pub use entry::ServerConfig;
 pub use error::{ConfigError, Mistake, Place};
-pub use file::{Config, ServerConfig};
+pub use file::Config;
 pub use find::Places;
 pub use host::Host;
 pub use resolve::ServerKind;

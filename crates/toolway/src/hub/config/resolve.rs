@@ -5,10 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::checks::{origin_of, wrong_header, wrong_path, wrong_program, wrong_text, wrong_url};
-use super::entry::{Endpoint, Text};
+use super::entry::{Endpoint, ServerConfig, Text};
 use super::env_file;
 use super::error::{ConfigError, Mistake, Mistakes};
-use super::file::ServerConfig;
 use super::host::Host;
 use super::variables::{Dollar, Known, MAX_EXPANDED, Variables};
 

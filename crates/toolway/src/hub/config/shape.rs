@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::entry::{ADDRESSES, Endpoint};
+use super::entry::{ADDRESSES, Endpoint, Reader};
 use super::error::{Mistake, Mistakes, member, shown};
 use super::source::Node;
 use super::variables::Input;
@@ -36,7 +36,7 @@ pub(super) fn layout<'s>(root: Node<'s>, mistakes: &mut Mistakes) -> Option<Layo
     let members = match root.members() {
         Ok(members) => members,
         Err(message) => {
-            mistakes.push(about(String::new(), root, message));
+            mistakes.push(Mistake::of_file(Some(root.place()), message));
             return Some(layout);
         }
     };
@@ -110,7 +110,7 @@ pub(super) fn nothing_found(root: Node<'_>) -> Mistake {
         None => "no servers are here: write `{ \"mcpServers\": { \"a name\": { \"command\": \"a program\", \"args\": [] } } }`"
             .to_owned(),
     };
-    about(String::new(), root, message)
+    Mistake::of_file(Some(root.place()), message)
 }
 
 fn about(field: String, node: Node<'_>, message: String) -> Mistake {
@@ -124,22 +124,12 @@ impl<'s> Layout<'s> {
             return;
         }
         let outcome = if servers.is_list() {
-            let items = servers.items().map(|items| items.into_iter().enumerate());
-            items.map(|items| {
-                self.places.extend(items.map(|(index, node)| Spot {
-                    key: None,
-                    path: format!("{path}[{index}]"),
-                    node,
-                }));
-            })
+            let named = |(index, node)| Spot { key: None, path: format!("{path}[{index}]"), node };
+            servers.items().map(|items| self.places.extend(items.into_iter().enumerate().map(named)))
         } else {
-            servers.members().map(|members| {
-                self.places.extend(members.into_iter().map(|(key, node)| Spot {
-                    path: member(path, &key),
-                    key: Some(key),
-                    node,
-                }));
-            })
+            let named =
+                |(key, node): (String, Node<'s>)| Spot { path: member(path, &key), key: Some(key), node };
+            servers.members().map(|members| self.places.extend(members.into_iter().map(named)))
         };
         if let Err(message) = outcome {
             mistakes.push(about(path.to_owned(), servers, message));
@@ -154,50 +144,38 @@ fn is_server(node: Node<'_>) -> bool {
 
 fn inputs(path: &str, node: Node<'_>, mistakes: &mut Mistakes) -> Vec<Input> {
     let mut inputs = Vec::new();
-    let mut wrong = |field, node, message| mistakes.push(about(field, node, message));
-    let items = match node.items() {
-        Ok(items) => items,
-        Err(_) if node.is_null() => Vec::new(),
-        Err(reason) => {
-            wrong(path.to_owned(), node, reason);
-            Vec::new()
-        }
-    };
-    for (index, item) in items.into_iter().enumerate() {
+    let mut reader = Reader::new(path, None);
+    let items = if node.is_null() { None } else { reader.take(path, node, Node::items) };
+    for (index, item) in items.unwrap_or_default().into_iter().enumerate() {
         let field = format!("{path}[{index}]");
-        match item.members() {
-            Ok(members) => {
-                let mut input = Input {
-                    id: String::new(),
-                    description: None,
-                    password: false,
-                    options: Vec::new(),
-                    default: None,
-                };
-                for (key, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {
-                    let outcome = match &*key {
-                        "id" => value.text().map(|id| input.id = id),
-                        "description" => value.text().map(|text| input.description = Some(text)),
-                        "password" => value.truth().map(|password| input.password = password),
-                        "default" => value.scalar().map(|text| input.default = Some(text)),
-                        "options" => value.items().map(|options| {
-                            input.options = options.into_iter().filter_map(option).collect();
-                        }),
-                        _ => Ok(()),
-                    };
-                    if let Err(reason) = outcome {
-                        wrong(member(&field, &key), value, reason);
-                    }
-                }
-                if input.id.is_empty() {
-                    wrong(field, item, "has no `id` by which it could be asked for".to_owned());
-                } else {
-                    inputs.push(input);
-                }
+        let Some(members) = reader.take(&field, item, Node::members) else { continue };
+        let (mut id, mut description, mut password, mut options, mut default) =
+            (None, None, None, None, None);
+        for (key, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {
+            let field = member(&field, &key);
+            match &*key {
+                "id" => id = reader.take(&field, value, Node::text).or(id),
+                "description" => description = reader.take(&field, value, Node::text).or(description),
+                "password" => password = reader.take(&field, value, Node::truth).or(password),
+                "default" => default = reader.take(&field, value, Node::scalar).or(default),
+                "options" => options = reader.take(&field, value, Node::items).or(options),
+                _ => {}
             }
-            Err(reason) => wrong(field, item, reason),
+        }
+        match id.filter(|id| !id.is_empty()) {
+            Some(id) => inputs.push(Input {
+                id,
+                description,
+                password: password.unwrap_or_default(),
+                options: options.unwrap_or_default().into_iter().filter_map(option).collect(),
+                default,
+            }),
+            None => {
+                reader.mistake(field, item.place(), "has no `id` by which it could be asked for".to_owned());
+            }
         }
     }
+    mistakes.extend(reader.mistakes);
     inputs
 }
 

@@ -44,7 +44,7 @@ enum Kind {
 impl<'t> Source<'t> {
     /// Reads bytes as UTF-8, with or without a byte-order mark, and sets comments and trailing commas aside.
     pub(super) fn new(bytes: &'t [u8]) -> Result<Self, Mistake> {
-        let wrong = |message: &str| file_mistake(None, message);
+        let wrong = |message: &str| Mistake::of_file(None, message);
         if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
             return Err(wrong("the file is UTF-16: save it as UTF-8"));
         }
@@ -55,7 +55,7 @@ impl<'t> Source<'t> {
         })?;
         let mut source = Self { text, plain: Cow::Borrowed(text), known: Cell::new((0, BEGINNING)) };
         source.plain = plain(text).map_err(|at| {
-            file_mistake(Some(source.place(at)), "this comment does not end: close it with `*/`")
+            Mistake::of_file(Some(source.place(at)), "this comment does not end: close it with `*/`")
         })?;
         Ok(source)
     }
@@ -73,7 +73,7 @@ impl<'t> Source<'t> {
                 let before: usize =
                     self.plain.split_inclusive('\n').take(error.line() - 1).map(str::len).sum();
                 let place = self.place(before + error.column().saturating_sub(1));
-                Err(file_mistake(Some(place), &format!("this is no JSON: {}", json::reason(&error))))
+                Err(Mistake::of_file(Some(place), format!("this is no JSON: {}", json::reason(&error))))
             }
         }
     }
@@ -197,10 +197,6 @@ impl<'s> Node<'s> {
         serde_json::from_str(self.raw.get())
             .map_err(|error| format!("cannot be read: {}", json::reason(&error)))
     }
-}
-
-fn file_mistake(place: Option<Place>, message: &str) -> Mistake {
-    Mistake { server: None, field: String::new(), place, message: message.to_owned() }
 }
 
 const BEGINNING: Place = Place { line: 1, column: 1 };

@@ -21,8 +21,9 @@ impl Conversation {
     /// a server cannot pile them up; one that somebody has to think about is not waited for, nor one that does not get through.
     pub(super) async fn heed(self: &Arc<Self>, message: Message, of_caller: &HeaderMap, during: Option<&Id>) {
         let Some(message) = self.pending.take(message) else { return };
-        self.endpoint.deliver(&message, during);
-        match self.endpoint.answer(&message, during) {
+        let Some(inbox) = self.endpoint.inbox(during) else { return };
+        inbox.take(&message);
+        match inbox.answer(&message) {
             Some(Answering::Now(frame)) => {
                 let headers = self.headers(of_caller);
                 match self.say(headers.clone(), frame.clone()).await {

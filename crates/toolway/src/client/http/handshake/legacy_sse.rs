@@ -12,8 +12,10 @@ use tokio::time::timeout;
 use toolway_protocol::Message;
 
 use crate::client::http::handshake::conversation::{Conversation, ended};
+use crate::client::http::handshake::cursor::Cursor;
+use crate::client::http::handshake::listen::hear;
 use crate::client::http::request::endpoint::Arrived;
-use crate::client::http::request::events::{Events, is_events, messages};
+use crate::client::http::request::events::{Events, is_events};
 use crate::client::http::request::headers::{OfCall, put_on};
 use crate::client::http::request::url::Url;
 use crate::client::wire::outgoing::Outgoing;
@@ -59,7 +61,7 @@ pub(super) async fn open(conversation: &Arc<Conversation>, of_caller: &HeaderMap
         )));
     }
     tracing::debug!(server = %endpoint.url(), "the server speaks the transport of 2024-11-05");
-    let hearing = hear(conversation.clone(), events);
+    let hearing = hear_all(conversation.clone(), events);
     conversation.listening.get_or_init(|| tokio::spawn(hearing).abort_handle());
     Ok(Some(post_to))
 }
@@ -77,22 +79,10 @@ async fn first(events: &mut Events) -> Option<String> {
     None
 }
 
-/// Hears the server until its stream ends, and the conversation with it.
-async fn hear(conversation: Arc<Conversation>, mut events: Events) {
-    loop {
-        match events.next().await.map(|event| messages(&event)) {
-            Ok(Ok(messages)) => {
-                for message in messages {
-                    conversation.heed(message, &HeaderMap::new(), None).await;
-                }
-            }
-            Ok(Err(_)) => tracing::debug!("skipped an event that is not a message"),
-            Err(reason) => {
-                tracing::debug!(?reason, "the server's stream is over");
-                break;
-            }
-        }
-    }
+/// Hears the server until its stream ends, and the conversation with it. Such a stream is never resumed.
+async fn hear_all(conversation: Arc<Conversation>, events: Events) {
+    let reason = hear(&conversation, events, &mut Cursor::default()).await;
+    tracing::debug!(?reason, "the server's stream is over");
     conversation.end();
 }
 

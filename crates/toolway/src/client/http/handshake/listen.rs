@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use crate::client::http::handshake::conversation::{Conversation, Opened};
 use crate::client::http::handshake::cursor::{Cursor, Pause};
 use crate::client::http::handshake::gate::Gate;
-use crate::client::http::request::events::{Break, Events, messages};
+use crate::client::http::request::events::{Break, Events};
 
 /// How often in a row a stream is refused that was offered before, until the conversation is given up.
 const MAX_REFUSED: u32 = 5;
@@ -27,7 +27,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                 gate.open();
                 // What was said between the two streams is lost, unless the server keeps it for whoever names the last event.
                 if std::mem::replace(&mut was_offered, true) && !goes_on {
-                    conversation.endpoint.missed();
+                    missed(&conversation);
                 }
                 refused = 0;
                 match hear(&conversation, events, &mut cursor).await {
@@ -77,6 +77,14 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
     }
 }
 
+/// Notes that something of what the server told may have been lost.
+fn missed(conversation: &Conversation) {
+    if let Some(inbox) = conversation.endpoint.inbox(None) {
+        inbox.notifications.tools_changed();
+        inbox.notifications.opened_again();
+    }
+}
+
 /// Waits before the stream is asked for again. A request that waits for the stream shortens our own part of the pause, never
 /// the server's.
 async fn pause(gate: &Gate, cursor: &Cursor) {
@@ -88,22 +96,17 @@ async fn pause(gate: &Gate, cursor: &Cursor) {
     }
 }
 
-async fn hear(conversation: &Arc<Conversation>, mut events: Events, cursor: &mut Cursor) -> Break {
+/// Takes what the server says on a stream, until it ends.
+pub(super) async fn hear(conversation: &Arc<Conversation>, mut events: Events, cursor: &mut Cursor) -> Break {
     loop {
-        let event = match events.next().await {
-            Ok(event) => event,
-            Err(reason) => return reason,
-        };
-        if !cursor.note(&event) {
-            continue;
-        }
-        match messages(&event) {
+        match events.messages(|event| cursor.note(event)).await {
             Ok(messages) => {
                 for message in messages {
                     conversation.heed(message, &HeaderMap::new(), None).await;
                 }
             }
-            Err(_) => tracing::debug!("skipped an event that is not a message"),
+            Err(Break::NoMessage) => tracing::debug!("skipped an event that is not a message"),
+            Err(reason) => return reason,
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! | file | question |
 //! |---|---|
+//! | `transport.rs` | How do messages travel over HTTP, if the server may be of either era? |
 //! | `carry.rs` | How is a message of a conversation carried? |
 //! | `conversation.rs` | What is known of a conversation, and how does it end? |
 //! | `session.rs` | What does the server know the conversation by? |
@@ -15,7 +16,7 @@
 
 mod answers;
 mod carry;
-pub(super) mod conversation;
+mod conversation;
 mod cursor;
 mod gate;
 mod legacy_sse;
@@ -25,3 +26,4 @@ mod resume;
 mod session;
 #[cfg(test)]
 mod tests;
+pub(super) mod transport;

@@ -11,7 +11,7 @@ use toolway_protocol::{Id, Message};
 
 use crate::client::http::handshake::conversation::{Conversation, Opened};
 use crate::client::http::handshake::cursor::Cursor;
-use crate::client::http::request::events::{Break, Events, messages};
+use crate::client::http::request::events::{Break, Events};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How many attempts in a row may bring nothing new.
@@ -45,11 +45,7 @@ async fn read_one(
     of_caller: &HeaderMap,
 ) -> Result<Message, Break> {
     loop {
-        let event = events.next().await?;
-        if !cursor.note(&event) {
-            continue;
-        }
-        for message in messages(&event)? {
+        for message in events.messages(|event| cursor.note(event)).await? {
             match message {
                 reply @ Message::Response { .. } if reply.id() == Some(id) => return Ok(reply),
                 other => conversation.heed(other, of_caller, Some(id)).await,

@@ -17,7 +17,7 @@ use crate::client::http::request::headers::{header, put_on};
 use crate::client::http::request::redirect::{self, MAX_HOPS};
 use crate::client::http::request::refusal;
 use crate::client::http::request::url::Url;
-use crate::client::wire::inbox::{Answering, Inbox};
+use crate::client::wire::inbox::Inbox;
 use crate::client::wire::transport::too_long_a_reply;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::transport::frame::MAX_MESSAGE;
@@ -246,30 +246,10 @@ impl HttpEndpoint {
         let _ = self.inbox.set(inbox);
     }
 
-    /// Notes that something of what the server told may have been lost.
-    pub(crate) fn missed(&self) {
-        if let Some(inbox) = self.inbox.get() {
-            inbox.notifications.tools_changed();
-            inbox.notifications.opened_again();
-        }
-    }
-
     /// Where what the server says goes: on the stream of a request, or on one that is no request's.
-    fn inbox(&self, during: Option<&Id>) -> Option<Inbox> {
+    pub(crate) fn inbox(&self, during: Option<&Id>) -> Option<Inbox> {
         let inbox = self.inbox.get()?;
         Some(during.map_or_else(|| inbox.clone(), |request| inbox.during(request)))
-    }
-
-    /// Hands over what the server tells.
-    pub(crate) fn deliver(&self, message: &Message, during: Option<&Id>) {
-        if let Some(inbox) = self.inbox(during) {
-            inbox.take(message);
-        }
-    }
-
-    /// How a request of the server is answered; nothing for messages that are none.
-    pub(crate) fn answer(&self, message: &Message, during: Option<&Id>) -> Option<Answering> {
-        self.inbox(during)?.answer(message)
     }
 }
 

@@ -56,6 +56,19 @@ impl Events {
         event
     }
 
+    /// What the next event says that `is_new` takes.
+    pub(crate) async fn messages(
+        &mut self,
+        mut is_new: impl FnMut(&Event) -> bool,
+    ) -> Result<Vec<Message>, Break> {
+        loop {
+            let event = self.next().await?;
+            if is_new(&event) {
+                return messages(&event);
+            }
+        }
+    }
+
     /// The next whole event. One that is cut off by the end was none.
     pub(crate) async fn next(&mut self) -> Result<Event, Break> {
         loop {
@@ -72,7 +85,7 @@ impl Events {
 
 /// What an event says: nothing, when it only carries an id or is of a kind that is not ours. One revision has several
 /// messages in an event.
-pub(crate) fn messages(event: &Event) -> Result<Vec<Message>, Break> {
+fn messages(event: &Event) -> Result<Vec<Message>, Break> {
     if event.data.is_empty() || event.event.as_deref().is_some_and(|kind| kind != "message") {
         return Ok(Vec::new());
     }

@@ -49,7 +49,7 @@ impl NameRules {
         self
     }
 
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let Self { separator, limit, punctuation } = self;
         let wrong = if !punctuation.bytes().all(|byte| byte.is_ascii_punctuation()) {
             format!("the punctuation of names must be punctuation of ASCII; found {punctuation:?}")
@@ -65,31 +65,31 @@ impl NameRules {
         Err(Error::new(ErrorKind::Misuse, wrong))
     }
 
-    pub(super) fn allows(&self, letter: char) -> bool {
+    pub(crate) fn allows(&self, letter: char) -> bool {
         letter.is_ascii_alphanumeric() || self.punctuation.contains(letter)
     }
 
     /// What stands for letters that are not allowed. It is not in the separator, so none arises.
-    pub(super) fn filler(&self) -> char {
+    pub(crate) fn filler(&self) -> char {
         let usable = |letter: &char| self.punctuation.contains(*letter) && !self.separator.contains(*letter);
         ['-', '_', '.'].into_iter().find(usable).unwrap_or('x')
     }
 
     /// Half of what there is, so that there is always room for elements.
-    pub(super) fn longest_tag(&self) -> usize {
+    pub(crate) fn longest_tag(&self) -> usize {
         (self.limit - self.separator.len()) / 2
     }
 
     /// Whether a server's name can stand before a separator and be found again: `a_` and `__` make `a___`, in which the first
     /// `__` comes too early.
-    pub(super) fn can_be_tag(&self, name: &str) -> bool {
+    pub(crate) fn can_be_tag(&self, name: &str) -> bool {
         let joined = format!("{name}{}", self.separator);
         !name.is_empty()
             && name.chars().all(|letter| self.allows(letter))
             && joined.find(&self.separator) == Some(name.len())
     }
 
-    pub(super) fn tag_letter(&self, letter: char) -> char {
+    pub(crate) fn tag_letter(&self, letter: char) -> char {
         if self.allows(letter) && !self.separator.contains(letter) { letter } else { self.filler() }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::name_rules::NameRules;
+use super::rules::NameRules;
 use toolway_schema::legal_name::{first_free, fnv1a, with_hash};
 
 /// For each server its tag: a text of its own in which no separator occurs, so that what follows the first separator
@@ -12,7 +12,7 @@ use toolway_schema::legal_name::{first_free, fnv1a, with_hash};
 /// for one case: somebody named a server exactly like the hashed tag of another. Then the name stays, and the hashed
 /// one gets another hash.
 #[derive(Debug, Clone)]
-pub(super) struct Tags {
+pub(crate) struct Tags {
     rules: NameRules,
     hash: Hash,
     of: BTreeMap<String, String>,
@@ -20,29 +20,29 @@ pub(super) struct Tags {
 }
 
 /// Mixes a text and the number of an attempt.
-pub(super) type Hash = fn(&str, u32) -> u64;
+pub(crate) type Hash = fn(&str, u32) -> u64;
 
 impl Tags {
-    pub(super) fn new(rules: NameRules, hash: Hash) -> Self {
+    pub(crate) fn new(rules: NameRules, hash: Hash) -> Self {
         Self { rules, hash, of: BTreeMap::new(), whose: HashMap::new() }
     }
 
-    pub(super) fn get(&self, server: &str) -> Option<&str> {
+    pub(crate) fn get(&self, server: &str) -> Option<&str> {
         self.of.get(server).map(String::as_str)
     }
 
-    pub(super) fn server(&self, tag: &str) -> Option<&str> {
+    pub(crate) fn server(&self, tag: &str) -> Option<&str> {
         self.whose.get(tag).map(String::as_str)
     }
 
-    pub(super) fn insert(&mut self, server: &str) {
+    pub(crate) fn insert(&mut self, server: &str) {
         if !self.of.contains_key(server) {
             self.of.insert(server.to_owned(), String::new());
             self.assign();
         }
     }
 
-    pub(super) fn remove(&mut self, server: &str) {
+    pub(crate) fn remove(&mut self, server: &str) {
         if self.of.remove(server).is_some() {
             self.assign();
         }
@@ -63,7 +63,7 @@ impl Tags {
 
 /// Gives each text a name of its own: itself where it can be kept, and a hashed one elsewhere. Those that are kept come
 /// first. The texts are sorted, so the order in which somebody learned of them does not matter.
-pub(super) fn assign<'t>(
+pub(crate) fn assign<'t>(
     texts: impl Iterator<Item = &'t str> + Clone,
     is_kept: impl Fn(&str) -> bool,
     hashed: impl Fn(&str, u32) -> String,
@@ -82,7 +82,7 @@ pub(super) fn assign<'t>(
 }
 
 /// As much of a text as there is room for, and a hash of all of it. The text has only letters that take one byte.
-pub(super) fn hashed(mut text: String, room: usize, hash: u64, filler: char) -> String {
+pub(crate) fn hashed(mut text: String, room: usize, hash: u64, filler: char) -> String {
     let digits = (0..HASH_LETTERS).map(|digit| (hash >> (digit * 5)) & 31);
     let digits = digits.map(|digit| char::from(DIGITS[usize::try_from(digit).unwrap_or_default()]));
     let hash: String = digits.collect();
@@ -94,7 +94,7 @@ pub(super) fn hashed(mut text: String, room: usize, hash: u64, filler: char) -> 
 /// FNV-1a, and then every bit of it is spread over all others. The same in every program and version, because names
 /// made from it are remembered; that somebody can find texts of equal hash does no harm, for the names of a server
 /// collide with none of another, and its own are told apart.
-pub(super) fn fnv(text: &str, attempt: u32) -> u64 {
+pub(crate) fn fnv(text: &str, attempt: u32) -> u64 {
     let hash = fnv1a(text.bytes().chain(attempt.to_le_bytes()));
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);

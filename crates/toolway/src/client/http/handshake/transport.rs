@@ -1,13 +1,11 @@
-//! How do messages travel over HTTP, in either era?
+//! How do messages travel over HTTP, if the server may be of either era?
 
-use std::fmt;
 use std::sync::Arc;
 
 use toolway_protocol::{Era, Message, ProtocolVersion};
 
 use crate::client::http::handshake::conversation::Conversation;
-use crate::client::http::request::endpoint::HttpEndpoint;
-use crate::client::http::stateless;
+use crate::client::http::stateless::transport::StatelessTransport;
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;
 use crate::client::wire::transport::Transport;
@@ -15,18 +13,15 @@ use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 
 /// Carries messages to a server over HTTP.
-pub(super) struct HttpTransport {
-    endpoint: Arc<HttpEndpoint>,
-    /// The limit that was set for this server alone.
-    max_message: Option<usize>,
+pub(crate) struct HttpTransport {
+    stateless: StatelessTransport,
     /// Empty, and of no consequence, unless one is opened.
     conversation: Arc<Conversation>,
 }
 
 impl HttpTransport {
-    pub(super) fn new(endpoint: HttpEndpoint, max_message: Option<usize>) -> Self {
-        let endpoint = Arc::new(endpoint);
-        Self { conversation: Arc::new(Conversation::new(endpoint.clone())), endpoint, max_message }
+    pub(crate) fn new(stateless: StatelessTransport) -> Self {
+        Self { conversation: Arc::new(Conversation::new(stateless.endpoint.clone())), stateless }
     }
 }
 
@@ -34,13 +29,13 @@ impl Transport for HttpTransport {
     fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Option<Message>>> {
         // No revision is agreed upon while a handshake is under way.
         match outgoing.version.map_or(Era::Handshake, ProtocolVersion::era) {
-            Era::Stateless => Box::pin(stateless::carry(&self.endpoint, outgoing)),
+            Era::Stateless => self.stateless.carry(outgoing),
             Era::Handshake => Box::pin(self.conversation.carry(outgoing)),
         }
     }
 
     fn deliver_to(&self, inbox: Inbox) {
-        self.endpoint.deliver_to(inbox);
+        self.stateless.deliver_to(inbox);
     }
 
     fn is_connected(&self) -> bool {
@@ -60,16 +55,13 @@ impl Transport for HttpTransport {
     }
 
     fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
-        self.endpoint.use_headers(headers)
+        self.stateless.use_headers(headers)
     }
 
     fn use_max_message(&self, bytes: usize) -> usize {
-        let bytes = self.max_message.unwrap_or(bytes);
-        self.endpoint.use_max_message(bytes);
-        bytes
+        self.stateless.use_max_message(bytes)
     }
 
-    /// In the stateless era a connection that is closed is a call that is given up.
     fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
         version.era() == Era::Stateless
     }
@@ -82,11 +74,5 @@ impl Transport for HttpTransport {
 impl Drop for HttpTransport {
     fn drop(&mut self) {
         self.conversation.leave();
-    }
-}
-
-impl fmt::Debug for HttpTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpTransport").field("url", self.endpoint.url()).finish_non_exhaustive()
     }
 }

@@ -26,20 +26,13 @@ const MAX_SERVERS: usize = 1024;
 /// let builder = Client::builder().era_cache(&eras);
 /// ```
 #[derive(Clone, Default)]
-pub struct EraCache(Arc<Mutex<HashMap<String, (Met, Instant)>>>);
+pub struct EraCache(Arc<Mutex<HashMap<String, Instant>>>);
 
 /// Shows how many servers are remembered; what they are known by may hold secrets.
 impl fmt::Debug for EraCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EraCache").field("servers", &self.lock().len()).finish()
     }
-}
-
-/// What was found out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Met {
-    /// The server wants a handshake.
-    Older,
 }
 
 impl EraCache {
@@ -53,8 +46,8 @@ impl EraCache {
         self.lock().clear();
     }
 
-    pub(super) fn get(&self, server: &str) -> Option<Met> {
-        self.lock().get(server).filter(|(_, until)| Instant::now() < *until).map(|(met, _)| *met)
+    pub(super) fn has(&self, server: &str) -> bool {
+        self.lock().get(server).is_some_and(|until| Instant::now() < *until)
     }
 
     /// What was believed of a server is not so.
@@ -62,18 +55,19 @@ impl EraCache {
         self.lock().remove(server);
     }
 
-    pub(super) fn learn(&self, server: &str, met: Met) {
+    /// Remembers that a server wants a handshake.
+    pub(super) fn learn(&self, server: &str) {
         let mut servers = self.lock();
         if servers.len() >= MAX_SERVERS {
             let now = Instant::now();
-            servers.retain(|_, (_, until)| now < *until);
+            servers.retain(|_, until| now < *until);
         }
         if servers.len() < MAX_SERVERS {
-            servers.insert(server.to_owned(), (met, Instant::now() + KEPT));
+            servers.insert(server.to_owned(), Instant::now() + KEPT);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, (Met, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -85,13 +79,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_is_known_expires() {
         let eras = EraCache::new();
-        assert_eq!(eras.get("a"), None);
-        eras.learn("a", Met::Older);
-        assert_eq!(eras.clone().get("a"), Some(Met::Older));
+        assert!(!eras.has("a"));
+        eras.learn("a");
+        assert!(eras.clone().has("a"));
         tokio::time::advance(KEPT).await;
-        assert_eq!(eras.get("a"), None);
+        assert!(!eras.has("a"));
         for number in 0..2 * MAX_SERVERS {
-            eras.learn(&number.to_string(), Met::Older);
+            eras.learn(&number.to_string());
         }
         assert_eq!(eras.lock().len(), MAX_SERVERS);
     }

@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::name_rules::NameRules;
+use super::rules::NameRules;
 use super::tags::{Hash, Tags, assign, fnv, hashed};
 use crate::ground::error::Result;
 
@@ -42,7 +42,7 @@ pub struct Names {
     servers: BTreeMap<String, Server>,
     routes: HashMap<String, (Arc<str>, Arc<str>)>,
     /// There is one server, whose names are kept as they are.
-    pub(super) is_alone: bool,
+    pub(crate) is_alone: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -70,7 +70,7 @@ impl Names {
         Ok(Self::with_hash(rules, fnv))
     }
 
-    pub(super) fn with_hash(rules: NameRules, hash: Hash) -> Self {
+    pub(crate) fn with_hash(rules: NameRules, hash: Hash) -> Self {
         let tags = Tags::new(rules.clone(), hash);
         Self { rules, hash, tags, servers: BTreeMap::new(), routes: HashMap::new(), is_alone: false }
     }
@@ -105,7 +105,7 @@ impl Names {
     }
 
     /// The server whose elements begin like this name, whether it has that element or not.
-    pub(super) fn owner(&self, name: &str) -> Option<&str> {
+    pub(crate) fn owner(&self, name: &str) -> Option<&str> {
         let (tag, _) = name.split_once(&*self.rules.separator)?;
         self.tags.server(tag)
     }

@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
-use super::name_rules::NameRules;
+use super::rules::NameRules;
 use super::tags::{Tags, fnv};
 
 /// The URIs of resources, and of templates, of several servers in one list.
@@ -43,7 +43,7 @@ pub struct Uris {
     /// Who keeps what begins like this.
     templates: BTreeMap<String, Option<String>>,
     /// The only server, to which every URI leads as it is.
-    pub(super) alone: Option<String>,
+    pub(crate) alone: Option<String>,
 }
 
 /// What one server lists.

@@ -1,0 +1,12 @@
+//! Does the server know that it may ask the callers of forwarded requests?
+
+use crate::client::handshake::link::HandshakeLink;
+use crate::client::wire::forward_link::ForwardLink;
+
+impl ForwardLink for HandshakeLink {
+    /// The server was told when the conversation was opened.
+    fn asks_callers(&self) -> bool {
+        let answers = &self.questions.answers;
+        answers.passes || answers.has_all()
+    }
+}

@@ -1,0 +1,120 @@
+//! In which era is a connection opened, if servers of both are welcome?
+//!
+//! Unless a revision is pinned, the server is probed: `server/discover` first, and `initialize` if the answer
+//! shows a server that does not know it, or if none comes on a pipe.
+
+use std::time::Duration;
+
+use toolway_protocol::era::negotiate::Verdict;
+use toolway_protocol::{Era, ProtocolVersion};
+
+use crate::client::answer::answers::Answers;
+use crate::client::handshake::era_cache::EraCache;
+use crate::client::handshake::link::{HandshakeLink, shake_hands};
+use crate::client::stateless::opening::{self as stateless, ProbeOutcome, opened, probe, verdict};
+use crate::client::wire::opening::{FreshTransport, OpenConnection, Opening, ServerFacts, explained};
+use crate::ground::error::{Error, ErrorKind, Result};
+
+/// What is known before a server is spoken to that may be of either era.
+pub(crate) struct Negotiation<'n> {
+    pub(crate) opening: &'n Opening<'n>,
+    pub(crate) eras: &'n EraCache,
+    /// What the application answers in a conversation, and whether the callers of forwarded requests are asked the rest.
+    pub(crate) answers: Answers,
+    /// How long a server on a pipe may be silent about a question that older servers do not know.
+    pub(crate) probe_timeout: Duration,
+}
+
+impl Negotiation<'_> {
+    /// Opens a connection in the era of this revision, or in the one that the server speaks.
+    pub(crate) async fn open(&self, pinned: Option<ProtocolVersion>) -> Result<OpenConnection> {
+        match pinned {
+            Some(version) if version.era() == Era::Handshake => self.begin(version).await,
+            Some(version) => stateless::open(self.opening, version).await,
+            None => match self.as_remembered().await {
+                Some(known) => known,
+                None => self.find_out().await,
+            },
+        }
+    }
+
+    async fn find_out(&self) -> Result<OpenConnection> {
+        let version = ProtocolVersion::LATEST;
+        let reached = self.opening.reach().await?;
+        let transport = &*reached.0;
+        // Over HTTP somebody always answers: there, silence says nothing.
+        let patience = (!transport.has_headers()).then_some(self.probe_timeout);
+        let mut is_silent = false;
+        let older = match probe(self.opening, transport, version, patience).await {
+            Ok(ProbeOutcome::Opened(link, server)) => return Ok(opened(reached, link, server)),
+            Ok(ProbeOutcome::Older(refusal)) if transport.is_connected() => {
+                is_silent = refusal.is_none();
+                reached
+            }
+            Ok(ProbeOutcome::Older(refusal)) => self.once_more(refusal).await?,
+            // Some older servers end when they hear something that they do not know.
+            Err(error) if !transport.is_connected() => self.once_more(Some(error)).await?,
+            Err(error) => return Err(error),
+        };
+        let error = match self.shake(&older, ProtocolVersion::LATEST_HANDSHAKE).await {
+            Ok((link, server)) => {
+                if let Some(server) = self.opening.connector.key() {
+                    self.eras.learn(&server);
+                }
+                return Ok(opened(older, link, server));
+            }
+            Err(error) => error,
+        };
+        // A server that starts slowly has heard the probe after all, and is of the new era.
+        let may_be_newer = match verdict(&error) {
+            Some(Verdict::Stateless(_)) => true,
+            Some(_) => is_silent,
+            None => false,
+        };
+        if may_be_newer && older.0.is_connected() {
+            // On the heap, as it is rare: no other connection is to have room for it.
+            let probed = Box::pin(probe(self.opening, &*older.0, version, None)).await;
+            if let Ok(ProbeOutcome::Opened(link, server)) = probed {
+                return Ok(opened(older, link, server));
+            }
+        }
+        Err(error)
+    }
+
+    /// Opens a conversation as it was opened the last time. Nothing, if nothing is known, or if the server is another one by now.
+    async fn as_remembered(&self) -> Option<Result<OpenConnection>> {
+        let server = self.opening.connector.key().filter(|server| self.eras.has(server))?;
+        match self.begin(ProtocolVersion::LATEST_HANDSHAKE).await {
+            Err(error) if verdict(&error).is_some() || error.kind() == ErrorKind::PeerIncompatible => {
+                self.eras.forget(&server);
+                None
+            }
+            begun => Some(begun),
+        }
+    }
+
+    /// Opens a conversation of the handshake era, and no other.
+    async fn begin(&self, version: ProtocolVersion) -> Result<OpenConnection> {
+        let reached = self.opening.reach().await?;
+        let (link, server) = self.shake(&reached, version).await?;
+        Ok(opened(reached, link, server))
+    }
+
+    /// A second way, after the first has ended; if there is none, why the first did.
+    async fn once_more(&self, first: Option<Error>) -> Result<FreshTransport> {
+        match (self.opening.reach().await, first) {
+            (Err(_), Some(first)) => Err(first),
+            (reached, _) => reached,
+        }
+    }
+
+    async fn shake(
+        &self,
+        (transport, inbox): &FreshTransport,
+        version: ProtocolVersion,
+    ) -> Result<(HandshakeLink, ServerFacts)> {
+        let Self { opening, answers, .. } = self;
+        let shaking = shake_hands(&**transport, inbox, answers, version, opening.info.clone(), opening.id());
+        opening.in_time(shaking).await.map_err(|error| explained(error, &**transport))
+    }
+}

@@ -1,0 +1,3 @@
+//! How do messages of the stateless era travel over HTTP? Each stands alone.
+
+pub(super) mod transport;

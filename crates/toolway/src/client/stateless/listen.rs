@@ -1,0 +1,51 @@
+//! How does a server of this era tell of changes? A request says of which, and stays open for as long as they are told.
+
+use toolway_protocol::capability::Settings;
+use toolway_protocol::meta::Key;
+use toolway_protocol::request::Listen;
+use toolway_protocol::types::SubscriptionFilter;
+use toolway_protocol::{Id, Notification, Request};
+
+use crate::client::wire::era_link::WatchRequest;
+use crate::ground::error::Result;
+
+/// Has the server tell of changes until the connection ends, or the server does not want to any more.
+pub(super) async fn listen(watch: WatchRequest<'_>) -> Result<()> {
+    let WatchRequest { requester, filter, begun, over, .. } = watch;
+    if *filter == SubscriptionFilter::new() {
+        // There is nothing that this server would tell.
+        begun();
+        over.await;
+        return Ok(());
+    }
+    let id = requester.next_id();
+    let mut news = requester.notifications().listen();
+    let listening = requester.ask(id.clone(), Request::Listen(Listen::new(filter.clone())), None);
+    let hearing = async {
+        while let Some(news) = news.next().await {
+            if let Notification::SubscriptionAcknowledged(told) = news
+                && is_of(told.meta.as_ref(), &id)
+            {
+                begun();
+                break;
+            }
+        }
+        // Nobody reads the rest.
+        drop(news);
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        outcome = listening => outcome.map(drop),
+        () = hearing => Ok(()),
+        () = over => Ok(()),
+    }
+}
+
+/// Whether something is told because of this request.
+fn is_of(meta: Option<&Settings>, id: &Id) -> bool {
+    let named = meta.and_then(|meta| meta.get(Key::SubscriptionId.name()));
+    named.is_some_and(|named| match id {
+        Id::Number(number) => named.as_i64() == Some(*number),
+        Id::String(id) => named.as_str() == Some(id),
+    })
+}

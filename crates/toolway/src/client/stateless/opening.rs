@@ -1,0 +1,93 @@
+//! How is a connection of the stateless era opened? `server/discover` is asked first; the reply says which revisions the server speaks.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+use toolway_protocol::ProtocolVersion;
+use toolway_protocol::era::negotiate::{Verdict, choose, judge_error, judge_status};
+
+use crate::client::stateless::link::{StatelessLink, discovered, facts};
+use crate::client::wire::era_link::EraLink;
+use crate::client::wire::opening::{FreshTransport, OpenConnection, Opening, ServerFacts, explained};
+use crate::client::wire::transport::{Transport, exchange};
+use crate::ground::error::{Error, ErrorKind, Result};
+
+/// What a probe has shown.
+#[expect(clippy::large_enum_variant, reason = "it is looked at once, and gone")]
+pub(crate) enum ProbeOutcome {
+    Opened(StatelessLink, ServerFacts),
+    /// The server wants a handshake; this is what it said instead of an answer.
+    Older(Option<Error>),
+}
+
+/// Opens a connection of this era, and no other.
+pub(crate) async fn open(opening: &Opening<'_>, version: ProtocolVersion) -> Result<OpenConnection> {
+    let reached = opening.reach().await?;
+    match probe(opening, &*reached.0, version, None).await? {
+        ProbeOutcome::Opened(link, server) => Ok(opened(reached, link, server)),
+        ProbeOutcome::Older(refusal) => Err(refusal.unwrap_or_else(incompatible)),
+    }
+}
+
+pub(crate) fn opened(
+    (transport, inbox): FreshTransport,
+    link: impl EraLink + 'static,
+    server: ServerFacts,
+) -> OpenConnection {
+    OpenConnection { transport, inbox, era: Box::new(link), server }
+}
+
+/// Asks what the server speaks. With `patience`, one that is silent for so long counts as an older one.
+pub(crate) async fn probe(
+    opening: &Opening<'_>,
+    transport: &dyn Transport,
+    mut version: ProtocolVersion,
+    patience: Option<Duration>,
+) -> Result<ProbeOutcome> {
+    // One correction is allowed: a server that refuses the revision it proposed itself is not argued with.
+    for attempt in 0..2 {
+        let link = |version| StatelessLink::new(version, opening.answers, opening.info.clone());
+        let asking = opening.in_time(exchange(transport, link(version).ping(opening.id())));
+        let outcome = match patience {
+            None => asking.await,
+            Some(limit) => match timeout(limit, asking).await {
+                Ok(outcome) => outcome,
+                Err(_) => return Ok(ProbeOutcome::Older(None)),
+            },
+        };
+        let (verdict, refusal) = match outcome {
+            Ok(result) => {
+                let server = discovered(&result)?;
+                match choose(&server.supported_versions) {
+                    Verdict::Stateless(chosen) => {
+                        return Ok(ProbeOutcome::Opened(link(chosen), facts(server)));
+                    }
+                    verdict => (verdict, None),
+                }
+            }
+            Err(error) => match verdict(&error) {
+                Some(verdict) => (verdict, Some(error)),
+                None => return Err(explained(error, transport)),
+            },
+        };
+        match verdict {
+            Verdict::Stateless(proposed) if attempt == 0 => version = proposed,
+            Verdict::Handshake => return Ok(ProbeOutcome::Older(refusal)),
+            _ => return Err(refusal.unwrap_or_else(incompatible)),
+        }
+    }
+    Err(incompatible())
+}
+
+/// What a failed probe says about the server; nothing, when the fault may lie elsewhere.
+pub(crate) fn verdict(error: &Error) -> Option<Verdict> {
+    // Who is not let in, or comes at a bad time, has not been listened to.
+    if let Some(401 | 403 | 407 | 408 | 425 | 429 | 502..=504) = error.http_status() {
+        return None;
+    }
+    error.rpc().map(judge_error).or_else(|| error.http_status().and_then(judge_status))
+}
+
+fn incompatible() -> Error {
+    Error::new(ErrorKind::PeerIncompatible, "the server speaks no protocol version that this client does")
+}

@@ -1,0 +1,90 @@
+//! What does an era need to open a connection, and what does it give back?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+use toolway_protocol::Id;
+use toolway_protocol::capability::ServerCapabilities;
+use toolway_protocol::types::Implementation;
+
+use crate::client::answer::answers::Answers;
+use crate::client::notifications::listeners::Notifications;
+use crate::client::wire::era_link::EraLink;
+use crate::client::wire::inbox::Inbox;
+use crate::client::wire::target::Connector;
+use crate::client::wire::transport::Transport;
+use crate::ground::error::{Error, ErrorKind, Result};
+
+/// A connection that is being opened.
+pub(crate) struct Opening<'o> {
+    pub(crate) connector: &'o dyn Connector,
+    pub(crate) info: &'o Implementation,
+    /// What the application answers.
+    pub(crate) answers: &'o Answers,
+    pub(crate) headers: &'o [(String, String)],
+    pub(crate) max_message: usize,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) next_id: &'o AtomicI64,
+    pub(crate) notifications: &'o Arc<Notifications>,
+    pub(crate) deadline: Instant,
+}
+
+/// A way to a server on which nothing was said yet.
+pub(crate) type FreshTransport = (Box<dyn Transport>, Inbox);
+
+/// A connection that was opened.
+pub(crate) struct OpenConnection {
+    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) inbox: Inbox,
+    pub(crate) era: Box<dyn EraLink>,
+    pub(crate) server: ServerFacts,
+}
+
+/// What the server said about itself when the connection was opened.
+pub(crate) struct ServerFacts {
+    pub(crate) info: Option<Implementation>,
+    pub(crate) capabilities: ServerCapabilities,
+    pub(crate) instructions: Option<String>,
+}
+
+impl Opening<'_> {
+    pub(crate) async fn reach(&self) -> Result<FreshTransport> {
+        let transport = self.connector.reach().await?;
+        transport.use_headers(self.headers)?;
+        let max_message = transport.use_max_message(self.max_message);
+        let inbox = Inbox::new(self.notifications.clone(), max_message);
+        transport.deliver_to(inbox.clone());
+        Ok((transport, inbox))
+    }
+
+    /// Waits for an answer while there is time. Whoever is late is asked why, which is too late when all of this is dropped.
+    pub(crate) async fn in_time<T>(&self, asking: impl Future<Output = Result<T>>) -> Result<T> {
+        timeout_at(self.deadline, asking).await.unwrap_or_else(|_| Err(self.late()))
+    }
+
+    /// When a time from now is over; some are longer than clocks go.
+    pub(crate) fn deadline(limit: Duration) -> Instant {
+        let now = Instant::now();
+        now.checked_add(limit).unwrap_or(now + Duration::from_hours(24 * 365))
+    }
+
+    fn late(&self) -> Error {
+        let limit = self.connect_timeout;
+        Error::new(ErrorKind::Timeout, format!("nothing came within {limit:?}")).unsent()
+    }
+
+    pub(crate) fn id(&self) -> Id {
+        Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Adds what is known about the server's state.
+pub(crate) fn explained(error: Error, transport: &dyn Transport) -> Error {
+    match transport.diagnosis() {
+        // A connection that broke has said it already.
+        Some(diagnosis) if error.kind() != ErrorKind::Transport => error.explained(diagnosis),
+        _ => error,
+    }
+}
