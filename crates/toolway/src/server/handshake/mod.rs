@@ -1,6 +1,7 @@
 //! The handshake era: a request in a remembered conversation becomes a call, its outcome becomes a frame.
 
 pub(crate) mod batch;
+pub(crate) mod pipe_session;
 pub(crate) mod questions;
 pub(crate) mod session;
 

@@ -123,7 +123,7 @@ struct Served {
 impl Served {
     fn part(&mut self) -> Option<Parting> {
         let mut parting = self.parting.take()?;
-        if self.conversation.is_opened() {
+        if self.conversation.session.is_opened() {
             parting.terminate();
         }
         Some(parting)
@@ -262,15 +262,16 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 Err(error) => self.finish(error.id(), None),
             },
             Some(said) = self.said.recv(), if is_read => self.out.say(said),
-            () = self.conversation.changed(), if is_read => {
-                self.conversation.tell(self.admitted.allowed.clone(), &mut self.out.waiting);
+            () = self.conversation.session.changed(), if is_read => {
+                let Conversation { server, session, .. } = &*self.conversation;
+                session.tell(server, self.admitted.allowed.clone(), &mut self.out.waiting);
             }
             more = self.lines.fill(&mut self.reader), if self.open && has_room => {
                 self.open = more?;
                 if !self.open {
                     self.deadline = Instant::now() + GRACE;
                     self.closing.cancel();
-                    self.conversation.end_questions();
+                    self.conversation.session.end_questions();
                 }
             }
             () = tokio::time::sleep_until(self.deadline), if !self.open => return Ok(Step::End),
@@ -297,7 +298,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             Skimmed::Request(id) => self.refuse(None, &Rejected { id: Some(id), error }),
             Skimmed::Unknown => self.refuse(None, &Rejected { id: None, error }),
             Skimmed::Reply(id) => {
-                self.conversation.settle(Message::Response { id: Some(id), outcome: Err(error) });
+                self.conversation.session.settle(Message::Response { id: Some(id), outcome: Err(error) });
             }
             // A notification has no answer (JSON-RPC 2.0, 4.1).
             Skimmed::Notification => tracing::warn!(
@@ -332,7 +333,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             }
             Message::Notification { method: Method::Cancelled, params } => self.cancel(params),
             Message::Notification { .. } => self.start(None, message).await,
-            Message::Response { .. } => self.conversation.settle(message),
+            Message::Response { .. } => self.conversation.session.settle(message),
         }
     }
 
@@ -345,7 +346,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             let error = RpcError::invalid_request("a request with this id is still running");
             return self.refuse(place, &Rejected { id: Some(id.clone()), error });
         }
-        if self.running.len() >= self.conversation.places() && !is_quick(&message) {
+        if self.running.len() >= self.conversation.server.inner.places_of_one && !is_quick(&message) {
             // A notification has no answer that could say so.
             if let Some(Asked { id, .. }) = asked {
                 let error = busy("too many requests of this connection are running");

@@ -1,0 +1,146 @@
+//! The session of a pipe: before its handshake, and after it.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use toolway_protocol::era::batch;
+use toolway_protocol::era::lifecycle::Lifecycle;
+use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, write_error};
+use toolway_protocol::{Era, Id, Message, Method};
+
+use crate::server::Server;
+use crate::server::call::scope::Arrival;
+use crate::server::call::visibility::Allowed;
+use crate::server::catalog::visible::Sight;
+use crate::server::changes::listeners::Listener;
+use crate::server::handshake::{self, Session};
+use crate::transport::frame::push_line;
+
+/// At most one handshake, and what it opened.
+#[derive(Debug)]
+pub(crate) struct PipeSession {
+    opened: OnceLock<Session>,
+    /// Answers whatever comes before a handshake, or without one.
+    unopened: Session,
+    lifecycle: Mutex<Lifecycle>,
+    listener: Option<Arc<Listener>>,
+}
+
+impl PipeSession {
+    pub(crate) fn new(server: &Server, listener: Option<Arc<Listener>>) -> Self {
+        let version = server.inner.pinned.unwrap_or(Lifecycle::default().version());
+        // A client that has not opened a conversation hears of no changes.
+        let unopened = Session::unopened(version, None);
+        Self { opened: OnceLock::new(), unopened, lifecycle: Mutex::default(), listener }
+    }
+
+    fn lifecycle(&self) -> MutexGuard<'_, Lifecycle> {
+        self.lifecycle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn current(&self) -> &Session {
+        self.opened.get().unwrap_or(&self.unopened)
+    }
+
+    /// Whether the peer has opened it with a handshake.
+    pub(crate) fn is_opened(&self) -> bool {
+        self.opened.get().is_some()
+    }
+
+    /// Waits until there may be something to tell.
+    pub(crate) async fn changed(&self) {
+        match &self.listener {
+            Some(listener) => listener.changed().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Appends a line for each change. Only a session that was opened hears of them, and only once the client has said that it is
+    /// ready; until then they are kept.
+    pub(crate) fn tell(&self, server: &Server, allowed: Option<Arc<Allowed>>, out: &mut Vec<u8>) {
+        let (Some(session), Some(listener)) = (self.opened.get(), &self.listener) else { return };
+        if !self.lifecycle().may_tell(&Method::ToolsChanged) {
+            return;
+        }
+        let sight = Sight::new(server, allowed);
+        for news in listener.take_for(|news| sight.shows(news)) {
+            let mut frame = Vec::new();
+            news.write(&mut frame, session.version());
+            push_line(out, &frame);
+        }
+    }
+
+    /// The messages of a batch, where the revision has them.
+    pub(crate) fn batch(
+        &self,
+        server: &Server,
+        messages: Vec<Result<Message, Rejected>>,
+    ) -> Result<Incoming, Rejected> {
+        let messages = match server.serves(Era::Handshake) {
+            true => batch::judge(self.current().version(), messages),
+            false => Err(batch::refused()),
+        };
+        messages.map(Incoming::Batch).map_err(|error| Rejected { id: None, error })
+    }
+
+    /// Answers a request.
+    pub(crate) async fn serve(
+        &self,
+        server: &Server,
+        id: &Id,
+        method: &Method,
+        params: &Params,
+        arrival: Box<Arrival>,
+    ) -> Vec<u8> {
+        if *method == Method::Initialize {
+            return self.open(server, id, params);
+        }
+        handshake::serve(server, self.current(), id, method, params, arrival).await
+    }
+
+    fn open(&self, server: &Server, id: &Id, params: &Params) -> Vec<u8> {
+        let mut lifecycle = self.lifecycle();
+        match handshake::initialize(server, &mut lifecycle, id, params, self.listener.clone()) {
+            Ok((frame, session)) => {
+                self.opened.get_or_init(|| session);
+                frame
+            }
+            Err(error) => {
+                let mut frame = Vec::new();
+                write_error(&mut frame, Some(id), &error);
+                frame
+            }
+        }
+    }
+
+    /// The client has confirmed that the session is open.
+    pub(crate) fn initialized(&self) {
+        self.lifecycle().initialized();
+        if let Some(listener) = &self.listener {
+            listener.rouse();
+        }
+    }
+
+    /// Hands over a notification of the application's own.
+    pub(crate) async fn hear(
+        &self,
+        server: &Server,
+        method: &Method,
+        params: &Params,
+        arrival: Box<Arrival>,
+    ) {
+        handshake::hear(server, self.current(), method, params, arrival).await;
+    }
+
+    /// Takes the answer to a question.
+    pub(crate) fn settle(&self, message: Message) {
+        if let Message::Response { id, outcome } = message {
+            // One that comes too late is nothing to talk about.
+            let _ = self.current().settle(id.as_ref(), outcome);
+        }
+    }
+
+    /// The peer will say nothing more, so no answer of it can come.
+    pub(crate) fn end_questions(&self) {
+        self.current().end_questions();
+    }
+}
