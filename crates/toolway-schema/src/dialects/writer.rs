@@ -257,7 +257,9 @@ impl<'l> Writer<'l> {
         let (is_taken, why) = match self.dialect {
             Dialect::Strict => {
                 for (word, bound) in range.bounds() {
-                    bound.iter().for_each(|bound| draft.put(word, bound.clone()));
+                    if let Some(bound) = bound {
+                        draft.put(word, bound.clone());
+                    }
                 }
                 (true, "there may be one")
             }
@@ -398,11 +400,11 @@ impl<'l> Writer<'l> {
         let Some(count) = count else { return };
         match self.dialect {
             Dialect::Strict if !word.ends_with("Items") => {
-                self.lose(draft, word, count, "it is not supported")
+                self.lose(draft, word, count, "it is not supported");
             }
             // It is a signed number there.
             Dialect::Gemini if i64::try_from(count).is_err() => {
-                self.lose(draft, word, count, "it is too large")
+                self.lose(draft, word, count, "it is too large");
             }
             _ => draft.put(word, count),
         }

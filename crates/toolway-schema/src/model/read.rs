@@ -205,10 +205,10 @@ impl<'s> Reader<'s> {
                     node.array.get_or_insert_default().items = Some(items);
                 }
                 "minProperties" => {
-                    node.object.get_or_insert_default().count.min = self.count(value, keyword, at)
+                    node.object.get_or_insert_default().count.min = self.count(value, keyword, at);
                 }
                 "maxProperties" => {
-                    node.object.get_or_insert_default().count.max = self.count(value, keyword, at)
+                    node.object.get_or_insert_default().count.max = self.count(value, keyword, at);
                 }
                 "required" => node.object.get_or_insert_default().required = self.names(value, at),
                 "properties" => {
