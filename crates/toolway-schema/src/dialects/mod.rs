@@ -46,10 +46,11 @@ use serde_json::Value;
 
 pub use loss::{Effect, Loss};
 pub use provider::Provider;
-pub use rules::{Violation, check};
+pub use rules::Violation;
 
 use crate::model::Schema;
 use loss::Losses;
+use rules::violation::Found;
 use unfold::unfold;
 
 /// What [`convert`] makes of a schema.
@@ -99,4 +100,16 @@ impl Schema {
         };
         Converted { schema, is_strict, losses: losses.into_list() }
     }
+}
+
+/// Every rule that the schema of a tool's arguments breaks. Without one, the provider takes it.
+pub fn check(provider: Provider, schema: &Value) -> Vec<Violation> {
+    let mut found = Found::default();
+    match provider {
+        Provider::OpenAi => rules::json::openai(schema, &mut found),
+        Provider::Anthropic => rules::json::anthropic(schema, &mut found),
+        Provider::OpenAiStrict => rules::strict::check(schema, &mut found),
+        Provider::Gemini => rules::gemini::check(schema, &mut found),
+    }
+    found.0
 }

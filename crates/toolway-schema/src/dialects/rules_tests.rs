@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::provider::Provider;
-use super::rules::{Violation, check};
+use super::{Provider, Violation, check};
 
 /// An object with one property.
 fn with(property: Value) -> Value {
