@@ -19,7 +19,7 @@ use crate::server::catalog::owner::Owner;
 use crate::server::catalog::tool::{Offer, wrong_name};
 use crate::server::failure::errors::{Failure, PromptError};
 use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::Handler;
+use crate::server::handler::function::{Defined, Handler, outcome};
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::respond::prompt::{IntoPrompt, check_roles};
 use toolway_protocol::RpcError;
@@ -128,7 +128,7 @@ impl PromptEntry {
     where
         H::Output: IntoPrompt,
     {
-        Self::new(FunctionPrompt { definition, handler, parameters: std::marker::PhantomData })
+        Self::new(Defined::new(definition, handler))
     }
 
     /// What the list says about it.
@@ -247,14 +247,7 @@ impl fmt::Debug for PromptEntry {
     }
 }
 
-/// A function with a definition.
-struct FunctionPrompt<P, H> {
-    definition: Prompt,
-    handler: H,
-    parameters: std::marker::PhantomData<fn() -> P>,
-}
-
-impl<P: 'static, H: Handler<P>> PromptHandler for FunctionPrompt<P, H>
+impl<P: 'static, H: Handler<P>> PromptHandler for Defined<Prompt, P, H>
 where
     H::Output: IntoPrompt,
 {
@@ -263,10 +256,9 @@ where
     }
 
     fn get(&self, _: Values, scope: Scope) -> PromptFuture {
-        match self.handler.run(&Arguments::new(None, None), scope) {
-            Ok(running) => Box::pin(async move { running.await.into_prompt() }),
-            Err(error) => Box::pin(std::future::ready(Err(PromptError(error.0)))),
-        }
+        outcome(&self.handler, &Arguments::new(None, None), scope, |output| {
+            output.map_err(|error| PromptError(error.0))?.into_prompt()
+        })
     }
 
     fn check(&self, states: &States) -> Vec<String> {

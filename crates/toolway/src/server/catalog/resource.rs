@@ -4,14 +4,12 @@
 //! definition.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use toolway_protocol::types::{Icon, ReadResourceResult, Resource, ResourceTemplate};
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
 use crate::ground::future::BoxFuture;
-use crate::ground::mistakes::BoxError;
 use crate::ground::panic::catch;
 use crate::server::Server;
 use crate::server::call::layer::stages::Stages;
@@ -22,7 +20,7 @@ use crate::server::catalog::owner::Owner;
 use crate::server::catalog::tool::Offer;
 use crate::server::failure::errors::{Failure, ResourceError};
 use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::{Adapted, Erased, Handler};
+use crate::server::handler::function::{Defined, Erased, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::respond::resource::{About, IntoResource};
 
@@ -262,7 +260,7 @@ impl ResourceEntry {
     {
         let mut entry = Self::described_only(definition);
         let definition = ResourceDefinition::clone(&entry.definition);
-        entry.handler = Some(Arc::new(FunctionResource { definition, handler, parameters: PhantomData }));
+        entry.handler = Some(Arc::new(Defined::new(definition, handler)));
         entry
     }
 
@@ -425,14 +423,7 @@ fn wrong_scheme(uri: &str) -> Option<String> {
     }
 }
 
-/// A function with a definition.
-struct FunctionResource<P, H> {
-    definition: ResourceDefinition,
-    handler: H,
-    parameters: PhantomData<fn() -> P>,
-}
-
-impl<P: 'static, H: Handler<P>> ResourceHandler for FunctionResource<P, H>
+impl<P: 'static, H: Handler<P>> ResourceHandler for Defined<ResourceDefinition, P, H>
 where
     H::Output: IntoResource,
 {
@@ -456,11 +447,10 @@ pub(crate) fn reader<P: 'static, H: Handler<P>>(handler: H) -> Reader
 where
     H::Output: IntoResource,
 {
-    let adapt = |handler: &H, reading, scope| -> BoxFuture<'static, Result<ReadResourceResult, BoxError>> {
+    Erased::new(handler, |handler, reading, scope| {
         let reading = read_with(handler, reading, scope);
         Box::pin(async move { reading.await.map_err(Into::into) })
-    };
-    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+    })
 }
 
 /// Reads through any handler.

@@ -24,7 +24,7 @@ use crate::server::catalog::owner::Owner;
 use crate::server::catalog::pace::Pace;
 use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
-use crate::server::handler::function::Handler;
+use crate::server::handler::function::{Defined, Handler, outcome};
 use crate::server::respond::tool::IntoToolResult;
 
 /// A running call.
@@ -220,8 +220,7 @@ enum Described {
 impl ToolEntry {
     /// Makes a handler an entry.
     pub fn new(handler: impl ToolHandler) -> Self {
-        let definition = handler.definition();
-        Self::made(definition, Arc::new(handler))
+        Self::bare(handler).compiled()
     }
 
     /// The tool behind the name of a function that is marked `#[tool]`: `ToolEntry::of::<add>()`, or shorter `add::entry()`.
@@ -252,9 +251,10 @@ impl ToolEntry {
         let name = name.into();
         let mut tool = Tool::new(&name, input.schema).with_description(name);
         tool.output_schema = H::Output::output_schema();
-        let mut entry = Self::defined(tool, handler, input.is_typed);
+        let mut entry = Self::bare(Defined::new(tool, handler));
+        entry.is_typed = input.is_typed;
         entry.mistakes = input.mistakes;
-        entry
+        entry.compiled()
     }
 
     /// Makes a function or a closure a tool with a definition that is written by hand, schema and all. The function's
@@ -276,34 +276,22 @@ impl ToolEntry {
         P: 'static,
     {
         // A definition by hand may say something else than the types do.
-        Self::defined(definition, handler, false)
+        Self::bare(Defined::new(definition, handler)).compiled()
     }
 
-    fn defined<P, H: Handler<P>>(definition: Tool, handler: H, is_typed: bool) -> Self
-    where
-        H::Output: IntoToolResult,
-        P: 'static,
-    {
-        let handler = FunctionTool { definition, handler, is_typed, parameters: std::marker::PhantomData };
-        Self::made(handler.definition.clone(), Arc::new(handler))
-    }
-
-    fn made(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
-        let mut entry = Self::bare(definition, handler);
-        entry.compile();
-        entry
+    fn compiled(mut self) -> Self {
+        self.compile();
+        self
     }
 
     /// Makes a handler an entry that passes calls on to whoever the tool is really of: its definition is listed as it came,
     /// and neither arguments nor results are held against it.
     pub(crate) fn foreign(handler: impl ToolHandler) -> Self {
-        let mut entry = Self::bare(handler.definition(), Arc::new(handler));
-        entry.owner = Owner::Other { is_offered: false };
-        entry.compile();
-        entry
+        Self { owner: Owner::Other { is_offered: false }, ..Self::bare(handler) }.compiled()
     }
 
-    fn bare(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
+    fn bare(handler: impl ToolHandler) -> Self {
+        let definition = handler.definition();
         let described = match definition.description() {
             "" => Described::NotAtAll,
             description if description == definition.name => Described::NotAtAll,
@@ -315,7 +303,7 @@ impl ToolEntry {
             coerces: true,
             is_single_use: handler.is_single_use(),
             deadline: handler.deadline(),
-            handler,
+            handler: Arc::new(handler),
             rules: None,
             output: None,
             param_headers: ParamHeaders::default(),
@@ -539,15 +527,7 @@ impl fmt::Debug for ToolEntry {
     }
 }
 
-/// A function with a definition.
-struct FunctionTool<P, H> {
-    definition: Tool,
-    handler: H,
-    is_typed: bool,
-    parameters: std::marker::PhantomData<fn() -> P>,
-}
-
-impl<P: 'static, H: Handler<P>> ToolHandler for FunctionTool<P, H>
+impl<P: 'static, H: Handler<P>> ToolHandler for Defined<Tool, P, H>
 where
     H::Output: IntoToolResult,
 {
@@ -557,19 +537,15 @@ where
 
     fn call(&self, arguments: Arguments, scope: Scope) -> CallFuture {
         // Arguments are checked as they are read; those that nobody reads are held against the schema here.
-        let checked =
-            if self.handler.takes_arguments() { Ok(()) } else { arguments.decode().map(|IgnoredAny| ()) };
-        match checked.and_then(|()| self.handler.run(&arguments, scope)) {
-            Ok(running) => Box::pin(async move { running.await.into_tool_result() }),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
+        if !self.handler.takes_arguments()
+            && let Err(error) = arguments.decode::<IgnoredAny>()
+        {
+            return Box::pin(std::future::ready(Err(error)));
         }
+        outcome(&self.handler, &arguments, scope, |output| output?.into_tool_result())
     }
 
     fn check(&self, states: &States) -> Vec<String> {
         self.handler.check(states)
-    }
-
-    fn is_typed(&self) -> bool {
-        self.is_typed
     }
 }

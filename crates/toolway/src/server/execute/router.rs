@@ -258,7 +258,8 @@ impl Server {
         let Some(completer) = completers.get(name) else { return Ok(Completion::new(Vec::new())) };
         let mut typed = Completing::new(name, asked.argument.value);
         typed.arguments = asked.context.and_then(|context| context.arguments).unwrap_or_default();
-        let failure = match catch(|| Box::pin(completer.complete(typed, scope.with_states(states)))).await {
+        let own = scope.with_states(states);
+        let failure = match catch(|| Box::pin(completer.complete(typed, &own))).await {
             Ok(Ok(completion)) => return Ok(completion),
             Ok(Err(error)) => Failure::unbox(error),
             Err(panic) => Failure::Hidden(Box::new(panic)),

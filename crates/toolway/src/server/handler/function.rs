@@ -28,8 +28,31 @@ pub(crate) struct Erased<In, Out> {
 }
 
 impl<In, Out> Erased<In, Out> {
-    pub(crate) fn new(handler: impl Function<In, Out> + 'static) -> Self {
-        Self { handler: Arc::new(handler), states: None, layers: Stages::default() }
+    /// Erases a handler; `adapt` gets what was sent to it and makes a result of what it returns.
+    pub(crate) fn new<P: 'static, H: Handler<P>>(
+        handler: H,
+        adapt: impl Fn(&H, In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync + 'static,
+    ) -> Self
+    where
+        In: 'static,
+        Out: 'static,
+    {
+        let handler = Arc::new(Adapted { handler, adapt, parameters: PhantomData });
+        Self { handler, states: None, layers: Stages::default() }
+    }
+
+    /// Erases a handler that finds what was sent in its scope.
+    pub(crate) fn about<P: 'static, H: Handler<P>>(
+        handler: H,
+        finish: impl Fn(Result<H::Output, ToolError>) -> Result<Out, BoxError> + Copy + Send + Sync + 'static,
+    ) -> Self
+    where
+        In: Send + Sync + 'static,
+        Out: Send + 'static,
+    {
+        Self::new(handler, move |handler, sent, scope| {
+            outcome(handler, &Arguments::new(None, None), scope.about(sent), finish)
+        })
     }
 
     pub(crate) fn call(&self, sent: In, scope: &Scope) -> BoxFuture<'static, Result<Out, BoxError>> {
@@ -67,34 +90,51 @@ impl<In, Out> fmt::Debug for Erased<In, Out> {
     }
 }
 
-/// A hook: a handler that gets what `put` puts into its scope, and returns nothing.
+/// Runs a handler; `finish` makes a result of what it returns, or of why it cannot begin.
+pub(crate) fn outcome<P, H: Handler<P>, T: Send + 'static, E: Send + 'static>(
+    handler: &H,
+    arguments: &Arguments,
+    scope: Scope,
+    finish: impl FnOnce(Result<H::Output, ToolError>) -> Result<T, E> + Send + 'static,
+) -> BoxFuture<'static, Result<T, E>> {
+    match handler.run(arguments, scope) {
+        Ok(running) => Box::pin(async move { finish(Ok(running.await)) }),
+        Err(error) => Box::pin(std::future::ready(finish(Err(error)))),
+    }
+}
+
+/// A hook: a handler that finds what it is told in its scope, and returns nothing.
 pub(crate) fn hook<In: Send + Sync + 'static, P: 'static, H: Handler<P, Output = ()>>(
     handler: H,
 ) -> Erased<In, ()> {
-    let adapt = move |handler: &H, told: In, scope: Scope| -> BoxFuture<'static, Result<(), BoxError>> {
-        match handler.run(&Arguments::new(None, None), scope.about(told)) {
-            Ok(running) => Box::pin(async move {
-                running.await;
-                Ok(())
-            }),
-            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
-        }
-    };
-    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+    Erased::about(handler, |output| Ok(output?))
+}
+
+/// A function with a definition.
+pub(crate) struct Defined<D, P, H> {
+    pub(crate) definition: D,
+    pub(crate) handler: H,
+    parameters: PhantomData<fn() -> P>,
+}
+
+impl<D, P, H: Handler<P>> Defined<D, P, H> {
+    pub(crate) fn new(definition: D, handler: H) -> Self {
+        Self { definition, handler, parameters: PhantomData }
+    }
 }
 
 /// What [`Erased`] keeps of a handler.
-pub(crate) trait Function<In, Out>: Send + Sync {
+trait Function<In, Out>: Send + Sync {
     fn call(&self, sent: In, scope: Scope) -> BoxFuture<'static, Result<Out, BoxError>>;
 
     fn check(&self, states: &States) -> Vec<String>;
 }
 
 /// A handler, and how what was sent gets to it and what it returns becomes a result.
-pub(crate) struct Adapted<P, H, A> {
-    pub(crate) handler: H,
-    pub(crate) adapt: A,
-    pub(crate) parameters: PhantomData<fn() -> P>,
+struct Adapted<P, H, A> {
+    handler: H,
+    adapt: A,
+    parameters: PhantomData<fn() -> P>,
 }
 
 impl<In, Out, P, H, A> Function<In, Out> for Adapted<P, H, A>
