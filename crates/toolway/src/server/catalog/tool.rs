@@ -16,11 +16,10 @@ use crate::ground::future::BoxFuture;
 use crate::ground::panic::catch;
 use crate::schema::{Checker, Examined, examine, object_by_default, output_text};
 use crate::server::call::context::Ctx;
-use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;
-use crate::server::call::state::{Absent, States};
+use crate::server::call::state::States;
+use crate::server::catalog::entry::{Entry, Origin, Owner};
 use crate::server::catalog::generated::misfit;
-use crate::server::catalog::owner::Owner;
 use crate::server::catalog::pace::Pace;
 use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
@@ -193,13 +192,11 @@ pub struct ToolEntry {
     output: Option<Arc<Checker>>,
     /// The arguments that travel in headers too.
     param_headers: ParamHeaders,
-    states: Option<Arc<States>>,
     /// Whether what a round leaves to the next one may be used once only.
-    is_single_use: bool,
+    pub(crate) is_single_use: bool,
     /// How long a call may take, if it is not as long as with others.
     deadline: Option<Duration>,
-    pub(crate) layers: Stages,
-    pub(crate) owner: Owner,
+    pub(crate) origin: Origin,
     pace: Pace,
     described: Described,
     /// What is wrong with how the input schema was made, and with the schemas as they are.
@@ -287,7 +284,7 @@ impl ToolEntry {
     /// Makes a handler an entry that passes calls on to whoever the tool is really of: its definition is listed as it came,
     /// and neither arguments nor results are held against it.
     pub(crate) fn foreign(handler: impl ToolHandler) -> Self {
-        Self { owner: Owner::Other { is_offered: false }, ..Self::bare(handler) }.compiled()
+        Self { origin: Origin::foreign(), ..Self::bare(handler) }.compiled()
     }
 
     fn bare(handler: impl ToolHandler) -> Self {
@@ -307,9 +304,7 @@ impl ToolEntry {
             rules: None,
             output: None,
             param_headers: ParamHeaders::default(),
-            states: None,
-            layers: Stages::default(),
-            owner: Owner::Author,
+            origin: Origin::default(),
             pace: Pace::default(),
             described,
             mistakes: Vec::new(),
@@ -320,7 +315,7 @@ impl ToolEntry {
 
     /// Makes the checkers of the definition.
     fn compile(&mut self) {
-        if self.owner != Owner::Author {
+        if self.origin.owner != Owner::Author {
             // Marks that cannot be obeyed bind nobody here: whoever lists the tool over HTTP leaves it out.
             self.param_headers = ParamHeaders::of_schema(&self.definition.input_schema).unwrap_or_default();
             return;
@@ -384,10 +379,6 @@ impl ToolEntry {
         self
     }
 
-    pub(crate) fn is_single_use(&self) -> bool {
-        self.is_single_use
-    }
-
     /// Says how long a call of this tool may take, whatever [the server](crate::server::ServerBuilder::deadline) says about others.
     /// `#[tool(deadline = Duration::from_secs(30))]` says the same.
     pub fn deadline(mut self, time: Duration) -> Self {
@@ -431,7 +422,7 @@ impl ToolEntry {
     pub(crate) fn warn_of_undescribed<'t>(tools: impl IntoIterator<Item = &'t Self>) {
         let undescribed = tools
             .into_iter()
-            .filter(|tool| tool.owner == Owner::Author && tool.described == Described::NotAtAll);
+            .filter(|tool| tool.origin.owner == Owner::Author && tool.described == Described::NotAtAll);
         let names: Vec<_> = undescribed.map(|tool| format!("`{}`", tool.definition.name)).collect();
         if !names.is_empty() {
             tracing::warn!(
@@ -442,28 +433,9 @@ impl ToolEntry {
         }
     }
 
-    pub(crate) fn bind(&mut self, states: &Arc<States>) {
-        self.states.get_or_insert_with(|| states.clone());
-    }
-
     pub(crate) fn strict(&mut self) {
         self.coerces = false;
         self.compile();
-    }
-
-    /// Looks for mistakes. For the check of a door, `absent` are values that its calls do not bring.
-    pub(crate) fn check(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
-        if self.owner != Owner::Author {
-            return;
-        }
-        let name = &self.definition.name;
-        let states = &self.states.as_deref().unwrap_or(states).without(absent);
-        // The schema of an argument often knows better why a default does not fit the type.
-        let told: Vec<String> = self.wrong_defaults.iter().map(|name| misfit(name)).collect();
-        let handler = self.handler.check(states).into_iter().filter(|mistake| !told.contains(mistake));
-        let found = self.mistakes.iter().chain(&self.wrong_schemas).cloned();
-        let found = wrong_name(name).into_iter().chain(found).chain(handler);
-        mistakes.extend(found.map(|mistake| format!("tool `{name}`: {mistake}")));
     }
 
     /// Calls the tool. A panic is a failure, too.
@@ -475,16 +447,14 @@ impl ToolEntry {
         if let Some(limit) = self.deadline {
             scope.set_deadline(limit);
         }
-        let scope = scope.with_states(self.states.as_ref()).with_output(self.output.as_ref());
+        let scope = scope.with_states(self.origin.states.as_ref()).with_output(self.output.as_ref());
         let arguments = Arguments::new(arguments, self.rules.clone());
         let mut calling = pin!(catch(|| self.handler.call(arguments, scope)));
-        match poll_fn(|cx| self.pace.poll(&self.definition.name, calling.as_mut(), cx)).await {
-            Ok(Ok(result)) => match self.wrong_output(&result) {
-                None => Ok(result),
-                Some(text) => Err(Failure::Hidden(text.into())),
-            },
-            Ok(Err(error)) => Err(error.0),
-            Err(panic) => Err(Failure::Hidden(Box::new(panic))),
+        let called = poll_fn(|cx| self.pace.poll(&self.definition.name, calling.as_mut(), cx)).await?;
+        let result = called.map_err(|error| error.0)?;
+        match self.wrong_output(&result) {
+            None => Ok(result),
+            Some(text) => Err(Failure::Hidden(text.into())),
         }
     }
 
@@ -520,6 +490,26 @@ pub(crate) fn wrong_name(name: &str) -> Option<String> {
 }
 
 const LONGEST_NAME: usize = 128;
+
+impl Entry for ToolEntry {
+    const KIND: &'static str = "tool";
+
+    fn key(&self) -> &str {
+        &self.definition.name
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn mistakes(&self, states: &States) -> Vec<String> {
+        // The schema of an argument often knows better why a default does not fit the type.
+        let told: Vec<String> = self.wrong_defaults.iter().map(|name| misfit(name)).collect();
+        let handler = self.handler.check(states).into_iter().filter(|mistake| !told.contains(mistake));
+        let found = self.mistakes.iter().chain(&self.wrong_schemas).cloned();
+        wrong_name(self.key()).into_iter().chain(found).chain(handler).collect()
+    }
+}
 
 impl fmt::Debug for ToolEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -61,10 +61,7 @@ impl<In, Out> Erased<In, Out> {
 
     /// Calls the handler and waits for it. A panic is a failure, too.
     pub(crate) async fn attempt(&self, sent: In, scope: &Scope) -> Result<Out, Failure> {
-        match catch(|| self.call(sent, scope)).await {
-            Ok(outcome) => outcome.map_err(Failure::unbox),
-            Err(panic) => Err(Failure::Hidden(Box::new(panic))),
-        }
+        catch(|| self.call(sent, scope)).await?.map_err(Failure::unbox)
     }
 
     pub(crate) fn bind(&mut self, states: &Arc<States>) {
