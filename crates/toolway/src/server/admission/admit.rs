@@ -225,7 +225,7 @@ impl Server {
         };
         // It has not said anything yet.
         let arrival = Arrival {
-            headers: connecting.header_map().cloned(),
+            headers: connecting.headers.clone(),
             extensions: extensions.clone(),
             remote: connecting.remote(),
             ..Arrival::default()

@@ -200,21 +200,17 @@ impl Completer {
             Kind::List(values) => Completion::new(typed.filter(values.iter())),
             Kind::Function(function) => function.call(typed, scope).await?,
         };
-        cap(&mut completion);
+        let found = completion.values.len();
+        if found > MAX_VALUES {
+            completion.values.truncate(MAX_VALUES);
+            completion.has_more = Some(true);
+            completion.total.get_or_insert(i64::try_from(found).unwrap_or(i64::MAX));
+        }
         Ok(completion)
     }
 }
 
 /// The protocol allows a hundred values.
-fn cap(completion: &mut Completion) {
-    let found = completion.values.len();
-    if found > MAX_VALUES {
-        completion.values.truncate(MAX_VALUES);
-        completion.has_more = Some(true);
-        completion.total.get_or_insert(i64::try_from(found).unwrap_or(i64::MAX));
-    }
-}
-
 const MAX_VALUES: usize = 100;
 
 impl fmt::Debug for Completer {

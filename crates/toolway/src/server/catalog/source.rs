@@ -122,10 +122,6 @@ impl Sources {
         Self { all: added.into_iter().map(attach).collect(), is_settled }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
     /// Whose a resource is that nobody has offered, and what it is called: what several could mean is nobody's.
     fn claim<'s>(&'s self, uri: &str) -> Option<(&'s Attached, String)> {
         let claim = |attached: &'s Attached| Some((attached, attached.added.source.name_of(uri)?));
@@ -213,7 +209,7 @@ impl Server {
     }
 
     pub(crate) fn has_sources(&self) -> bool {
-        !self.inner.sources.is_empty()
+        !self.inner.sources.all.is_empty()
     }
 
     /// The request about a resource by the name that counts. Whoever decides by names, such as layers and what a caller may
@@ -340,7 +336,8 @@ impl Offering {
     pub(crate) fn wanted(&self) -> Wanted {
         let interest = self.server().and_then(|server| server.inner.changes.interest.as_ref().cloned());
         Wanted {
-            changes: interest.map_or_else(|| watch::Sender::new(0).subscribe(), |interest| interest.watch()),
+            changes: interest
+                .map_or_else(|| watch::Sender::new(0).subscribe(), |interest| interest.version.subscribe()),
             offering: self.clone(),
         }
     }
@@ -453,11 +450,6 @@ impl Interest {
     /// How often they have become others.
     fn version(&self) -> u64 {
         *self.version.borrow()
-    }
-
-    /// Hears each time they become others.
-    fn watch(&self) -> watch::Receiver<u64> {
-        self.version.subscribe()
     }
 }
 

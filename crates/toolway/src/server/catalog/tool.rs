@@ -198,20 +198,13 @@ pub struct ToolEntry {
     deadline: Option<Duration>,
     pub(crate) origin: Origin,
     pace: Pace,
-    described: Described,
+    /// Whether a model is told more of it than its name.
+    is_described: bool,
     /// What is wrong with how the input schema was made, and with the schemas as they are.
     mistakes: Vec<String>,
     wrong_schemas: Vec<String>,
     /// Arguments whose defaults are told in there.
     wrong_defaults: Vec<String>,
-}
-
-/// How much a model is told of a tool besides its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Described {
-    InWords,
-    /// The description is the name, or there is none.
-    NotAtAll,
 }
 
 impl ToolEntry {
@@ -289,11 +282,8 @@ impl ToolEntry {
 
     fn bare(handler: impl ToolHandler) -> Self {
         let definition = handler.definition();
-        let described = match definition.description() {
-            "" => Described::NotAtAll,
-            description if description == definition.name => Described::NotAtAll,
-            _ => Described::InWords,
-        };
+        let description = definition.description();
+        let is_described = !description.is_empty() && description != definition.name;
         Self {
             definition: Arc::new(definition),
             is_typed: handler.is_typed(),
@@ -306,7 +296,7 @@ impl ToolEntry {
             param_headers: ParamHeaders::default(),
             origin: Origin::default(),
             pace: Pace::default(),
-            described,
+            is_described,
             mistakes: Vec::new(),
             wrong_schemas: Vec::new(),
             wrong_defaults: Vec::new(),
@@ -392,9 +382,7 @@ impl ToolEntry {
         let (input, output) = (tool.input_schema.clone(), tool.output_schema.clone());
         let description = tool.description.clone();
         change(tool);
-        if tool.description != description {
-            self.described = Described::InWords;
-        }
+        self.is_described |= tool.description != description;
         // The types know nothing of a new schema.
         self.is_typed &= tool.input_schema == input;
         if tool.input_schema != input || tool.output_schema != output {
@@ -420,9 +408,8 @@ impl ToolEntry {
 
     /// Warns of tools that a model knows nothing about but their names.
     pub(crate) fn warn_of_undescribed<'t>(tools: impl IntoIterator<Item = &'t Self>) {
-        let undescribed = tools
-            .into_iter()
-            .filter(|tool| tool.origin.owner == Owner::Author && tool.described == Described::NotAtAll);
+        let undescribed =
+            tools.into_iter().filter(|tool| tool.origin.owner == Owner::Author && !tool.is_described);
         let names: Vec<_> = undescribed.map(|tool| format!("`{}`", tool.definition.name)).collect();
         if !names.is_empty() {
             tracing::warn!(
@@ -460,15 +447,13 @@ impl ToolEntry {
 
     /// A result that the tool's own schema does not allow is the tool's fault, and clients refuse it.
     fn wrong_output(&self, result: &CallToolResult) -> Option<String> {
-        let checker = self.output.as_ref()?;
-        if result.is_error() {
+        if self.output.is_none() || result.is_error() {
             return None;
         }
         let Some(structured) = &result.structured_content else {
             return Some("the tool has an output schema but returned no structured content".to_owned());
         };
-        let problems = checker.check(&structured.decode().ok()?);
-        (!problems.is_empty()).then(|| output_text(&problems))
+        self.check_output(&structured.decode().ok()?).err()
     }
 }
 
