@@ -330,9 +330,7 @@ impl Admit {
     fn allowed_mut(&mut self) -> &mut Allowed {
         Arc::make_mut(self.allowed.get_or_insert_default())
     }
-}
 
-impl Admit {
     fn over(self, mut extensions: Extensions) -> Box<Arrival> {
         extensions.extend(self.extensions);
         let Self { principal, allowed, .. } = self;

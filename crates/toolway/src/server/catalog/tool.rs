@@ -232,10 +232,9 @@ impl ToolEntry {
     /// let area = ToolEntry::from_fn("area", |r: Rectangle| async move { r.width * r.height })
     ///     .described("The area of a rectangle.");
     /// ```
-    pub fn from_fn<P, H: Handler<P>>(name: impl Into<String>, handler: H) -> Self
+    pub fn from_fn<P: 'static, H: Handler<P>>(name: impl Into<String>, handler: H) -> Self
     where
         H::Output: IntoToolResult,
-        P: 'static,
     {
         let input = handler.input().finish();
         let name = name.into();
@@ -260,10 +259,9 @@ impl ToolEntry {
     ///     arguments["text"].as_str().unwrap_or_default().to_uppercase()
     /// });
     /// ```
-    pub fn define<P, H: Handler<P>>(definition: Tool, handler: H) -> Self
+    pub fn define<P: 'static, H: Handler<P>>(definition: Tool, handler: H) -> Self
     where
         H::Output: IntoToolResult,
-        P: 'static,
     {
         // A definition by hand may say something else than the types do.
         Self::bare(Defined::new(definition, handler)).compiled()

@@ -20,7 +20,8 @@ use crate::server::handler::parameter::Parameter;
 
 /// A handler whose parameters are forgotten: it gets what was sent and gives back what became of it.
 pub(crate) struct Erased<In, Out> {
-    handler: Arc<dyn Function<In, Out>>,
+    run: Arc<dyn Fn(In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync>,
+    check: Arc<dyn Fn(&States) -> Vec<String> + Send + Sync>,
     /// The values of the server it was made for, if that one was merged into another.
     states: Option<Arc<States>>,
     /// Those of that server.
@@ -32,13 +33,15 @@ impl<In, Out> Erased<In, Out> {
     pub(crate) fn new<P: 'static, H: Handler<P>>(
         handler: H,
         adapt: impl Fn(&H, In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync + 'static,
-    ) -> Self
-    where
-        In: 'static,
-        Out: 'static,
-    {
-        let handler = Arc::new(Adapted { handler, adapt, parameters: PhantomData });
-        Self { handler, states: None, layers: Stages::default() }
+    ) -> Self {
+        let handler = Arc::new(handler);
+        let checked = handler.clone();
+        Self {
+            run: Arc::new(move |sent, scope| adapt(&handler, sent, scope)),
+            check: Arc::new(move |states| checked.check(states)),
+            states: None,
+            layers: Stages::default(),
+        }
     }
 
     /// Erases a handler that finds what was sent in its scope.
@@ -56,7 +59,7 @@ impl<In, Out> Erased<In, Out> {
     }
 
     pub(crate) fn call(&self, sent: In, scope: &Scope) -> BoxFuture<'static, Result<Out, BoxError>> {
-        self.handler.call(sent, scope.with_states(self.states.as_ref()))
+        (self.run)(sent, scope.with_states(self.states.as_ref()))
     }
 
     /// Calls the handler and waits for it. A panic is a failure, too.
@@ -70,14 +73,19 @@ impl<In, Out> Erased<In, Out> {
 
     /// What is missing for it to work, with `what` it is before each sentence; `absent` are values that calls do not bring.
     pub(crate) fn check(&self, what: &str, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
-        let found = self.handler.check(&self.states.as_deref().unwrap_or(states).without(absent));
+        let found = (self.check)(&self.states.as_deref().unwrap_or(states).without(absent));
         mistakes.extend(found.into_iter().map(|mistake| format!("{what}: {mistake}")));
     }
 }
 
 impl<In, Out> Clone for Erased<In, Out> {
     fn clone(&self) -> Self {
-        Self { handler: self.handler.clone(), states: self.states.clone(), layers: self.layers.clone() }
+        Self {
+            run: self.run.clone(),
+            check: self.check.clone(),
+            states: self.states.clone(),
+            layers: self.layers.clone(),
+        }
     }
 }
 
@@ -117,35 +125,6 @@ pub(crate) struct Defined<D, P, H> {
 impl<D, P, H: Handler<P>> Defined<D, P, H> {
     pub(crate) fn new(definition: D, handler: H) -> Self {
         Self { definition, handler, parameters: PhantomData }
-    }
-}
-
-/// What [`Erased`] keeps of a handler.
-trait Function<In, Out>: Send + Sync {
-    fn call(&self, sent: In, scope: Scope) -> BoxFuture<'static, Result<Out, BoxError>>;
-
-    fn check(&self, states: &States) -> Vec<String>;
-}
-
-/// A handler, and how what was sent gets to it and what it returns becomes a result.
-struct Adapted<P, H, A> {
-    handler: H,
-    adapt: A,
-    parameters: PhantomData<fn() -> P>,
-}
-
-impl<In, Out, P, H, A> Function<In, Out> for Adapted<P, H, A>
-where
-    P: 'static,
-    H: Handler<P>,
-    A: Fn(&H, In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync,
-{
-    fn call(&self, sent: In, scope: Scope) -> BoxFuture<'static, Result<Out, BoxError>> {
-        (self.adapt)(&self.handler, sent, scope)
-    }
-
-    fn check(&self, states: &States) -> Vec<String> {
-        self.handler.check(states)
     }
 }
 
