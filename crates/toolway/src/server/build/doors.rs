@@ -25,27 +25,18 @@ impl Server {
             principal: true,
             extensions: layers.is_empty() && inner.layers.is_empty(),
         };
-        let mut mistakes = inner.registry.load().elements.check(&inner.states, absent);
+        let states = &inner.states;
+        let mut mistakes = inner.registry.load().elements.check(states, absent);
         for reader in &inner.readers {
-            reader.check(
-                "the handler of `read_resource`",
-                &inner.states,
-                absent(&reader.layers),
-                &mut mistakes,
-            );
+            reader.check("the handler of `read_resource`", states, absent(&reader.layers), &mut mistakes);
         }
         for lister in &inner.listers {
-            lister.check(
-                "the handler of `list_resources`",
-                &inner.states,
-                absent(&lister.layers),
-                &mut mistakes,
-            );
+            lister.check("the handler of `list_resources`", states, absent(&lister.layers), &mut mistakes);
         }
         let mut methods: Vec<_> = inner.methods.iter().collect();
         methods.sort_by_key(|(name, _)| *name);
         for (name, method) in methods {
-            method.check(&format!("method `{name}`"), &inner.states, absent(&method.layers), &mut mistakes);
+            method.check(&format!("method `{name}`"), states, absent(&method.layers), &mut mistakes);
         }
         if mistakes.is_empty() {
             return Ok(());

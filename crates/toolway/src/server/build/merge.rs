@@ -96,8 +96,12 @@ impl ServerBuilder {
             }
         }
         self.sources.extend(sources);
-        readers.iter_mut().for_each(|reader| reader.bind(&states));
-        listers.iter_mut().for_each(|lister| lister.bind(&states));
+        for reader in &mut readers {
+            reader.bind(&states);
+        }
+        for lister in &mut listers {
+            lister.bind(&states);
+        }
         for (_, method) in methods.iter_mut().chain(&mut notifications) {
             method.bind(&states);
             method.layers.put_inside(&layers);

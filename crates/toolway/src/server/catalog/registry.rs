@@ -210,12 +210,12 @@ fn by_name<E: Entry>(entries: &[E], mistakes: &mut Vec<String>) -> HashMap<Strin
     places
 }
 
-/// Sorts resources into those with a URI and those with a template. Of two templates that take the same URI the more
-/// literal one is asked first, then the one with fewer `{+…}`, then the one that was registered first.
 fn definitions<E, D: Clone>(entries: &[E], definition: fn(&E) -> &D) -> Vec<D> {
     entries.iter().map(|entry| definition(entry).clone()).collect()
 }
 
+/// Sorts resources into those with a URI and those with a template. Of two templates that take the same URI the more
+/// literal one is asked first, then the one with fewer `{+…}`, then the one that was registered first.
 fn routes(resources: &[ResourceEntry], mistakes: &mut Vec<String>) -> (HashMap<String, usize>, Vec<usize>) {
     let mut plain = HashMap::new();
     let mut families: Vec<(usize, &UriTemplate)> = Vec::new();

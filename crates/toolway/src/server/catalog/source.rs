@@ -334,7 +334,7 @@ impl Offering {
 
     /// What listeners want to hear of.
     pub(crate) fn wanted(&self) -> Wanted {
-        let interest = self.server().and_then(|server| server.inner.changes.interest.as_ref().cloned());
+        let interest = self.server().and_then(|server| server.inner.changes.interest.clone());
         Wanted {
             changes: interest
                 .map_or_else(|| watch::Sender::new(0).subscribe(), |interest| interest.version.subscribe()),

@@ -198,13 +198,20 @@ pub struct ToolEntry {
     deadline: Option<Duration>,
     pub(crate) origin: Origin,
     pace: Pace,
-    /// Whether a model is told more of it than its name.
-    is_described: bool,
+    described: Described,
     /// What is wrong with how the input schema was made, and with the schemas as they are.
     mistakes: Vec<String>,
     wrong_schemas: Vec<String>,
     /// Arguments whose defaults are told in there.
     wrong_defaults: Vec<String>,
+}
+
+/// How much a model is told of a tool besides its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Described {
+    InWords,
+    /// The description is the name, or there is none.
+    NotAtAll,
 }
 
 impl ToolEntry {
@@ -282,6 +289,7 @@ impl ToolEntry {
         let definition = handler.definition();
         let description = definition.description();
         let is_described = !description.is_empty() && description != definition.name;
+        let described = if is_described { Described::InWords } else { Described::NotAtAll };
         Self {
             definition: Arc::new(definition),
             is_typed: handler.is_typed(),
@@ -294,7 +302,7 @@ impl ToolEntry {
             param_headers: ParamHeaders::default(),
             origin: Origin::default(),
             pace: Pace::default(),
-            is_described,
+            described,
             mistakes: Vec::new(),
             wrong_schemas: Vec::new(),
             wrong_defaults: Vec::new(),
@@ -380,7 +388,9 @@ impl ToolEntry {
         let (input, output) = (tool.input_schema.clone(), tool.output_schema.clone());
         let description = tool.description.clone();
         change(tool);
-        self.is_described |= tool.description != description;
+        if tool.description != description {
+            self.described = Described::InWords;
+        }
         // The types know nothing of a new schema.
         self.is_typed &= tool.input_schema == input;
         if tool.input_schema != input || tool.output_schema != output {
@@ -406,8 +416,9 @@ impl ToolEntry {
 
     /// Warns of tools that a model knows nothing about but their names.
     pub(crate) fn warn_of_undescribed<'t>(tools: impl IntoIterator<Item = &'t Self>) {
-        let undescribed =
-            tools.into_iter().filter(|tool| tool.origin.owner == Owner::Author && !tool.is_described);
+        let undescribed = tools
+            .into_iter()
+            .filter(|tool| tool.origin.owner == Owner::Author && tool.described == Described::NotAtAll);
         let names: Vec<_> = undescribed.map(|tool| format!("`{}`", tool.definition.name)).collect();
         if !names.is_empty() {
             tracing::warn!(

@@ -18,10 +18,13 @@ use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
 use crate::server::handler::parameter::Parameter;
 
+type Run<In, Out> = dyn Fn(In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync;
+type Check = dyn Fn(&States) -> Vec<String> + Send + Sync;
+
 /// A handler whose parameters are forgotten: it gets what was sent and gives back what became of it.
 pub(crate) struct Erased<In, Out> {
-    run: Arc<dyn Fn(In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync>,
-    check: Arc<dyn Fn(&States) -> Vec<String> + Send + Sync>,
+    run: Arc<Run<In, Out>>,
+    check: Arc<Check>,
     /// The values of the server it was made for, if that one was merged into another.
     states: Option<Arc<States>>,
     /// Those of that server.
