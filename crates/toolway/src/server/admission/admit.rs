@@ -4,14 +4,12 @@
 //! ([`on_connect`](crate::server::ServerBuilder::on_connect)) admits everybody as nobody, and the question costs nothing.
 
 use std::fmt::{self, Write as _};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use toolway_protocol::RpcError;
 
 use crate::ground::error::Chain;
 use crate::ground::extensions::Extensions;
-use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
 use crate::ground::panic::catch;
 use crate::server::Server;
@@ -19,8 +17,7 @@ pub(crate) use crate::server::admission::connecting::Connecting;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::{Arrival, Scope};
 use crate::server::call::visibility::Allowed;
-use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::{Adapted, Erased, Handler};
+use crate::server::handler::function::{Erased, Handler};
 
 /// The peer may come in.
 ///
@@ -213,16 +210,7 @@ pub(crate) fn admission<P: 'static, H: Handler<P>>(handler: H) -> Admission
 where
     H::Output: IntoAdmission,
 {
-    let adapt = |handler: &H,
-                 connecting,
-                 scope: Scope|
-     -> BoxFuture<'static, Result<Result<Admit, Refuse>, BoxError>> {
-        match handler.run(&Arguments::new(None, None), scope.about(connecting)) {
-            Ok(running) => Box::pin(async move { Ok(running.await.into_admission()) }),
-            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
-        }
-    };
-    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+    Erased::about(handler, |output| Ok(output?.into_admission()))
 }
 
 impl Server {
@@ -237,7 +225,7 @@ impl Server {
         };
         // It has not said anything yet.
         let arrival = Arrival {
-            headers: connecting.header_map().cloned(),
+            headers: connecting.headers.clone(),
             extensions: extensions.clone(),
             remote: connecting.remote(),
             ..Arrival::default()
@@ -342,9 +330,7 @@ impl Admit {
     fn allowed_mut(&mut self) -> &mut Allowed {
         Arc::make_mut(self.allowed.get_or_insert_default())
     }
-}
 
-impl Admit {
     fn over(self, mut extensions: Extensions) -> Box<Arrival> {
         extensions.extend(self.extensions);
         let Self { principal, allowed, .. } = self;

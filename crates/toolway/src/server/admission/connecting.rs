@@ -85,11 +85,6 @@ impl Connecting {
         (is_token && scheme.eq_ignore_ascii_case("bearer")).then_some(token)
     }
 
-    /// The headers to pass on.
-    pub(crate) fn header_map(&self) -> Option<&Arc<HeaderMap>> {
-        self.headers.as_ref()
-    }
-
     /// Whether this is a pipe, such as the stdin and stdout of this process: no headers, no query, no address.
     pub fn is_pipe(&self) -> bool {
         self.headers.is_none()

@@ -59,8 +59,7 @@ impl Ctx {
         if let Some(done) = self.done(&key)? {
             return Ok(done);
         }
-        let result =
-            self.scope().attempt(&key, effect()).await.map_err(|error| OnceError::effect(error.into()))?;
+        let result = self.scope().attempt(&key, effect()).await.map_err(OnceError::new)?;
         self.did(key, &result)?;
         Ok(result)
     }
@@ -138,17 +137,17 @@ impl Ctx {
     }
 
     fn done<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, OnceError> {
-        let Some(result) = self.scope().done(key).map_err(OnceError::remembering)? else { return Ok(None) };
+        let Some(result) = self.scope().done(key).map_err(OnceError::new)? else { return Ok(None) };
         result.decode().map(Some).map_err(|error| unreadable(key, &error))
     }
 
     fn did(&self, key: String, result: &impl Serialize) -> Result<(), OnceError> {
         let result = RawJson::from_value(result).map_err(|error| unreadable(&key, &error))?;
-        self.scope().did(key, result).map_err(OnceError::remembering)
+        self.scope().did(key, result).map_err(OnceError::new)
     }
 }
 
 fn unreadable(key: &str, error: &serde_json::Error) -> OnceError {
     let text = format!("the result of `{key}` cannot be remembered: {error}");
-    OnceError::effect(Box::new(AskError::new(AskErrorKind::SameKey, text)))
+    OnceError::new(AskError::new(AskErrorKind::SameKey, text))
 }

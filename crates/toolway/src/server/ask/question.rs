@@ -116,12 +116,7 @@ pub struct Question {
 impl Question {
     /// Asks for a form to be filled in.
     pub fn ask<F: Form>(self) -> Ask<F> {
-        let Self { ctx, key, text } = self;
-        let schema = F::schema();
-        elicit(ctx, key, Elicit::Form(ElicitForm::new(text, schema.clone())), move |key, content| {
-            let content = fitting(key, &schema, content)?;
-            F::read(content).map_err(|problem| invalid(key, &problem))
-        })
+        self.fill_in(F::schema(), F::read)
     }
 
     /// Asks for a form to be filled in that was put together by hand; the answer is what was filled in, by field.
@@ -139,16 +134,21 @@ impl Question {
     /// }
     /// ```
     pub fn form(self, schema: FormSchema) -> Ask<BTreeMap<String, Value>> {
-        let Self { ctx, key, text } = self;
-        elicit(ctx, key, Elicit::Form(ElicitForm::new(text, schema.clone())), move |key, content| {
-            fitting(key, &schema, content)
-        })
+        self.fill_in(schema, Ok)
+    }
+
+    fn fill_in<T: Send + 'static>(
+        self,
+        schema: FormSchema,
+        read: fn(BTreeMap<String, Value>) -> Result<T, String>,
+    ) -> Ask<T> {
+        let form = ElicitForm::new(self.text, schema.clone());
+        elicit(self.ctx, self.key, Elicit::Form(form), move |content| check(&schema, content).and_then(read))
     }
 
     /// Asks the user to do something at a web page: see [`Ctx::ask_url`].
     pub fn url(self, url: impl Into<String>) -> Ask<()> {
-        let Self { ctx, key, text } = self;
-        elicit(ctx, key, Elicit::Url(ElicitUrl::new(text, url)), |_, _| Ok(()))
+        elicit(self.ctx, self.key, Elicit::Url(ElicitUrl::new(self.text, url)), |_| Ok(()))
     }
 }
 
@@ -332,7 +332,7 @@ fn elicit<T: Send + 'static>(
     ctx: Ctx,
     key: String,
     elicit: Elicit,
-    read: impl FnOnce(&str, BTreeMap<String, Value>) -> Result<T, AskError> + Send + 'static,
+    read: impl FnOnce(BTreeMap<String, Value>) -> Result<T, String> + Send + 'static,
 ) -> Ask<T> {
     let asked = key.clone();
     let read = move |response| {
@@ -340,7 +340,9 @@ fn elicit<T: Send + 'static>(
             return Err(other_kind());
         };
         match action {
-            ElicitAction::Accept => read(&asked, content.unwrap_or_default()),
+            ElicitAction::Accept => {
+                read(content.unwrap_or_default()).map_err(|problem| invalid(&asked, &problem))
+            }
             ElicitAction::Decline => {
                 Err(AskError::new(AskErrorKind::Declined, format!("the user declined to answer `{asked}`")))
             }
@@ -352,15 +354,6 @@ fn elicit<T: Send + 'static>(
         }
     };
     Ask { ctx, key, question: InputRequest::Elicit(elicit), read: Box::new(read) }
-}
-
-/// What was filled in, if it fits.
-fn fitting(
-    key: &str,
-    schema: &FormSchema,
-    content: BTreeMap<String, Value>,
-) -> Result<BTreeMap<String, Value>, AskError> {
-    check(schema, content).map_err(|problem| invalid(key, &problem))
 }
 
 fn invalid(key: &str, problem: &str) -> AskError {

@@ -6,6 +6,7 @@
 use crate::ground::error::Result;
 use crate::ground::mistakes::mistaken;
 use crate::server::Server;
+use crate::server::call::layer::stages::Stages;
 use crate::server::call::state::Absent;
 
 impl Server {
@@ -19,32 +20,23 @@ impl Server {
         if inner.admission.is_some() {
             return Ok(());
         }
-        let mut mistakes = Vec::new();
-        let snapshot = inner.registry.load();
-        let elements = snapshot.elements();
         // A layer may insert any value, but it cannot name the caller.
-        let absent =
-            |has_layers: bool| Absent { principal: true, extensions: !has_layers && inner.layers.is_empty() };
-        for tool in &elements.tools {
-            tool.check(&inner.states, absent(!tool.layers.is_empty()), &mut mistakes);
-        }
-        for resource in &elements.resources {
-            resource.check(&inner.states, absent(!resource.layers.is_empty()), &mut mistakes);
-        }
-        for prompt in &elements.prompts {
-            prompt.check(&inner.states, absent(!prompt.layers.is_empty()), &mut mistakes);
-        }
+        let absent = |layers: &Stages| Absent {
+            principal: true,
+            extensions: layers.is_empty() && inner.layers.is_empty(),
+        };
+        let states = &inner.states;
+        let mut mistakes = inner.registry.load().elements.check(states, absent);
         for reader in &inner.readers {
-            reader.check("the handler of `read_resource`", &inner.states, absent(false), &mut mistakes);
+            reader.check("the handler of `read_resource`", states, absent(&reader.layers), &mut mistakes);
         }
         for lister in &inner.listers {
-            lister.check("the handler of `list_resources`", &inner.states, absent(false), &mut mistakes);
+            lister.check("the handler of `list_resources`", states, absent(&lister.layers), &mut mistakes);
         }
         let mut methods: Vec<_> = inner.methods.iter().collect();
         methods.sort_by_key(|(name, _)| *name);
         for (name, method) in methods {
-            let absent = absent(!method.layers.is_empty());
-            method.check(&format!("method `{name}`"), &inner.states, absent, &mut mistakes);
+            method.check(&format!("method `{name}`"), states, absent(&method.layers), &mut mistakes);
         }
         if mistakes.is_empty() {
             return Ok(());

@@ -165,7 +165,7 @@ impl ServerBuilder {
                 told: Told::default(),
             }),
         };
-        ToolEntry::warn_of_undescribed(&server.inner.registry.load().elements().tools);
+        ToolEntry::warn_of_undescribed(&server.inner.registry.load().elements.tools);
         server.begin_sources();
         Ok(server)
     }

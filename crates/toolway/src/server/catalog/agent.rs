@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolway_protocol::RawJson;
 use toolway_protocol::types::{CallToolResult, Tool};
 
-use crate::agent::{AgentTool, FailureKind, ToolFailure};
+use crate::agent::{AgentTool, FailureKind};
 use crate::server::call::scope::Scope;
 use crate::server::catalog::tool::{CallFuture, ToolEntry, ToolHandler};
 use crate::server::handler::arguments::Arguments;
@@ -55,16 +55,14 @@ impl ToolHandler for Served {
             let arguments = arguments.unwrap_or_else(|| RawJson::from(serde_json::json!({})));
             Ok(match tool.call(arguments).await {
                 Ok(output) => output.into_result(),
-                Err(failure) => failed(&failure),
+                // A model reads what a tool says of its failure, and of all others only what is meant for it.
+                Err(failure) => match failure.result() {
+                    Some(result) if failure.kind() == FailureKind::Failed => {
+                        result.clone().with_is_error(true)
+                    }
+                    _ => CallToolResult::error(failure.for_model()),
+                },
             })
         })
-    }
-}
-
-/// A model reads what a tool says of its failure, and of all others only what is meant for it.
-fn failed(failure: &ToolFailure) -> CallToolResult {
-    match failure.result() {
-        Some(result) if failure.kind() == FailureKind::Failed => result.clone().with_is_error(true),
-        _ => CallToolResult::error(failure.for_model()),
     }
 }

@@ -2,19 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use toolway_protocol::types::Completion;
 
-use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
 use crate::schema::variants;
 use crate::server::call::context::Ctx;
 use crate::server::call::scope::Scope;
 use crate::server::call::state::States;
-use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::Handler;
+use crate::server::handler::function::{Erased, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 
 /// An argument that somebody is typing, as a parameter of a function that completes it.
@@ -157,35 +154,7 @@ pub struct Completer(Kind);
 #[derive(Clone)]
 enum Kind {
     List(Arc<[String]>),
-    Function(Arc<dyn Function>),
-}
-
-/// A handler, whatever it takes and returns.
-trait Function: Send + Sync {
-    fn call(&self, typed: Completing, scope: Scope) -> BoxFuture<'static, Result<Completion, BoxError>>;
-
-    fn check(&self, states: &States) -> Vec<String>;
-}
-
-struct Completed<P, H> {
-    handler: H,
-    parameters: PhantomData<fn() -> P>,
-}
-
-impl<P: 'static, H: Handler<P>> Function for Completed<P, H>
-where
-    H::Output: IntoCompletion,
-{
-    fn call(&self, typed: Completing, scope: Scope) -> BoxFuture<'static, Result<Completion, BoxError>> {
-        match self.handler.run(&Arguments::new(None, None), scope.about(typed)) {
-            Ok(running) => Box::pin(async move { running.await.into_completion() }),
-            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
-        }
-    }
-
-    fn check(&self, states: &States) -> Vec<String> {
-        self.handler.check(states)
-    }
+    Function(Erased<Completing, Completion>),
 }
 
 impl Completer {
@@ -214,7 +183,7 @@ impl Completer {
     where
         H::Output: IntoCompletion,
     {
-        Self(Kind::Function(Arc::new(Completed { handler, parameters: PhantomData })))
+        Self(Kind::Function(Erased::about(handler, |output| output?.into_completion())))
     }
 
     /// A value that completes.
@@ -226,34 +195,22 @@ impl Completer {
         })
     }
 
-    /// What is missing for it to work, in sentences for its author.
-    fn check(&self, states: &States) -> Vec<String> {
-        match &self.0 {
-            Kind::List(_) => Vec::new(),
-            Kind::Function(function) => function.check(states),
-        }
-    }
-
-    pub(crate) async fn complete(&self, typed: Completing, scope: Scope) -> Result<Completion, BoxError> {
+    pub(crate) async fn complete(&self, typed: Completing, scope: &Scope) -> Result<Completion, BoxError> {
         let mut completion = match &self.0 {
             Kind::List(values) => Completion::new(typed.filter(values.iter())),
             Kind::Function(function) => function.call(typed, scope).await?,
         };
-        cap(&mut completion);
+        let found = completion.values.len();
+        if found > MAX_VALUES {
+            completion.values.truncate(MAX_VALUES);
+            completion.has_more = Some(true);
+            completion.total.get_or_insert(i64::try_from(found).unwrap_or(i64::MAX));
+        }
         Ok(completion)
     }
 }
 
 /// The protocol allows a hundred values.
-fn cap(completion: &mut Completion) {
-    let found = completion.values.len();
-    if found > MAX_VALUES {
-        completion.values.truncate(MAX_VALUES);
-        completion.has_more = Some(true);
-        completion.total.get_or_insert(i64::try_from(found).unwrap_or(i64::MAX));
-    }
-}
-
 const MAX_VALUES: usize = 100;
 
 impl fmt::Debug for Completer {
@@ -340,11 +297,18 @@ impl Completers {
 
     /// What is missing for them to work, in sentences for their author.
     pub(crate) fn check(&self, states: &States) -> Vec<String> {
-        let one = |(name, completer): &(String, Completer)| {
-            let found = completer.check(states).into_iter();
-            found.map(|mistake| format!("the completion of `{name}`: {mistake}")).collect::<Vec<_>>()
-        };
-        self.0.iter().flat_map(one).collect()
+        let mut mistakes = Vec::new();
+        for (name, Completer(kind)) in &self.0 {
+            if let Kind::Function(function) = kind {
+                function.check(
+                    &format!("the completion of `{name}`"),
+                    states,
+                    states.absent(),
+                    &mut mistakes,
+                );
+            }
+        }
+        mistakes
     }
 
     pub(crate) fn is_empty(&self) -> bool {

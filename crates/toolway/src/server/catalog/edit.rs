@@ -4,6 +4,7 @@ use crate::ground::error::Result;
 use crate::ground::mistakes::mistaken;
 use crate::server::Server;
 use crate::server::catalog::elements::Elements;
+use crate::server::catalog::entry::Entry;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::ResourceEntry;
 use crate::server::catalog::tool::ToolEntry;
@@ -28,18 +29,15 @@ impl Server {
         if self.inner.strict {
             tool.strict();
         }
-        let what = format!("the tool `{}` cannot be added", tool.definition().name);
         let added = tool.clone();
-        self.change(&what, List::Tools, |elements| elements.tools.push(tool))?;
+        self.add(List::Tools, tool, |elements| &mut elements.tools)?;
         ToolEntry::warn_of_undescribed([&added]);
         Ok(())
     }
 
     /// Removes a tool and tells everybody who listens; whether it was there.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.remove(List::Tools, |elements| {
-            remove(&mut elements.tools, |tool| tool.definition().name == name)
-        })
+        self.remove(List::Tools, name, |elements| &mut elements.tools)
     }
 
     /// Adds a prompt and tells everybody who listens.
@@ -63,15 +61,12 @@ impl Server {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn add_prompt(&self, prompt: PromptEntry) -> Result<()> {
-        let what = format!("the prompt `{}` cannot be added", prompt.definition().name);
-        self.change(&what, List::Prompts, |elements| elements.prompts.push(prompt))
+        self.add(List::Prompts, prompt, |elements| &mut elements.prompts)
     }
 
     /// Removes a prompt and tells everybody who listens; whether it was there.
     pub fn remove_prompt(&self, name: &str) -> bool {
-        self.remove(List::Prompts, |elements| {
-            remove(&mut elements.prompts, |prompt| prompt.definition().name == name)
-        })
+        self.remove(List::Prompts, name, |elements| &mut elements.prompts)
     }
 
     /// Adds a resource or a family of them and tells everybody who listens.
@@ -95,16 +90,13 @@ impl Server {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     pub fn add_resource(&self, resource: ResourceEntry) -> Result<()> {
-        let what = format!("the resource `{}` cannot be added", resource.definition().uri());
-        self.change(&what, List::Resources, |elements| elements.resources.push(resource))
+        self.add(List::Resources, resource, |elements| &mut elements.resources)
     }
 
     /// Removes the resource with this URI, or the family with this template, and tells everybody who listens; whether it
     /// was there.
     pub fn remove_resource(&self, uri: &str) -> bool {
-        self.remove(List::Resources, |elements| {
-            remove(&mut elements.resources, |resource| resource.definition().uri() == uri)
-        })
+        self.remove(List::Resources, uri, |elements| &mut elements.resources)
     }
 
     /// Tells those who subscribed to a resource that it has another content now.
@@ -139,26 +131,24 @@ impl Server {
         self.inner.changes.list(List::Prompts);
     }
 
-    fn change(&self, what: &str, list: List, edit: impl FnOnce(&mut Elements)) -> Result<()> {
-        let Err(mistakes) = self.inner.registry.change(&self.inner.states, edit) else {
-            self.inner.changes.list(list);
-            return Ok(());
-        };
-        Err(mistaken(what, &mistakes))
+    fn add<E: Entry>(&self, list: List, entry: E, entries: fn(&mut Elements) -> &mut Vec<E>) -> Result<()> {
+        let what = format!("the {} `{}` cannot be added", E::KIND, entry.key());
+        let changed =
+            self.inner.registry.change(&self.inner.states, |elements| entries(elements).push(entry));
+        changed.map_err(|mistakes| mistaken(&what, &mistakes))?;
+        self.inner.changes.list(list);
+        Ok(())
     }
 
-    fn remove(&self, list: List, edit: impl FnOnce(&mut Elements) -> bool) -> bool {
+    fn remove<E: Entry>(&self, list: List, key: &str, entries: fn(&mut Elements) -> &mut Vec<E>) -> bool {
+        let removed = self.inner.registry.change(&self.inner.states, |elements| {
+            entries(elements).extract_if(.., |entry| entry.key() == key).count() > 0
+        });
         // What is left was right before.
-        let removed = self.inner.registry.change(&self.inner.states, edit).unwrap_or_default();
-        if removed {
+        let is_removed = removed.unwrap_or_default();
+        if is_removed {
             self.inner.changes.list(list);
         }
-        removed
+        is_removed
     }
-}
-
-fn remove<T>(entries: &mut Vec<T>, is_meant: impl Fn(&T) -> bool) -> bool {
-    let before = entries.len();
-    entries.retain(|entry| !is_meant(entry));
-    entries.len() < before
 }

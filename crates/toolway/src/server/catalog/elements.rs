@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::server::call::layer::stages::Stages;
-use crate::server::call::state::States;
+use crate::server::call::state::{Absent, States};
+use crate::server::catalog::entry::{Entry, Origin, check};
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::ResourceEntry;
 use crate::server::catalog::tool::ToolEntry;
@@ -74,36 +75,42 @@ impl Elements {
     /// Those of `others` whose name, URI or template is not taken yet. Two of them that are alike stay two: which one is
     /// meant is for their author to say.
     pub(crate) fn extend_missing(&mut self, others: Self) {
-        let Elements { mut tools, mut resources, mut prompts } = others;
-        tools.retain(|tool| self.tools.iter().all(|known| known.definition().name != tool.definition().name));
-        resources.retain(|resource| {
-            self.resources.iter().all(|known| known.definition().uri() != resource.definition().uri())
-        });
-        prompts.retain(|prompt| {
-            self.prompts.iter().all(|known| known.definition().name != prompt.definition().name)
-        });
-        self.extend(Self { tools, resources, prompts });
+        self.tools.extend(missing(&self.tools, others.tools));
+        self.resources.extend(missing(&self.resources, others.resources));
+        self.prompts.extend(missing(&self.prompts, others.prompts));
     }
 
     /// Ties all of them to the values of the server they were made for.
     pub(crate) fn bind(&mut self, states: &Arc<States>) {
-        self.tools.iter_mut().for_each(|tool| tool.bind(states));
-        self.resources.iter_mut().for_each(|resource| resource.bind(states));
-        self.prompts.iter_mut().for_each(|prompt| prompt.bind(states));
+        for origin in self.origins_mut() {
+            origin.states.get_or_insert_with(|| states.clone());
+        }
     }
 
     /// Puts layers around all of them.
     pub(crate) fn put_inside(&mut self, layers: &Stages) {
-        self.tools.iter_mut().for_each(|tool| tool.layers.put_inside(layers));
-        self.resources.iter_mut().for_each(|resource| resource.layers.put_inside(layers));
-        self.prompts.iter_mut().for_each(|prompt| prompt.layers.put_inside(layers));
+        self.origins_mut().for_each(|origin| origin.layers.put_inside(layers));
     }
 
     /// Whether there is a layer around any of them.
     pub(crate) fn have_layers(&self) -> bool {
-        self.tools.iter().any(|tool| !tool.layers.is_empty())
-            || self.resources.iter().any(|resource| !resource.layers.is_empty())
-            || self.prompts.iter().any(|prompt| !prompt.layers.is_empty())
+        have_layers(&self.tools) || have_layers(&self.resources) || have_layers(&self.prompts)
+    }
+
+    pub(super) fn origins_mut(&mut self) -> impl Iterator<Item = &mut Origin> {
+        let tools = self.tools.iter_mut().map(|tool| &mut tool.origin);
+        let resources = self.resources.iter_mut().map(|resource| &mut resource.origin);
+        let prompts = self.prompts.iter_mut().map(|prompt| &mut prompt.origin);
+        tools.chain(resources).chain(prompts)
+    }
+
+    /// Finds what is wrong with them, where calls bring nothing that is `absent`.
+    pub(crate) fn check(&self, states: &States, absent: impl Fn(&Stages) -> Absent) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        check(&self.tools, states, &absent, &mut mistakes);
+        check(&self.resources, states, &absent, &mut mistakes);
+        check(&self.prompts, states, &absent, &mut mistakes);
+        mistakes
     }
 
     /// Puts a prefix before the names of tools and prompts. URIs stay: they are addresses already.
@@ -117,6 +124,15 @@ impl Elements {
             *prompt = prompt.clone().named(name);
         }
     }
+}
+
+fn have_layers(entries: &[impl Entry]) -> bool {
+    entries.iter().any(|entry| !entry.origin().layers.is_empty())
+}
+
+fn missing<E: Entry>(known: &[E], mut others: Vec<E>) -> Vec<E> {
+    others.retain(|other| known.iter().all(|known| known.key() != other.key()));
+    others
 }
 
 /// A value with methods that are tools, resources and prompts. `#[service]` writes it.

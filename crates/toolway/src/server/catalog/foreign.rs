@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use toolway_protocol::uri_template::UriTemplate;
 
-use crate::server::call::layer::stages::Stages;
 use crate::server::catalog::completion::{Completer, Completers};
-use crate::server::catalog::owner::Owner;
+use crate::server::catalog::entry::Origin;
 use crate::server::catalog::prompt::{PromptEntry, PromptHandler};
 use crate::server::catalog::resource::{ResourceDefinition, ResourceEntry, ResourceHandler};
 
@@ -21,7 +20,7 @@ impl PromptEntry {
     /// Makes a handler an entry that passes on what it is asked to whoever the prompt is really of: neither what is filled in
     /// nor what comes of it is looked at.
     pub(crate) fn foreign(handler: impl PromptHandler) -> Self {
-        Self { owner: Owner::Other { is_offered: false }, ..Self::new(handler) }
+        Self { origin: Origin::foreign(), ..Self::new(handler) }
     }
 }
 
@@ -42,10 +41,8 @@ impl ResourceEntry {
             definition: Arc::new(definition),
             completers: handler.completers(),
             handler: Some(Arc::new(handler)),
-            states: None,
             template,
-            layers: Stages::default(),
-            owner: Owner::Other { is_offered: false },
+            origin: Origin::foreign(),
             mistakes: Vec::new(),
         }
     }

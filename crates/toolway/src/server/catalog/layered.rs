@@ -16,7 +16,7 @@ macro_rules! elements {
             where
                 L::Service: Service,
             {
-                self.layers.push(Some(Kind::$kind), layer.layer(Next::new()));
+                self.origin.layers.push(Some(Kind::$kind), layer.layer(Next::new()));
                 self
             }
         }

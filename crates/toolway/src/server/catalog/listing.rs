@@ -1,19 +1,16 @@
 //! How does a server list resources that nobody registered? A handler gives them, page by page, after the others.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use toolway_protocol::request::Page;
 use toolway_protocol::types::{Listing, Resource};
 use toolway_protocol::{Reply, RpcError};
 
-use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
 use crate::server::Server;
 use crate::server::call::scope::Scope;
 use crate::server::failure::errors::Failure;
-use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::{Adapted, Erased, Handler};
+use crate::server::handler::function::{Erased, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 
 /// Where a handler that lists resources is to go on, as its parameter: nothing for the first page, then what it said
@@ -107,13 +104,7 @@ pub(crate) fn lister<P: 'static, H: Handler<P>>(handler: H) -> Lister
 where
     H::Output: IntoResourcePage,
 {
-    let adapt = |handler: &H, cursor, scope: Scope| -> BoxFuture<'static, Result<ResourcePage, BoxError>> {
-        match handler.run(&Arguments::new(None, None), scope.about(cursor)) {
-            Ok(running) => Box::pin(async move { running.await.into_page() }),
-            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
-        }
-    };
-    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+    Erased::about(handler, |output| output?.into_page())
 }
 
 const LIST: &str = "resources";

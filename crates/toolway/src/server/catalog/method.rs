@@ -1,17 +1,15 @@
 //! Methods and notifications outside the protocol: how does a server get its own?
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
 use toolway_protocol::{Method, RawJson, RpcError};
 
-use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
 use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
-use crate::server::handler::function::{Adapted, Erased, Handler};
+use crate::server::handler::function::{Erased, Handler, outcome};
 use crate::server::respond::tool::Json;
 
 /// What a method outside the protocol may return: it becomes the result as it is.
@@ -76,15 +74,10 @@ pub(crate) fn custom<P: 'static, H: Handler<P>>(handler: H, rules: Option<Arc<Ru
 where
     H::Output: IntoReply,
 {
-    let adapt =
-        move |handler: &H, arguments: Arguments, scope| -> BoxFuture<'static, Result<RawJson, BoxError>> {
-            let arguments = arguments.ruled_by(rules.clone());
-            match handler.run(&arguments, scope) {
-                Ok(running) => Box::pin(async move { running.await.into_reply() }),
-                Err(error) => Box::pin(std::future::ready(Err(bad_params(error).into()))),
-            }
-        };
-    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+    Erased::new(handler, move |handler, arguments: Arguments, scope| {
+        let arguments = arguments.ruled_by(rules.clone());
+        outcome(handler, &arguments, scope, |output| output.map_err(bad_params)?.into_reply())
+    })
 }
 
 /// What a tool would tell the model is an error of the protocol here.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
 //! | `agent.rs`, `foreign.rs`, `generated.rs`, `named.rs`, `discover.rs` | How do other tools, generated code and marked functions become entries? |
-//! | `owner.rs`, `elements.rs`, `registry.rs` | What is there, all together, at one moment? |
+//! | `entry.rs`, `elements.rs`, `registry.rs` | What is there, all together, at one moment? |
 //! | `visible.rs`, `listing.rs`, `cursor.rs`, `cache.rs` | How is it listed, page by page, and how long may a list be kept? |
 //! | `edit.rs`, `source.rs` (`without_sources.rs`) | What may change while the server runs? |
 //! | `layered.rs`, `pace.rs` | Which layers stand around an entry, and does a tool hold up its thread? |
@@ -16,6 +16,7 @@ pub(crate) mod cursor;
 pub(crate) mod discover;
 pub(crate) mod edit;
 pub(crate) mod elements;
+pub(crate) mod entry;
 #[cfg(feature = "client")]
 pub(crate) mod foreign;
 pub(crate) mod generated;
@@ -23,7 +24,6 @@ pub(crate) mod layered;
 pub(crate) mod listing;
 pub(crate) mod method;
 pub(crate) mod named;
-pub(crate) mod owner;
 pub(crate) mod pace;
 pub(crate) mod prompt;
 pub(crate) mod registry;

@@ -11,15 +11,14 @@ use crate::closest::closest;
 use crate::ground::future::BoxFuture;
 use crate::ground::panic::catch;
 use crate::schema::{MOST_PROBLEMS, cut};
-use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;
-use crate::server::call::state::{Absent, States};
+use crate::server::call::state::States;
 use crate::server::catalog::completion::{Completer, Completers};
-use crate::server::catalog::owner::Owner;
+use crate::server::catalog::entry::{Entry, Origin, Owner};
 use crate::server::catalog::tool::{Offer, wrong_name};
 use crate::server::failure::errors::{Failure, PromptError};
 use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::Handler;
+use crate::server::handler::function::{Defined, Handler, outcome};
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::respond::prompt::{IntoPrompt, check_roles};
 use toolway_protocol::RpcError;
@@ -98,10 +97,8 @@ impl Parameter for Filled {
 pub struct PromptEntry {
     pub(super) definition: Arc<Prompt>,
     pub(super) handler: Arc<dyn PromptHandler>,
-    pub(super) completers: Completers,
-    pub(super) states: Option<Arc<States>>,
-    pub(crate) layers: Stages,
-    pub(crate) owner: Owner,
+    pub(crate) completers: Completers,
+    pub(crate) origin: Origin,
 }
 
 impl PromptEntry {
@@ -111,9 +108,7 @@ impl PromptEntry {
             definition: Arc::new(handler.definition()),
             completers: handler.completers(),
             handler: Arc::new(handler),
-            states: None,
-            layers: Stages::default(),
-            owner: Owner::Author,
+            origin: Origin::default(),
         }
     }
 
@@ -128,7 +123,7 @@ impl PromptEntry {
     where
         H::Output: IntoPrompt,
     {
-        Self::new(FunctionPrompt { definition, handler, parameters: std::marker::PhantomData })
+        Self::new(Defined::new(definition, handler))
     }
 
     /// What the list says about it.
@@ -168,39 +163,9 @@ impl PromptEntry {
         self
     }
 
-    pub(crate) fn completers(&self) -> &Completers {
-        &self.completers
-    }
-
-    pub(crate) fn states(&self) -> Option<&Arc<States>> {
-        self.states.as_ref()
-    }
-
-    pub(crate) fn bind(&mut self, states: &Arc<States>) {
-        self.states.get_or_insert_with(|| states.clone());
-    }
-
     /// The names of the arguments.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> {
         self.definition.arguments.iter().flatten().map(|argument| argument.name.as_str())
-    }
-
-    /// Looks for mistakes. For the check of a door, `absent` are values that its calls do not bring.
-    pub(crate) fn check(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
-        if self.owner != Owner::Author {
-            return;
-        }
-        let name = &self.definition.name;
-        let states = &self.states.as_deref().unwrap_or(states).without(absent);
-        let mut found: Vec<String> = wrong_name(name).into_iter().collect();
-        found.extend(self.handler.check(states));
-        found.extend(self.completers.check(states));
-        for completed in self.completers.names() {
-            if self.arguments().all(|known| known != completed) {
-                found.push(format!("`{completed}` is completed, but it is no argument"));
-            }
-        }
-        mistakes.extend(found.into_iter().map(|mistake| format!("prompt `{name}`: {mistake}")));
     }
 
     /// Fills it in.
@@ -210,17 +175,16 @@ impl PromptEntry {
         scope: &Scope,
     ) -> Result<GetPromptResult, Failure> {
         // Before anything is made of them: there may be a hundred thousand.
-        if self.owner == Owner::Author {
+        if self.origin.owner == Owner::Author {
             self.check_names(&arguments)?;
         }
         let arguments: Values = arguments.into_iter().collect();
-        let scope = scope.with_states(self.states.as_ref()).about(arguments.clone());
-        match catch(|| self.handler.get(arguments, scope)).await {
-            Ok(Ok(result)) if self.owner != Owner::Author => Ok(result),
-            Ok(Ok(result)) => check_roles(&result).map(|()| result).map_err(|error| error.0),
-            Ok(Err(error)) => Err(error.0),
-            Err(panic) => Err(Failure::Hidden(Box::new(panic))),
+        let scope = scope.with_states(self.origin.states.as_ref()).about(arguments.clone());
+        let result = catch(|| self.handler.get(arguments, scope)).await?.map_err(|error| error.0)?;
+        if self.origin.owner == Owner::Author {
+            check_roles(&result).map_err(|error| error.0)?;
         }
+        Ok(result)
     }
 
     /// Every argument that must be there is, and no other one.
@@ -241,20 +205,37 @@ impl PromptEntry {
     }
 }
 
+impl Entry for PromptEntry {
+    const KIND: &'static str = "prompt";
+
+    fn key(&self) -> &str {
+        &self.definition.name
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn mistakes(&self, states: &States) -> Vec<String> {
+        let mut found: Vec<String> = wrong_name(self.key()).into_iter().collect();
+        found.extend(self.handler.check(states));
+        found.extend(self.completers.check(states));
+        for completed in self.completers.names() {
+            if self.arguments().all(|known| known != completed) {
+                found.push(format!("`{completed}` is completed, but it is no argument"));
+            }
+        }
+        found
+    }
+}
+
 impl fmt::Debug for PromptEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PromptEntry").field("definition", &self.definition).finish_non_exhaustive()
     }
 }
 
-/// A function with a definition.
-struct FunctionPrompt<P, H> {
-    definition: Prompt,
-    handler: H,
-    parameters: std::marker::PhantomData<fn() -> P>,
-}
-
-impl<P: 'static, H: Handler<P>> PromptHandler for FunctionPrompt<P, H>
+impl<P: 'static, H: Handler<P>> PromptHandler for Defined<Prompt, P, H>
 where
     H::Output: IntoPrompt,
 {
@@ -263,10 +244,9 @@ where
     }
 
     fn get(&self, _: Values, scope: Scope) -> PromptFuture {
-        match self.handler.run(&Arguments::new(None, None), scope) {
-            Ok(running) => Box::pin(async move { running.await.into_prompt() }),
-            Err(error) => Box::pin(std::future::ready(Err(PromptError(error.0)))),
-        }
+        outcome(&self.handler, &Arguments::new(None, None), scope, |output| {
+            output.map_err(|error| PromptError(error.0))?.into_prompt()
+        })
     }
 
     fn check(&self, states: &States) -> Vec<String> {

@@ -16,6 +16,7 @@ use crate::server::call::state::{Absent, States};
 use crate::server::call::visibility::Allowed;
 use crate::server::catalog::cursor::CursorKey;
 use crate::server::catalog::elements::Elements;
+use crate::server::catalog::entry::Entry;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::{ResourceDefinition, ResourceEntry};
 use crate::server::catalog::tool::ToolEntry;
@@ -95,7 +96,7 @@ impl Registry {
 /// Everything that a server has at one moment.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
-    elements: Elements,
+    pub(crate) elements: Elements,
     tools: HashMap<String, usize>,
     prompts: HashMap<String, usize>,
     /// Plain resources by their URI.
@@ -111,28 +112,16 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     fn new(elements: Elements, layout: &Layout, states: &States) -> Result<Self, Vec<String>> {
-        let mut mistakes = Vec::new();
-        elements.tools.iter().for_each(|tool| tool.check(states, Absent::default(), &mut mistakes));
-        elements
-            .resources
-            .iter()
-            .for_each(|resource| resource.check(states, Absent::default(), &mut mistakes));
-        elements.prompts.iter().for_each(|prompt| prompt.check(states, Absent::default(), &mut mistakes));
-        let tools =
-            by_name("tool", elements.tools.iter().map(|tool| &*tool.definition().name), &mut mistakes);
-        let prompts = by_name(
-            "prompt",
-            elements.prompts.iter().map(|prompt| &*prompt.definition().name),
-            &mut mistakes,
-        );
+        let mut mistakes = elements.check(states, |_| Absent::default());
+        let tools = by_name(&elements.tools, &mut mistakes);
+        let prompts = by_name(&elements.prompts, &mut mistakes);
         let (resources, templates) = routes(&elements.resources, &mut mistakes);
-        for resource in &elements.resources {
-            if resource.is_metadata_only() && !layout.has_read_handler {
-                let uri = resource.definition().uri();
-                mistakes.push(format!(
-                    "resource `{uri}`: nobody reads it; give the server a `.read_resource(…)`"
-                ));
-            }
+        if !layout.has_read_handler {
+            let unread = elements.resources.iter().filter(|resource| resource.handler.is_none());
+            mistakes.extend(unread.map(|resource| {
+                let uri = resource.key();
+                format!("resource `{uri}`: nobody reads it; give the server a `.read_resource(…)`")
+            }));
         }
         if !mistakes.is_empty() {
             return Err(mistakes);
@@ -146,14 +135,10 @@ impl Snapshot {
             }
         }
         Ok(Self {
-            tool_pages: Pages::new(
-                "tools",
-                elements.tools.iter().map(|tool| tool.definition().clone()).collect(),
-                layout,
-            ),
+            tool_pages: Pages::new("tools", definitions(&elements.tools, ToolEntry::definition), layout),
             prompt_pages: Pages::new(
                 "prompts",
-                elements.prompts.iter().map(|prompt| prompt.definition().clone()).collect(),
+                definitions(&elements.prompts, PromptEntry::definition),
                 layout,
             ),
             resource_pages: Pages::new("resources", plain, layout),
@@ -168,10 +153,6 @@ impl Snapshot {
     }
 
     /// All of it.
-    pub(crate) fn elements(&self) -> &Elements {
-        &self.elements
-    }
-
     pub(crate) fn tool(&self, name: &str) -> Option<&ToolEntry> {
         self.tools.get(name).map(|place| &self.elements.tools[*place])
     }
@@ -181,11 +162,11 @@ impl Snapshot {
     }
 
     pub(crate) fn tool_names(&self) -> impl Iterator<Item = &str> {
-        self.elements.tools.iter().map(|tool| tool.definition().name.as_str())
+        self.elements.tools.iter().map(Entry::key)
     }
 
     pub(crate) fn prompt_names(&self) -> impl Iterator<Item = &str> {
-        self.elements.prompts.iter().map(|prompt| prompt.definition().name.as_str())
+        self.elements.prompts.iter().map(Entry::key)
     }
 
     /// Who answers for a URI.
@@ -211,17 +192,14 @@ impl Snapshot {
 
     /// The resource or family with exactly this URI or template.
     pub(crate) fn resource_at(&self, uri: &str) -> Option<&ResourceEntry> {
-        self.elements.resources.iter().find(|resource| resource.definition().uri() == uri)
+        self.elements.resources.iter().find(|resource| resource.key() == uri)
     }
 }
 
-fn by_name<'n>(
-    kind: &str,
-    names: impl Iterator<Item = &'n str>,
-    mistakes: &mut Vec<String>,
-) -> HashMap<String, usize> {
+fn by_name<E: Entry>(entries: &[E], mistakes: &mut Vec<String>) -> HashMap<String, usize> {
+    let kind = E::KIND;
     let mut places = HashMap::new();
-    for (place, name) in names.enumerate() {
+    for (place, name) in entries.iter().map(E::key).enumerate() {
         if name.is_empty() {
             mistakes.push(format!("a {kind} has no name"));
         }
@@ -232,13 +210,17 @@ fn by_name<'n>(
     places
 }
 
+fn definitions<E, D: Clone>(entries: &[E], definition: fn(&E) -> &D) -> Vec<D> {
+    entries.iter().map(|entry| definition(entry).clone()).collect()
+}
+
 /// Sorts resources into those with a URI and those with a template. Of two templates that take the same URI the more
 /// literal one is asked first, then the one with fewer `{+…}`, then the one that was registered first.
 fn routes(resources: &[ResourceEntry], mistakes: &mut Vec<String>) -> (HashMap<String, usize>, Vec<usize>) {
     let mut plain = HashMap::new();
     let mut families: Vec<(usize, &UriTemplate)> = Vec::new();
     for (place, resource) in resources.iter().enumerate() {
-        let uri = resource.definition().uri();
+        let uri = resource.key();
         match resource.template() {
             Some(template) => {
                 if let Some((_, twin)) = families.iter().find(|(_, known)| known.same_shape(template)) {
@@ -276,8 +258,8 @@ fn capabilities(elements: &Elements, layout: &Layout) -> ServerCapabilities {
             settings
         });
     }
-    let completes = elements.prompts.iter().any(|prompt| !prompt.completers().is_empty())
-        || elements.resources.iter().any(|resource| !resource.completers().is_empty());
+    let completes = elements.prompts.iter().any(|prompt| !prompt.completers.is_empty())
+        || elements.resources.iter().any(|resource| !resource.completers.is_empty());
     if completes {
         capabilities.completions.get_or_insert_default();
     }

@@ -4,25 +4,22 @@
 //! definition.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use toolway_protocol::types::{Icon, ReadResourceResult, Resource, ResourceTemplate};
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
 use crate::ground::future::BoxFuture;
-use crate::ground::mistakes::BoxError;
 use crate::ground::panic::catch;
 use crate::server::Server;
-use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;
-use crate::server::call::state::{Absent, States};
+use crate::server::call::state::States;
 use crate::server::catalog::completion::{Completer, Completers};
-use crate::server::catalog::owner::Owner;
+use crate::server::catalog::entry::{Entry, Origin};
 use crate::server::catalog::tool::Offer;
 use crate::server::failure::errors::{Failure, ResourceError};
 use crate::server::handler::arguments::Arguments;
-use crate::server::handler::function::{Adapted, Erased, Handler};
+use crate::server::handler::function::{Defined, Erased, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::respond::resource::{About, IntoResource};
 
@@ -183,12 +180,10 @@ pub trait ResourceHandler: Send + Sync + 'static {
 pub struct ResourceEntry {
     pub(super) definition: Arc<ResourceDefinition>,
     /// Without one, the server's `read_resource` answers.
-    pub(super) handler: Option<Arc<dyn ResourceHandler>>,
-    pub(super) completers: Completers,
-    pub(super) states: Option<Arc<States>>,
+    pub(crate) handler: Option<Arc<dyn ResourceHandler>>,
+    pub(crate) completers: Completers,
     pub(super) template: Option<Arc<UriTemplate>>,
-    pub(crate) layers: Stages,
-    pub(crate) owner: Owner,
+    pub(crate) origin: Origin,
     pub(super) mistakes: Vec<String>,
 }
 
@@ -237,10 +232,8 @@ impl ResourceEntry {
             definition: Arc::new(definition),
             handler: None,
             completers: Completers::default(),
-            states: None,
             template,
-            layers: Stages::default(),
-            owner: Owner::Author,
+            origin: Origin::default(),
             mistakes,
         }
     }
@@ -262,7 +255,7 @@ impl ResourceEntry {
     {
         let mut entry = Self::described_only(definition);
         let definition = ResourceDefinition::clone(&entry.definition);
-        entry.handler = Some(Arc::new(FunctionResource { definition, handler, parameters: PhantomData }));
+        entry.handler = Some(Arc::new(Defined::new(definition, handler)));
         entry
     }
 
@@ -318,51 +311,38 @@ impl ResourceEntry {
         self.template.as_deref()
     }
 
-    pub(crate) fn completers(&self) -> &Completers {
-        &self.completers
+    /// Reads it, if it is more than metadata.
+    pub(crate) async fn read(&self, reading: Reading, scope: &Scope) -> Result<ReadResourceResult, Failure> {
+        let Some(handler) = &self.handler else { return Err(Failure::NotFound) };
+        let scope = scope.with_states(self.origin.states.as_ref()).about(reading.clone());
+        catch(|| handler.read(reading, scope)).await?.map_err(|error| error.0)
+    }
+}
+
+impl Entry for ResourceEntry {
+    const KIND: &'static str = "resource";
+
+    fn key(&self) -> &str {
+        self.definition.uri()
     }
 
-    pub(crate) fn is_metadata_only(&self) -> bool {
-        self.handler.is_none()
+    fn origin(&self) -> &Origin {
+        &self.origin
     }
 
-    pub(crate) fn states(&self) -> Option<&Arc<States>> {
-        self.states.as_ref()
-    }
-
-    pub(crate) fn bind(&mut self, states: &Arc<States>) {
-        self.states.get_or_insert_with(|| states.clone());
-    }
-
-    /// Looks for mistakes. For the check of a door, `absent` are values that its calls do not bring.
-    pub(crate) fn check(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
-        if self.owner != Owner::Author {
-            return;
-        }
-        let uri = self.definition.uri();
-        let states = &self.states.as_deref().unwrap_or(states).without(absent);
+    fn mistakes(&self, states: &States) -> Vec<String> {
         let mut found = self.mistakes.clone();
         if self.definition.name().is_empty() {
             found.push("it has no name".to_owned());
         }
-        found.extend(self.handler.as_ref().map(|handler| handler.check(states)).unwrap_or_default());
+        found.extend(self.handler.iter().flat_map(|handler| handler.check(states)));
         found.extend(self.completers.check(states));
         for name in self.completers.names() {
             if self.template().is_none_or(|template| template.variables().all(|known| known != name)) {
                 found.push(format!("`{name}` is completed, but the URI has no such variable"));
             }
         }
-        mistakes.extend(found.into_iter().map(|mistake| format!("resource `{uri}`: {mistake}")));
-    }
-
-    /// Reads it, if it is more than metadata.
-    pub(crate) async fn read(&self, reading: Reading, scope: &Scope) -> Result<ReadResourceResult, Failure> {
-        let Some(handler) = &self.handler else { return Err(Failure::NotFound) };
-        let scope = scope.with_states(self.states.as_ref()).about(reading.clone());
-        match catch(|| handler.read(reading, scope)).await {
-            Ok(outcome) => outcome.map_err(|error| error.0),
-            Err(panic) => Err(Failure::Hidden(Box::new(panic))),
-        }
+        found
     }
 }
 
@@ -425,14 +405,7 @@ fn wrong_scheme(uri: &str) -> Option<String> {
     }
 }
 
-/// A function with a definition.
-struct FunctionResource<P, H> {
-    definition: ResourceDefinition,
-    handler: H,
-    parameters: PhantomData<fn() -> P>,
-}
-
-impl<P: 'static, H: Handler<P>> ResourceHandler for FunctionResource<P, H>
+impl<P: 'static, H: Handler<P>> ResourceHandler for Defined<ResourceDefinition, P, H>
 where
     H::Output: IntoResource,
 {
@@ -456,11 +429,10 @@ pub(crate) fn reader<P: 'static, H: Handler<P>>(handler: H) -> Reader
 where
     H::Output: IntoResource,
 {
-    let adapt = |handler: &H, reading, scope| -> BoxFuture<'static, Result<ReadResourceResult, BoxError>> {
+    Erased::new(handler, |handler, reading, scope| {
         let reading = read_with(handler, reading, scope);
         Box::pin(async move { reading.await.map_err(Into::into) })
-    };
-    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+    })
 }
 
 /// Reads through any handler.

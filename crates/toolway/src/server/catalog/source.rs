@@ -26,7 +26,7 @@ use crate::server::call::passing::RequestMeta;
 use crate::server::call::scope::{Arrival, Scope};
 use crate::server::call::visibility::Allowed;
 use crate::server::catalog::elements::Elements;
-use crate::server::catalog::owner::Owner;
+use crate::server::catalog::entry::{Entry, Owner};
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::registry::Snapshot;
 use crate::server::catalog::resource::{ReadFuture, Reading, ResourceEntry};
@@ -122,13 +122,9 @@ impl Sources {
         Self { all: added.into_iter().map(attach).collect(), is_settled }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
     /// Whose a resource is that nobody has offered, and what it is called: what several could mean is nobody's.
-    fn claim(&self, uri: &str) -> Option<(&Attached, String)> {
-        let claim = |attached| Some((attached, Attached::name_of(attached, uri)?));
+    fn claim<'s>(&'s self, uri: &str) -> Option<(&'s Attached, String)> {
+        let claim = |attached: &'s Attached| Some((attached, attached.added.source.name_of(uri)?));
         let mut claims = self.all.iter().filter_map(claim);
         claims.next().filter(|_| claims.next().is_none())
     }
@@ -145,10 +141,7 @@ impl Sources {
         let claimed = claim
             .and_then(|(attached, _)| attached.added.source.read(reading.clone(), scope.with_states(None)));
         match claimed {
-            Some(mut reading) => match catch(|| reading.as_mut()).await {
-                Ok(outcome) => outcome.map_err(|error| error.0),
-                Err(panic) => Err(Failure::Hidden(Box::new(panic))),
-            },
+            Some(mut reading) => catch(|| reading.as_mut()).await?.map_err(|error| error.0),
             None => Err(Failure::NotFound),
         }
     }
@@ -171,12 +164,6 @@ impl Sources {
             return None;
         }
         self.claim(&read.uri).map(|(attached, _)| &attached.added.layers)
-    }
-}
-
-impl Attached {
-    fn name_of(&self, uri: &str) -> Option<String> {
-        self.added.source.name_of(uri)
     }
 }
 
@@ -222,7 +209,7 @@ impl Server {
     }
 
     pub(crate) fn has_sources(&self) -> bool {
-        !self.inner.sources.is_empty()
+        !self.inner.sources.all.is_empty()
     }
 
     /// The request about a resource by the name that counts. Whoever decides by names, such as layers and what a caller may
@@ -347,9 +334,10 @@ impl Offering {
 
     /// What listeners want to hear of.
     pub(crate) fn wanted(&self) -> Wanted {
-        let interest = self.server().and_then(|server| server.inner.changes.interest.as_ref().cloned());
+        let interest = self.server().and_then(|server| server.inner.changes.interest.clone());
         Wanted {
-            changes: interest.map_or_else(|| watch::Sender::new(0).subscribe(), |interest| interest.watch()),
+            changes: interest
+                .map_or_else(|| watch::Sender::new(0).subscribe(), |interest| interest.version.subscribe()),
             offering: self.clone(),
         }
     }
@@ -390,56 +378,46 @@ impl Wanted {
 impl Elements {
     /// Keeps those that the author has added, whichever server they really belong to.
     fn keep_own(&mut self) {
-        self.tools.retain(|tool| tool.owner != Owner::Other { is_offered: true });
-        self.prompts.retain(|prompt| prompt.owner != Owner::Other { is_offered: true });
-        self.resources.retain(|resource| resource.owner != Owner::Other { is_offered: true });
+        fn keep(entries: &mut Vec<impl Entry>) {
+            entries.retain(|entry| entry.origin().owner != Owner::Other { is_offered: true });
+        }
+        keep(&mut self.tools);
+        keep(&mut self.prompts);
+        keep(&mut self.resources);
     }
 
     /// Marks all of them as a source's.
     fn of_source(&mut self) {
-        self.tools.iter_mut().for_each(|tool| tool.owner = Owner::Other { is_offered: true });
-        self.prompts.iter_mut().for_each(|prompt| prompt.owner = Owner::Other { is_offered: true });
-        self.resources.iter_mut().for_each(|resource| resource.owner = Owner::Other { is_offered: true });
+        self.origins_mut().for_each(|origin| origin.owner = Owner::Other { is_offered: true });
     }
 
     /// Adds those whose name, URI or template is nobody's yet, and tells which are not.
     fn add_free(&mut self, others: Self) -> Vec<String> {
-        let Self { tools, resources, prompts } = others;
         let mut left_out = Vec::new();
-        let mut taken: HashSet<String> =
-            self.tools.iter().map(|tool| tool.definition().name.clone()).collect();
-        for tool in tools {
-            let name = &tool.definition().name;
-            if !name.is_empty() && taken.insert(name.clone()) {
-                self.tools.push(tool);
-            } else {
-                left_out.push(format!("the tool `{name}`"));
-            }
-        }
-        let mut taken: HashSet<String> =
-            self.prompts.iter().map(|prompt| prompt.definition().name.clone()).collect();
-        for prompt in prompts {
-            let name = &prompt.definition().name;
-            if !name.is_empty() && taken.insert(name.clone()) {
-                self.prompts.push(prompt);
-            } else {
-                left_out.push(format!("the prompt `{name}`"));
-            }
-        }
-        let mut taken: HashSet<String> =
-            self.resources.iter().map(|resource| resource.definition().uri().to_owned()).collect();
-        for resource in resources {
-            let uri = resource.definition().uri();
-            let templates = || self.resources.iter().filter_map(ResourceEntry::template);
-            let is_twin =
-                resource.template().is_some_and(|one| templates().any(|other| other.same_shape(one)));
-            if !is_twin && taken.insert(uri.to_owned()) {
-                self.resources.push(resource);
-            } else {
-                left_out.push(format!("the resource `{uri}`"));
-            }
-        }
+        add_free(&mut self.tools, others.tools, &mut left_out, |_, tool| !tool.key().is_empty());
+        add_free(&mut self.prompts, others.prompts, &mut left_out, |_, prompt| !prompt.key().is_empty());
+        add_free(&mut self.resources, others.resources, &mut left_out, |known, resource| {
+            let mut templates = known.iter().filter_map(ResourceEntry::template);
+            resource.template().is_none_or(|one| !templates.any(|other| other.same_shape(one)))
+        });
         left_out
+    }
+}
+
+/// Adds those whose key is not taken and that `is_free` lets through.
+fn add_free<E: Entry>(
+    known: &mut Vec<E>,
+    others: Vec<E>,
+    left_out: &mut Vec<String>,
+    is_free: impl Fn(&[E], &E) -> bool,
+) {
+    let mut taken: HashSet<String> = known.iter().map(|entry| entry.key().to_owned()).collect();
+    for other in others {
+        if is_free(known, &other) && taken.insert(other.key().to_owned()) {
+            known.push(other);
+        } else {
+            left_out.push(format!("the {} `{}`", E::KIND, other.key()));
+        }
     }
 }
 
@@ -449,24 +427,17 @@ fn lock(elements: &Mutex<Elements>) -> MutexGuard<'_, Elements> {
 
 /// The lists in which two snapshots differ.
 fn differences(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = List> + use<> {
-    let (one, other) = (before.elements(), after.elements());
-    let tools =
-        definitions(&one.tools, ToolEntry::definition).ne(definitions(&other.tools, ToolEntry::definition));
-    let prompts = definitions(&one.prompts, PromptEntry::definition)
-        .ne(definitions(&other.prompts, PromptEntry::definition));
-    let resources = definitions(&one.resources, ResourceEntry::definition)
-        .ne(definitions(&other.resources, ResourceEntry::definition));
+    fn differ<E, D: PartialEq>(before: &[E], after: &[E], definition: fn(&E) -> &D) -> bool {
+        before.iter().map(definition).ne(after.iter().map(definition))
+    }
+    let (before, after) = (&before.elements, &after.elements);
+    let tools = differ(&before.tools, &after.tools, ToolEntry::definition);
+    let prompts = differ(&before.prompts, &after.prompts, PromptEntry::definition);
+    let resources = differ(&before.resources, &after.resources, ResourceEntry::definition);
     [(tools, List::Tools), (prompts, List::Prompts), (resources, List::Resources)]
         .into_iter()
         .filter(|(differ, _)| *differ)
         .map(|(_, list)| list)
-}
-
-fn definitions<'e, E, D: 'e>(
-    entries: &'e [E],
-    definition: fn(&'e E) -> &'e D,
-) -> impl Iterator<Item = &'e D> {
-    entries.iter().map(definition)
 }
 
 impl Interest {
@@ -479,11 +450,6 @@ impl Interest {
     /// How often they have become others.
     fn version(&self) -> u64 {
         *self.version.borrow()
-    }
-
-    /// Hears each time they become others.
-    fn watch(&self) -> watch::Receiver<u64> {
-        self.version.subscribe()
     }
 }
 

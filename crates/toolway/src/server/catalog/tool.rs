@@ -16,15 +16,14 @@ use crate::ground::future::BoxFuture;
 use crate::ground::panic::catch;
 use crate::schema::{Checker, Examined, examine, object_by_default, output_text};
 use crate::server::call::context::Ctx;
-use crate::server::call::layer::stages::Stages;
 use crate::server::call::scope::Scope;
-use crate::server::call::state::{Absent, States};
+use crate::server::call::state::States;
+use crate::server::catalog::entry::{Entry, Origin, Owner};
 use crate::server::catalog::generated::misfit;
-use crate::server::catalog::owner::Owner;
 use crate::server::catalog::pace::Pace;
 use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
-use crate::server::handler::function::Handler;
+use crate::server::handler::function::{Defined, Handler, outcome};
 use crate::server::respond::tool::IntoToolResult;
 
 /// A running call.
@@ -193,13 +192,11 @@ pub struct ToolEntry {
     output: Option<Arc<Checker>>,
     /// The arguments that travel in headers too.
     param_headers: ParamHeaders,
-    states: Option<Arc<States>>,
     /// Whether what a round leaves to the next one may be used once only.
-    is_single_use: bool,
+    pub(crate) is_single_use: bool,
     /// How long a call may take, if it is not as long as with others.
     deadline: Option<Duration>,
-    pub(crate) layers: Stages,
-    pub(crate) owner: Owner,
+    pub(crate) origin: Origin,
     pace: Pace,
     described: Described,
     /// What is wrong with how the input schema was made, and with the schemas as they are.
@@ -220,8 +217,7 @@ enum Described {
 impl ToolEntry {
     /// Makes a handler an entry.
     pub fn new(handler: impl ToolHandler) -> Self {
-        let definition = handler.definition();
-        Self::made(definition, Arc::new(handler))
+        Self::bare(handler).compiled()
     }
 
     /// The tool behind the name of a function that is marked `#[tool]`: `ToolEntry::of::<add>()`, or shorter `add::entry()`.
@@ -243,18 +239,18 @@ impl ToolEntry {
     /// let area = ToolEntry::from_fn("area", |r: Rectangle| async move { r.width * r.height })
     ///     .described("The area of a rectangle.");
     /// ```
-    pub fn from_fn<P, H: Handler<P>>(name: impl Into<String>, handler: H) -> Self
+    pub fn from_fn<P: 'static, H: Handler<P>>(name: impl Into<String>, handler: H) -> Self
     where
         H::Output: IntoToolResult,
-        P: 'static,
     {
         let input = handler.input().finish();
         let name = name.into();
         let mut tool = Tool::new(&name, input.schema).with_description(name);
         tool.output_schema = H::Output::output_schema();
-        let mut entry = Self::defined(tool, handler, input.is_typed);
+        let mut entry = Self::bare(Defined::new(tool, handler));
+        entry.is_typed = input.is_typed;
         entry.mistakes = input.mistakes;
-        entry
+        entry.compiled()
     }
 
     /// Makes a function or a closure a tool with a definition that is written by hand, schema and all. The function's
@@ -270,58 +266,41 @@ impl ToolEntry {
     ///     arguments["text"].as_str().unwrap_or_default().to_uppercase()
     /// });
     /// ```
-    pub fn define<P, H: Handler<P>>(definition: Tool, handler: H) -> Self
+    pub fn define<P: 'static, H: Handler<P>>(definition: Tool, handler: H) -> Self
     where
         H::Output: IntoToolResult,
-        P: 'static,
     {
         // A definition by hand may say something else than the types do.
-        Self::defined(definition, handler, false)
+        Self::bare(Defined::new(definition, handler)).compiled()
     }
 
-    fn defined<P, H: Handler<P>>(definition: Tool, handler: H, is_typed: bool) -> Self
-    where
-        H::Output: IntoToolResult,
-        P: 'static,
-    {
-        let handler = FunctionTool { definition, handler, is_typed, parameters: std::marker::PhantomData };
-        Self::made(handler.definition.clone(), Arc::new(handler))
-    }
-
-    fn made(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
-        let mut entry = Self::bare(definition, handler);
-        entry.compile();
-        entry
+    fn compiled(mut self) -> Self {
+        self.compile();
+        self
     }
 
     /// Makes a handler an entry that passes calls on to whoever the tool is really of: its definition is listed as it came,
     /// and neither arguments nor results are held against it.
     pub(crate) fn foreign(handler: impl ToolHandler) -> Self {
-        let mut entry = Self::bare(handler.definition(), Arc::new(handler));
-        entry.owner = Owner::Other { is_offered: false };
-        entry.compile();
-        entry
+        Self { origin: Origin::foreign(), ..Self::bare(handler) }.compiled()
     }
 
-    fn bare(definition: Tool, handler: Arc<dyn ToolHandler>) -> Self {
-        let described = match definition.description() {
-            "" => Described::NotAtAll,
-            description if description == definition.name => Described::NotAtAll,
-            _ => Described::InWords,
-        };
+    fn bare(handler: impl ToolHandler) -> Self {
+        let definition = handler.definition();
+        let description = definition.description();
+        let is_described = !description.is_empty() && description != definition.name;
+        let described = if is_described { Described::InWords } else { Described::NotAtAll };
         Self {
             definition: Arc::new(definition),
             is_typed: handler.is_typed(),
             coerces: true,
             is_single_use: handler.is_single_use(),
             deadline: handler.deadline(),
-            handler,
+            handler: Arc::new(handler),
             rules: None,
             output: None,
             param_headers: ParamHeaders::default(),
-            states: None,
-            layers: Stages::default(),
-            owner: Owner::Author,
+            origin: Origin::default(),
             pace: Pace::default(),
             described,
             mistakes: Vec::new(),
@@ -332,7 +311,7 @@ impl ToolEntry {
 
     /// Makes the checkers of the definition.
     fn compile(&mut self) {
-        if self.owner != Owner::Author {
+        if self.origin.owner != Owner::Author {
             // Marks that cannot be obeyed bind nobody here: whoever lists the tool over HTTP leaves it out.
             self.param_headers = ParamHeaders::of_schema(&self.definition.input_schema).unwrap_or_default();
             return;
@@ -396,10 +375,6 @@ impl ToolEntry {
         self
     }
 
-    pub(crate) fn is_single_use(&self) -> bool {
-        self.is_single_use
-    }
-
     /// Says how long a call of this tool may take, whatever [the server](crate::server::ServerBuilder::deadline) says about others.
     /// `#[tool(deadline = Duration::from_secs(30))]` says the same.
     pub fn deadline(mut self, time: Duration) -> Self {
@@ -443,7 +418,7 @@ impl ToolEntry {
     pub(crate) fn warn_of_undescribed<'t>(tools: impl IntoIterator<Item = &'t Self>) {
         let undescribed = tools
             .into_iter()
-            .filter(|tool| tool.owner == Owner::Author && tool.described == Described::NotAtAll);
+            .filter(|tool| tool.origin.owner == Owner::Author && tool.described == Described::NotAtAll);
         let names: Vec<_> = undescribed.map(|tool| format!("`{}`", tool.definition.name)).collect();
         if !names.is_empty() {
             tracing::warn!(
@@ -454,28 +429,9 @@ impl ToolEntry {
         }
     }
 
-    pub(crate) fn bind(&mut self, states: &Arc<States>) {
-        self.states.get_or_insert_with(|| states.clone());
-    }
-
     pub(crate) fn strict(&mut self) {
         self.coerces = false;
         self.compile();
-    }
-
-    /// Looks for mistakes. For the check of a door, `absent` are values that its calls do not bring.
-    pub(crate) fn check(&self, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
-        if self.owner != Owner::Author {
-            return;
-        }
-        let name = &self.definition.name;
-        let states = &self.states.as_deref().unwrap_or(states).without(absent);
-        // The schema of an argument often knows better why a default does not fit the type.
-        let told: Vec<String> = self.wrong_defaults.iter().map(|name| misfit(name)).collect();
-        let handler = self.handler.check(states).into_iter().filter(|mistake| !told.contains(mistake));
-        let found = self.mistakes.iter().chain(&self.wrong_schemas).cloned();
-        let found = wrong_name(name).into_iter().chain(found).chain(handler);
-        mistakes.extend(found.map(|mistake| format!("tool `{name}`: {mistake}")));
     }
 
     /// Calls the tool. A panic is a failure, too.
@@ -487,30 +443,26 @@ impl ToolEntry {
         if let Some(limit) = self.deadline {
             scope.set_deadline(limit);
         }
-        let scope = scope.with_states(self.states.as_ref()).with_output(self.output.as_ref());
+        let scope = scope.with_states(self.origin.states.as_ref()).with_output(self.output.as_ref());
         let arguments = Arguments::new(arguments, self.rules.clone());
         let mut calling = pin!(catch(|| self.handler.call(arguments, scope)));
-        match poll_fn(|cx| self.pace.poll(&self.definition.name, calling.as_mut(), cx)).await {
-            Ok(Ok(result)) => match self.wrong_output(&result) {
-                None => Ok(result),
-                Some(text) => Err(Failure::Hidden(text.into())),
-            },
-            Ok(Err(error)) => Err(error.0),
-            Err(panic) => Err(Failure::Hidden(Box::new(panic))),
+        let called = poll_fn(|cx| self.pace.poll(&self.definition.name, calling.as_mut(), cx)).await?;
+        let result = called.map_err(|error| error.0)?;
+        match self.wrong_output(&result) {
+            None => Ok(result),
+            Some(text) => Err(Failure::Hidden(text.into())),
         }
     }
 
     /// A result that the tool's own schema does not allow is the tool's fault, and clients refuse it.
     fn wrong_output(&self, result: &CallToolResult) -> Option<String> {
-        let checker = self.output.as_ref()?;
-        if result.is_error() {
+        if self.output.is_none() || result.is_error() {
             return None;
         }
         let Some(structured) = &result.structured_content else {
             return Some("the tool has an output schema but returned no structured content".to_owned());
         };
-        let problems = checker.check(&structured.decode().ok()?);
-        (!problems.is_empty()).then(|| output_text(&problems))
+        self.check_output(&structured.decode().ok()?).err()
     }
 }
 
@@ -533,21 +485,33 @@ pub(crate) fn wrong_name(name: &str) -> Option<String> {
 
 const LONGEST_NAME: usize = 128;
 
+impl Entry for ToolEntry {
+    const KIND: &'static str = "tool";
+
+    fn key(&self) -> &str {
+        &self.definition.name
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn mistakes(&self, states: &States) -> Vec<String> {
+        // The schema of an argument often knows better why a default does not fit the type.
+        let told: Vec<String> = self.wrong_defaults.iter().map(|name| misfit(name)).collect();
+        let handler = self.handler.check(states).into_iter().filter(|mistake| !told.contains(mistake));
+        let found = self.mistakes.iter().chain(&self.wrong_schemas).cloned();
+        wrong_name(self.key()).into_iter().chain(found).chain(handler).collect()
+    }
+}
+
 impl fmt::Debug for ToolEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolEntry").field("definition", &self.definition).finish_non_exhaustive()
     }
 }
 
-/// A function with a definition.
-struct FunctionTool<P, H> {
-    definition: Tool,
-    handler: H,
-    is_typed: bool,
-    parameters: std::marker::PhantomData<fn() -> P>,
-}
-
-impl<P: 'static, H: Handler<P>> ToolHandler for FunctionTool<P, H>
+impl<P: 'static, H: Handler<P>> ToolHandler for Defined<Tool, P, H>
 where
     H::Output: IntoToolResult,
 {
@@ -557,19 +521,15 @@ where
 
     fn call(&self, arguments: Arguments, scope: Scope) -> CallFuture {
         // Arguments are checked as they are read; those that nobody reads are held against the schema here.
-        let checked =
-            if self.handler.takes_arguments() { Ok(()) } else { arguments.decode().map(|IgnoredAny| ()) };
-        match checked.and_then(|()| self.handler.run(&arguments, scope)) {
-            Ok(running) => Box::pin(async move { running.await.into_tool_result() }),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
+        if !self.handler.takes_arguments()
+            && let Err(error) = arguments.decode::<IgnoredAny>()
+        {
+            return Box::pin(std::future::ready(Err(error)));
         }
+        outcome(&self.handler, &arguments, scope, |output| output?.into_tool_result())
     }
 
     fn check(&self, states: &States) -> Vec<String> {
         self.handler.check(states)
-    }
-
-    fn is_typed(&self) -> bool {
-        self.is_typed
     }
 }

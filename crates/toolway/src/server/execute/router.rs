@@ -216,7 +216,7 @@ impl Server {
         if let Some((entry, variables)) = snapshot.find(&reading.uri) {
             reading.mime_type = entry.definition().mime_type().cloned();
             reading.variables = variables;
-            if !entry.is_metadata_only() {
+            if entry.handler.is_some() {
                 return entry.read(reading, scope).await;
             }
         }
@@ -238,7 +238,7 @@ impl Server {
         let (completers, known, states): (_, Vec<&str>, _) = match &asked.reference {
             Reference::Prompt(reference) => {
                 let prompt = seen_prompt(&snapshot, &reference.name, scope.allowed())?;
-                (prompt.completers(), prompt.arguments().collect(), prompt.states())
+                (&prompt.completers, prompt.arguments().collect(), &prompt.origin.states)
             }
             Reference::Resource(reference) => {
                 let is_seen =
@@ -248,7 +248,7 @@ impl Server {
                     return Err(RpcError::invalid_params(text).into());
                 };
                 let known = resource.template().into_iter().flat_map(UriTemplate::variables);
-                (resource.completers(), known.collect(), resource.states())
+                (&resource.completers, known.collect(), &resource.origin.states)
             }
         };
         let name = &asked.argument.name;
@@ -258,7 +258,8 @@ impl Server {
         let Some(completer) = completers.get(name) else { return Ok(Completion::new(Vec::new())) };
         let mut typed = Completing::new(name, asked.argument.value);
         typed.arguments = asked.context.and_then(|context| context.arguments).unwrap_or_default();
-        let failure = match catch(|| Box::pin(completer.complete(typed, scope.with_states(states)))).await {
+        let own = scope.with_states(states.as_ref());
+        let failure = match catch(|| Box::pin(completer.complete(typed, &own))).await {
             Ok(Ok(completion)) => return Ok(completion),
             Ok(Err(error)) => Failure::unbox(error),
             Err(panic) => Failure::Hidden(Box::new(panic)),

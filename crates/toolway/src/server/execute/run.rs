@@ -79,9 +79,9 @@ fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Opt
         inner.methods.get(method.name()).map(|method| &method.layers)
     } else {
         match snapshot.asked_for(request, allowed) {
-            Some(Element::Tool(tool)) => Some(&tool.layers),
-            Some(Element::Prompt(prompt)) => Some(&prompt.layers),
-            Some(Element::Resource(resource)) => Some(&resource.layers),
+            Some(Element::Tool(tool)) => Some(&tool.origin.layers),
+            Some(Element::Prompt(prompt)) => Some(&prompt.origin.layers),
+            Some(Element::Resource(resource)) => Some(&resource.origin.layers),
             None => inner.sources.layers_around(&snapshot, request, allowed),
         }
     };

@@ -125,46 +125,27 @@ impl StdError for AskError {}
 
 /// Why something that is done [once](crate::Ctx::once) has no result: it failed, or its result cannot be remembered.
 #[derive(Debug)]
-pub struct OnceError(OnceFailure);
-
-#[derive(Debug)]
-enum OnceFailure {
-    Effect(BoxError),
-    Remembering(AskError),
-}
+pub struct OnceError(BoxError);
 
 impl OnceError {
-    pub(crate) fn effect(error: BoxError) -> Self {
-        Self(OnceFailure::Effect(error))
-    }
-
-    pub(crate) fn remembering(error: AskError) -> Self {
-        Self(OnceFailure::Remembering(error))
+    pub(crate) fn new(error: impl Into<BoxError>) -> Self {
+        Self(error.into())
     }
 
     /// What failed, in its own type.
     pub fn into_inner(self) -> BoxError {
-        match self.0 {
-            OnceFailure::Effect(error) => error,
-            OnceFailure::Remembering(error) => Box::new(error),
-        }
+        self.0
     }
 }
 
 impl fmt::Display for OnceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            OnceFailure::Effect(error) => error.fmt(f),
-            OnceFailure::Remembering(error) => error.fmt(f),
-        }
+        self.0.fmt(f)
     }
 }
 
 impl StdError for OnceError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match &self.0 {
-            OnceFailure::Effect(error) => error.source(),
-            OnceFailure::Remembering(_) => None,
-        }
+        self.0.source()
     }
 }

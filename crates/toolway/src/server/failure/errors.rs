@@ -11,6 +11,7 @@ use toolway_protocol::{Method, RpcError};
 
 use crate::ground::error::Chain;
 use crate::ground::mistakes::BoxError;
+use crate::ground::panic::Panic;
 use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
 
 /// An error that a handler may return: whatever converts into a [`BoxError`]. `Own` is the error that handlers of this kind
@@ -137,6 +138,13 @@ impl From<AskError> for Failure {
 impl From<RpcError> for Failure {
     fn from(error: RpcError) -> Self {
         Self::Rpc(error)
+    }
+}
+
+/// The cause of a panic is for the log only.
+impl From<Panic> for Failure {
+    fn from(panic: Panic) -> Self {
+        Self::Hidden(Box::new(panic))
     }
 }
 

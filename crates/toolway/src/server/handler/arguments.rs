@@ -153,9 +153,7 @@ impl Arguments {
     fn value(&self) -> Result<Value, ToolError> {
         let Some(text) = &self.text else { return Ok(Value::Object(Map::new())) };
         if text.is_object() {
-            Members::of(&mut serde_json::Deserializer::from_slice(text.as_bytes()))
-                .map(|Members(members)| Value::Object(members))
-                .map_err(ToolError::new)
+            members(text.as_bytes()).map(Value::Object).map_err(ToolError::new)
         } else {
             text.decode().map_err(|error| ToolError::new(reason(&error)))
         }
@@ -247,39 +245,33 @@ impl<T: DeserializeOwned> Target for Whole<T> {
     }
 }
 
-/// Any object.
-struct Members(Map<String, Value>);
+/// Reads the text of any object.
+fn members(text: &[u8]) -> Result<Map<String, Value>, String> {
+    struct Unique<'c>(&'c mut Option<String>);
 
-impl Members {
-    fn of<'de, D: Deserializer<'de, Error: fmt::Display>>(object: D) -> Result<Self, String> {
-        struct Unique<'c>(&'c mut Option<String>);
+    impl<'de> Visitor<'de> for Unique<'_> {
+        type Value = Map<String, Value>;
 
-        impl<'de> Visitor<'de> for Unique<'_> {
-            type Value = Map<String, Value>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of arguments")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Map::new();
-                while let Some((name, value)) = map.next_entry::<String, Value>()? {
-                    if members.contains_key(&name) {
-                        *self.0 = Some(name);
-                        return Err(twice());
-                    }
-                    members.insert(name, value);
-                }
-                Ok(members)
-            }
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object of arguments")
         }
 
-        let mut current = None;
-        object
-            .deserialize_map(Unique(&mut current))
-            .map(Self)
-            .map_err(|error| placed(current.as_deref(), &error))
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut members = Map::new();
+            while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                if members.contains_key(&name) {
+                    *self.0 = Some(name);
+                    return Err(twice());
+                }
+                members.insert(name, value);
+            }
+            Ok(members)
+        }
     }
+
+    let mut current = None;
+    let read = serde_json::Deserializer::from_slice(text).deserialize_map(Unique(&mut current));
+    read.map_err(|error| placed(current.as_deref(), &error))
 }
 
 pub(super) fn twice<E: serde::de::Error>() -> E {

@@ -18,9 +18,13 @@ use crate::server::failure::errors::{Failure, ToolError};
 use crate::server::handler::arguments::{Arguments, Rules};
 use crate::server::handler::parameter::Parameter;
 
+type Run<In, Out> = dyn Fn(In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync;
+type Check = dyn Fn(&States) -> Vec<String> + Send + Sync;
+
 /// A handler whose parameters are forgotten: it gets what was sent and gives back what became of it.
 pub(crate) struct Erased<In, Out> {
-    handler: Arc<dyn Function<In, Out>>,
+    run: Arc<Run<In, Out>>,
+    check: Arc<Check>,
     /// The values of the server it was made for, if that one was merged into another.
     states: Option<Arc<States>>,
     /// Those of that server.
@@ -28,20 +32,42 @@ pub(crate) struct Erased<In, Out> {
 }
 
 impl<In, Out> Erased<In, Out> {
-    pub(crate) fn new(handler: impl Function<In, Out> + 'static) -> Self {
-        Self { handler: Arc::new(handler), states: None, layers: Stages::default() }
+    /// Erases a handler; `adapt` gets what was sent to it and makes a result of what it returns.
+    pub(crate) fn new<P: 'static, H: Handler<P>>(
+        handler: H,
+        adapt: impl Fn(&H, In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync + 'static,
+    ) -> Self {
+        let handler = Arc::new(handler);
+        let checked = handler.clone();
+        Self {
+            run: Arc::new(move |sent, scope| adapt(&handler, sent, scope)),
+            check: Arc::new(move |states| checked.check(states)),
+            states: None,
+            layers: Stages::default(),
+        }
+    }
+
+    /// Erases a handler that finds what was sent in its scope.
+    pub(crate) fn about<P: 'static, H: Handler<P>>(
+        handler: H,
+        finish: impl Fn(Result<H::Output, ToolError>) -> Result<Out, BoxError> + Copy + Send + Sync + 'static,
+    ) -> Self
+    where
+        In: Send + Sync + 'static,
+        Out: Send + 'static,
+    {
+        Self::new(handler, move |handler, sent, scope| {
+            outcome(handler, &Arguments::new(None, None), scope.about(sent), finish)
+        })
     }
 
     pub(crate) fn call(&self, sent: In, scope: &Scope) -> BoxFuture<'static, Result<Out, BoxError>> {
-        self.handler.call(sent, scope.with_states(self.states.as_ref()))
+        (self.run)(sent, scope.with_states(self.states.as_ref()))
     }
 
     /// Calls the handler and waits for it. A panic is a failure, too.
     pub(crate) async fn attempt(&self, sent: In, scope: &Scope) -> Result<Out, Failure> {
-        match catch(|| self.call(sent, scope)).await {
-            Ok(outcome) => outcome.map_err(Failure::unbox),
-            Err(panic) => Err(Failure::Hidden(Box::new(panic))),
-        }
+        catch(|| self.call(sent, scope)).await?.map_err(Failure::unbox)
     }
 
     pub(crate) fn bind(&mut self, states: &Arc<States>) {
@@ -50,14 +76,19 @@ impl<In, Out> Erased<In, Out> {
 
     /// What is missing for it to work, with `what` it is before each sentence; `absent` are values that calls do not bring.
     pub(crate) fn check(&self, what: &str, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
-        let found = self.handler.check(&self.states.as_deref().unwrap_or(states).without(absent));
+        let found = (self.check)(&self.states.as_deref().unwrap_or(states).without(absent));
         mistakes.extend(found.into_iter().map(|mistake| format!("{what}: {mistake}")));
     }
 }
 
 impl<In, Out> Clone for Erased<In, Out> {
     fn clone(&self) -> Self {
-        Self { handler: self.handler.clone(), states: self.states.clone(), layers: self.layers.clone() }
+        Self {
+            run: self.run.clone(),
+            check: self.check.clone(),
+            states: self.states.clone(),
+            layers: self.layers.clone(),
+        }
     }
 }
 
@@ -67,48 +98,36 @@ impl<In, Out> fmt::Debug for Erased<In, Out> {
     }
 }
 
-/// A hook: a handler that gets what `put` puts into its scope, and returns nothing.
+/// Runs a handler; `finish` makes a result of what it returns, or of why it cannot begin.
+pub(crate) fn outcome<P, H: Handler<P>, T: Send + 'static, E: Send + 'static>(
+    handler: &H,
+    arguments: &Arguments,
+    scope: Scope,
+    finish: impl FnOnce(Result<H::Output, ToolError>) -> Result<T, E> + Send + 'static,
+) -> BoxFuture<'static, Result<T, E>> {
+    match handler.run(arguments, scope) {
+        Ok(running) => Box::pin(async move { finish(Ok(running.await)) }),
+        Err(error) => Box::pin(std::future::ready(finish(Err(error)))),
+    }
+}
+
+/// A hook: a handler that finds what it is told in its scope, and returns nothing.
 pub(crate) fn hook<In: Send + Sync + 'static, P: 'static, H: Handler<P, Output = ()>>(
     handler: H,
 ) -> Erased<In, ()> {
-    let adapt = move |handler: &H, told: In, scope: Scope| -> BoxFuture<'static, Result<(), BoxError>> {
-        match handler.run(&Arguments::new(None, None), scope.about(told)) {
-            Ok(running) => Box::pin(async move {
-                running.await;
-                Ok(())
-            }),
-            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
-        }
-    };
-    Erased::new(Adapted { handler, adapt, parameters: PhantomData })
+    Erased::about(handler, |output| Ok(output?))
 }
 
-/// What [`Erased`] keeps of a handler.
-pub(crate) trait Function<In, Out>: Send + Sync {
-    fn call(&self, sent: In, scope: Scope) -> BoxFuture<'static, Result<Out, BoxError>>;
-
-    fn check(&self, states: &States) -> Vec<String>;
-}
-
-/// A handler, and how what was sent gets to it and what it returns becomes a result.
-pub(crate) struct Adapted<P, H, A> {
+/// A function with a definition.
+pub(crate) struct Defined<D, P, H> {
+    pub(crate) definition: D,
     pub(crate) handler: H,
-    pub(crate) adapt: A,
-    pub(crate) parameters: PhantomData<fn() -> P>,
+    parameters: PhantomData<fn() -> P>,
 }
 
-impl<In, Out, P, H, A> Function<In, Out> for Adapted<P, H, A>
-where
-    P: 'static,
-    H: Handler<P>,
-    A: Fn(&H, In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync,
-{
-    fn call(&self, sent: In, scope: Scope) -> BoxFuture<'static, Result<Out, BoxError>> {
-        (self.adapt)(&self.handler, sent, scope)
-    }
-
-    fn check(&self, states: &States) -> Vec<String> {
-        self.handler.check(states)
+impl<D, P, H: Handler<P>> Defined<D, P, H> {
+    pub(crate) fn new(definition: D, handler: H) -> Self {
+        Self { definition, handler, parameters: PhantomData }
     }
 }
 

@@ -35,20 +35,12 @@ impl<S: Slots> Collected<S> {
     ) -> Option<P> {
         let value = sent.or_else(|| self.of_schema(name)).or_else(|| P::of_default(&default?()));
         match value.map_or_else(|| P::absent(scope), Ok) {
-            Ok(value) => Some(value),
-            Err(_) if let Some(text) = needed::<P>(scope) => {
-                self.problems.push(text.to_owned());
-                None
-            }
-            Err(_) if !P::IS_ARGUMENT => {
-                self.lacks.push(format!("`{name}` ({})", lacking::<P>()));
-                None
-            }
-            Err(_) => {
-                self.problems.push(format!("argument `{name}` is missing"));
-                None
-            }
+            Ok(value) => return Some(value),
+            Err(_) if let Some(text) = needed::<P>(scope) => self.problems.push(text.to_owned()),
+            Err(_) if !P::IS_ARGUMENT => self.lacks.push(format!("`{name}` ({})", lacking::<P>())),
+            Err(_) => self.problems.push(format!("argument `{name}` is missing")),
         }
+        None
     }
 
     fn of_schema<P: Parameter>(&self, name: &str) -> Option<P> {

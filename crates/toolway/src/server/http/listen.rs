@@ -63,7 +63,7 @@ impl Server {
     /// Says where the server is and what it has.
     fn greeting(&self, address: SocketAddr) -> String {
         let name = &self.info().name;
-        let tools = match self.inner.registry.load().elements().tools.len() {
+        let tools = match self.inner.registry.load().elements.tools.len() {
             1 => "1 tool".to_owned(),
             number => format!("{number} tools"),
         };

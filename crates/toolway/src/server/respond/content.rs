@@ -50,14 +50,8 @@ impl Text {
     }
 }
 
-impl IntoContent for Text {
-    fn into_content(self) -> Content {
-        Content::Text(self.0)
-    }
-}
-
 macro_rules! media {
-    ($($(#[$meta:meta])* $name:ident: $content:ident as $variant:ident { $($(#[$doc:meta])* $kind:ident = $mime:literal),* $(,)? })*) => {$(
+    ($($(#[$meta:meta])* $name:ident: $content:ident { $($(#[$doc:meta])* $kind:ident = $mime:literal),* $(,)? })*) => {$(
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         pub struct $name($content);
@@ -79,12 +73,6 @@ macro_rules! media {
                 self
             }
         }
-
-        impl IntoContent for $name {
-            fn into_content(self) -> Content {
-                Content::$variant(self.0)
-            }
-        }
     )*};
 }
 media! {
@@ -99,7 +87,7 @@ media! {
     ///     Image::png(b"not really a picture")
     /// }
     /// ```
-    Image: ImageContent as Image {
+    Image: ImageContent {
         /// A PNG picture.
         png = "image/png",
         /// A JPEG picture.
@@ -122,7 +110,7 @@ media! {
     ///     Audio::wav(b"not really a sound")
     /// }
     /// ```
-    Audio: AudioContent as Audio {
+    Audio: AudioContent {
         /// A WAV sound.
         wav = "audio/wav",
         /// An MPEG (MP3) sound.
@@ -167,41 +155,28 @@ impl Embedded {
     }
 }
 
-impl IntoContent for Embedded {
-    fn into_content(self) -> Content {
-        Content::Resource(Box::new(EmbeddedResource::new(self.0)))
-    }
+macro_rules! blocks {
+    ($($(#[$doc:meta])* $type:ty => |$value:ident| $content:expr;)*) => {$(
+        $(#[$doc])*
+        impl IntoContent for $type {
+            fn into_content(self) -> Content {
+                let $value = self;
+                $content
+            }
+        }
+    )*};
 }
-
-impl IntoContent for Content {
-    fn into_content(self) -> Content {
-        self
-    }
-}
-
-/// A link to the resource.
-impl IntoContent for Resource {
-    fn into_content(self) -> Content {
-        Content::Link(Box::new(self))
-    }
-}
-
-impl IntoContent for ResourceContents {
-    fn into_content(self) -> Content {
-        Embedded(self).into_content()
-    }
-}
-
-impl IntoContent for String {
-    fn into_content(self) -> Content {
-        Content::text(self)
-    }
-}
-
-impl IntoContent for &str {
-    fn into_content(self) -> Content {
-        Content::text(self)
-    }
+blocks! {
+    Content => |content| content;
+    String => |text| Content::text(text);
+    &str => |text| Content::text(text);
+    Text => |text| Content::Text(text.0);
+    Image => |image| Content::Image(image.0);
+    Audio => |audio| Content::Audio(audio.0);
+    /// A link to the resource.
+    Resource => |link| Content::Link(Box::new(link));
+    ResourceContents => |contents| Content::Resource(Box::new(EmbeddedResource::new(contents)));
+    Embedded => |embedded| embedded.0.into_content();
 }
 
 /// Bytes as they travel in JSON.

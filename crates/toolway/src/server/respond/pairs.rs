@@ -8,17 +8,17 @@ use toolway_protocol::types::{Content, GetPromptResult, Role};
 use super::prompt::{IntoPrompt, Message, Prompt, role};
 use crate::server::failure::errors::PromptError;
 
-fn from_json(value: Value) -> Result<Prompt, PromptError> {
-    let mut prompt = Prompt::new();
-    match value {
-        Value::Object(mut members) if members.contains_key("messages") => {
-            prompt.description =
-                members.remove("description").and_then(|text| text.as_str().map(str::to_owned));
-            prompt.messages = messages(members.remove("messages").unwrap_or_default())?;
+impl IntoPrompt for Value {
+    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
+        match self {
+            Self::Object(mut members) if members.contains_key("messages") => {
+                let description = members.get("description").and_then(Self::as_str).map(str::to_owned);
+                let messages = messages(members.remove("messages").unwrap_or_default())?;
+                Prompt { description, messages }.into_prompt()
+            }
+            other => messages(other)?.into_prompt(),
         }
-        other => prompt.messages = messages(other)?,
     }
-    Ok(prompt)
 }
 
 fn messages(value: Value) -> Result<Vec<Message>, PromptError> {
@@ -74,10 +74,4 @@ fn blocks(content: Value) -> Result<Vec<Content>, PromptError> {
 
 fn malformed() -> PromptError {
     PromptError::new("the prompt returned something that is no list of messages")
-}
-
-impl IntoPrompt for Value {
-    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
-        from_json(self)?.into_prompt()
-    }
 }

@@ -178,51 +178,31 @@ impl IntoPrompt for Prompt {
 }
 
 macro_rules! prompts {
-    ($([$($length:tt)*] $type:ty, |$value:ident| $messages:expr;)*) => {$(
-        impl<$($length)*> IntoPrompt for $type {
+    ($([$($generics:tt)*] $type:ty => |$value:ident| $prompt:expr;)*) => {$(
+        impl<$($generics)*> IntoPrompt for $type {
             fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
                 let $value = self;
-                Prompt { description: None, messages: $messages }.into_prompt()
+                $prompt
             }
         }
     )*};
 }
 prompts! {
-    [] String, |text| vec![user(text)];
-    [] &str, |text| vec![user(text)];
-    [] Message, |message| vec![message];
-    [] Vec<Message>, |messages| messages;
-    [const N: usize] [Message; N], |messages| messages.into();
-}
-
-impl IntoPrompt for GetPromptResult {
-    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
-        Ok(self)
-    }
-}
-
-impl IntoPrompt for PromptMessage {
-    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
-        vec![self].into_prompt()
-    }
-}
-
-impl IntoPrompt for Vec<PromptMessage> {
-    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
-        Ok(GetPromptResult::new(self))
-    }
+    [] GetPromptResult => |result| Ok(result);
+    [] Vec<PromptMessage> => |messages| Ok(GetPromptResult::new(messages));
+    [] PromptMessage => |message| vec![message].into_prompt();
+    [] Vec<Message> => |messages| Prompt { description: None, messages }.into_prompt();
+    [const N: usize] [Message; N] => |messages| Vec::from(messages).into_prompt();
+    [] Message => |message| vec![message].into_prompt();
+    [] String => |text| user(text).into_prompt();
+    [] &str => |text| user(text).into_prompt();
+    [C: IntoBlocks, const N: usize] [(&str, C); N] => |messages| Vec::from(messages).into_prompt();
 }
 
 impl<C: IntoBlocks> IntoPrompt for Vec<(&str, C)> {
     fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
         let messages = self.into_iter().map(|(name, content)| Ok(Message::new(role(name)?, content)));
-        Prompt { description: None, messages: messages.collect::<Result<_, PromptError>>()? }.into_prompt()
-    }
-}
-
-impl<C: IntoBlocks, const N: usize> IntoPrompt for [(&str, C); N] {
-    fn into_prompt(self) -> Result<GetPromptResult, PromptError> {
-        Vec::from(self).into_prompt()
+        messages.collect::<Result<Vec<Message>, PromptError>>()?.into_prompt()
     }
 }
 

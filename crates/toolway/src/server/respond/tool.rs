@@ -63,8 +63,7 @@ pub struct Json<T>(pub T);
 
 impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        let json = RawJson::from_value(&self.0)?;
-        Ok(CallToolResult::text(json.as_str()).with_structured_content(json))
+        Ok(structured(RawJson::from_value(&self.0)?))
     }
 
     fn output_schema() -> Option<RawJson> {
@@ -72,35 +71,30 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     }
 }
 
-impl IntoToolResult for () {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        Ok(CallToolResult::default())
-    }
+fn structured(json: RawJson) -> CallToolResult {
+    CallToolResult::text(json.as_str()).with_structured_content(json)
 }
 
-impl IntoToolResult for CallToolResult {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        Ok(self)
-    }
-}
-
-impl IntoToolResult for serde_json::Value {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        let json = RawJson::from(self);
-        Ok(CallToolResult::text(json.as_str()).with_structured_content(json))
-    }
-}
-
-macro_rules! as_block {
-    ($($type:ty),*) => {$(
+macro_rules! results {
+    ($($($type:ty),* => |$value:pat_param| $result:expr;)*) => {$($(
         impl IntoToolResult for $type {
             fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-                Ok(CallToolResult::new(vec![self.into_content()]))
+                let $value = self;
+                Ok($result)
             }
         }
-    )*};
+    )*)*};
 }
-as_block!(Content, Text, Image, Audio, Embedded, Resource);
+results! {
+    () => |()| CallToolResult::default();
+    CallToolResult => |result| result;
+    serde_json::Value => |value| structured(value.into());
+    Vec<Content> => |blocks| CallToolResult::new(blocks);
+    Content, Text, Image, Audio, Embedded, Resource => |block| CallToolResult::new(vec![block.into_content()]);
+    String => |text| CallToolResult::text(text);
+    &str, bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64
+        => |value| CallToolResult::text(value.to_string());
+}
 
 macro_rules! as_blocks {
     ($($($name:ident)*;)*) => {$(
@@ -115,12 +109,6 @@ macro_rules! as_blocks {
 }
 as_blocks! { A; A B; A B C; A B C D; A B C D E; A B C D E F; A B C D E F G; A B C D E F G H; }
 
-impl IntoToolResult for Vec<Content> {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        Ok(CallToolResult::new(self))
-    }
-}
-
 impl<T: IntoToolResult> IntoToolResult for Option<T> {
     fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
         self.map_or_else(|| Ok(CallToolResult::text("(null)")), T::into_tool_result)
@@ -134,22 +122,5 @@ impl<T: IntoToolResult, E: IntoFailure<ToolError>> IntoToolResult for Result<T, 
 
     fn output_schema() -> Option<RawJson> {
         T::output_schema()
-    }
-}
-
-macro_rules! as_text {
-    ($($type:ty),*) => {$(
-        impl IntoToolResult for $type {
-            fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-                Ok(CallToolResult::text(self.to_string()))
-            }
-        }
-    )*};
-}
-as_text!(&str, bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64);
-
-impl IntoToolResult for String {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
-        Ok(CallToolResult::text(self))
     }
 }

@@ -93,7 +93,7 @@ async fn past(
 
 fn is_single_use(server: &Server, request: &Request) -> bool {
     let Request::CallTool(call) = request else { return false };
-    server.inner.registry.load().tool(&call.name).is_some_and(crate::server::ToolEntry::is_single_use)
+    server.inner.registry.load().tool(&call.name).is_some_and(|tool| tool.is_single_use)
 }
 
 /// Adds what the next round has to know to the questions that a round ended in.
