@@ -225,7 +225,7 @@ fn the_feature_table_names_tests_that_exist() {
 #[test]
 fn one_call_meets_at_most_nine_types_each_in_its_file() {
     let page = std::fs::read_to_string(root().join("docs/concepts/one-call.md")).unwrap();
-    let types: Vec<_> = page.lines().filter_map(row_of_a_type).collect();
+    let types: Vec<_> = page.lines().filter_map(type_and_file).collect();
     assert!((1..=9).contains(&types.len()), "{types:?}");
     let is_missing = |(name, path): &&(&str, &str)| {
         let text = std::fs::read_to_string(root().join(path)).unwrap_or_default();
@@ -242,7 +242,7 @@ fn one_call_meets_at_most_nine_types_each_in_its_file() {
 }
 
 /// The type and the file of a row of the table of types.
-fn row_of_a_type(line: &str) -> Option<(&str, &str)> {
+fn type_and_file(line: &str) -> Option<(&str, &str)> {
     let mut cells = line.strip_prefix("| ")?.split(" | ");
     cells.next()?.parse::<u8>().ok()?;
     let mut code = || cells.next()?.strip_prefix('`')?.strip_suffix('`');
