@@ -11,7 +11,7 @@ use super::config::ServerConfig;
 use super::lists::{ALL, Lists};
 use super::member::{Hope, Member, Phase, Refresh};
 use super::shared::Shared;
-use super::target::configured;
+use super::target::configured::configured;
 use crate::client::calls::watch::Heard;
 use crate::client::{Change, Client, ClientBuilder, Target, Watch};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};

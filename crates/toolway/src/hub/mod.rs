@@ -72,7 +72,7 @@
 //! | `names/` | What are the elements of several servers called in one list, and whose is what? |
 //! | `upstream.rs` | What does a gateway ask of a hub, and how is one client a hub? |
 //! | `config/` | Which servers does a file name, and how are they reached? |
-//! | `target.rs` | How does what a file says become a way to a server? |
+//! | `target/` | How does what a file says become a way to a server? |
 
 mod breaker;
 mod builder;
@@ -83,11 +83,6 @@ mod handle;
 mod lists;
 mod member;
 mod names;
-#[cfg(feature = "http")]
-mod over_http;
-#[cfg(not(feature = "http"))]
-#[path = "without_http.rs"]
-mod over_http;
 mod shared;
 mod snapshot;
 mod status;

@@ -1,9 +1,9 @@
 //! How does what a file says become a way to a server?
 
-use super::config::{ServerConfig, ServerKind, Variables};
 use super::over_http;
 use crate::client::{Command, IntoTarget, Target};
 use crate::ground::error::Result;
+use crate::hub::config::{ServerConfig, ServerKind, Variables};
 
 /// A server as a file describes it, with values in place of variables.
 impl IntoTarget for ServerKind {
@@ -20,7 +20,7 @@ impl IntoTarget for &ServerConfig {
 }
 
 /// A server as a file describes it. What is shown of it is what stands in the file.
-pub(super) fn configured(config: &ServerConfig, variables: &Variables) -> Result<Target> {
+pub(crate) fn configured(config: &ServerConfig, variables: &Variables) -> Result<Target> {
     target(config.resolve(variables)?, config.written_command())
 }
 
