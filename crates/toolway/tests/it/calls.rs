@@ -56,11 +56,18 @@ async fn a_call_that_takes_too_long_is_given_up_and_ends_at_the_server() {
     let told = tokio::sync::Mutex::new(told);
     each_wire(&server, async |client| {
         let mut told = told.lock().await;
-        let error = client.call("wait", json!({})).timeout(Duration::from_millis(20)).await.unwrap_err();
-        assert!(error.is_timeout(), "{error:?}");
-        assert_eq!(error.to_string(), "the server did not answer tools/call within 20ms");
-        assert_eq!(told.recv().await, Some("begun"));
-        assert_eq!(told.recv().await, Some("dropped"));
+        let mut limit = Duration::from_millis(20);
+        loop {
+            let error = client.call("wait", json!({})).timeout(limit).await.unwrap_err();
+            assert!(error.is_timeout(), "{error:?}");
+            assert_eq!(error.to_string(), format!("the server did not answer tools/call within {limit:?}"));
+            // The time of a call may be over before a busy server has read it.
+            if tokio::time::timeout(10 * limit, told.recv()).await.is_ok() {
+                break;
+            }
+            limit *= 2;
+        }
+        while told.recv().await != Some("dropped") {}
         client.ping().await.unwrap();
     })
     .await;

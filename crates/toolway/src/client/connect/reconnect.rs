@@ -100,7 +100,8 @@ impl Reconnector {
             probe_timeout: config.probe_timeout,
         };
         // What the server says before a transport is given up may still explain it.
-        let outcome = opening.in_time(negotiation.open(config.pinned)).await;
+        // Boxed: a connection is opened seldom, and the way to it is long.
+        let outcome = opening.in_time(Box::pin(negotiation.open(config.pinned))).await;
         let opened = outcome.map_err(|error| failed(error, &self.name()))?;
         Ok(Connection::new(opened, next_id.clone()))
     }

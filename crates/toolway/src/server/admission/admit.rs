@@ -376,7 +376,7 @@ mod tests {
     #[tokio::test]
     async fn without_a_hook_nobody_is_asked() {
         let server = Server::new("app", "1.0.0").build().unwrap();
-        assert!(!server.inner.admission.is_some());
+        assert!(server.inner.admission.is_none());
         let admitted =
             server.admit(with_authorization(Some("Bearer ann")), Extensions::new().with(1_u8)).await.unwrap();
         assert_eq!(admitted.principal, None);

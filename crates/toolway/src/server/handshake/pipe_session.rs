@@ -75,9 +75,10 @@ impl PipeSession {
         server: &Server,
         messages: Vec<Result<Message, Rejected>>,
     ) -> Result<Incoming, Rejected> {
-        let messages = match server.serves(Era::Handshake) {
-            true => batch::judge(self.current().version(), messages),
-            false => Err(batch::refused()),
+        let messages = if server.serves(Era::Handshake) {
+            batch::judge(self.current().version(), messages)
+        } else {
+            Err(batch::refused())
         };
         messages.map(Incoming::Batch).map_err(|error| Rejected { id: None, error })
     }

@@ -28,6 +28,7 @@ use crate::server::Server;
 use crate::server::call::layer::answer::Answer;
 use crate::server::call::noted::Seen;
 use crate::server::call::scope::{Arrival, Scope};
+use crate::server::call::trace::Origin;
 use crate::server::call::visibility::Allowed;
 use crate::server::catalog::visible::Element;
 use crate::server::failure::errors::Failure;
@@ -76,7 +77,7 @@ impl Watching {
         }
         let stats = describe(server, &method(), request, arrival.allowed.as_deref());
         let origin = arrival.noted.traced.origin(arrival.headers.as_deref());
-        let span = span(&stats, arrival, origin.as_ref().map(|origin| origin.trace_id()));
+        let span = span(&stats, arrival, origin.as_ref());
         if let Some(origin) = &origin {
             Instruments::adopt(&span, origin);
         }
@@ -249,7 +250,7 @@ fn describe(
 
 /// The span of a call, by OpenTelemetry's conventions for this protocol. Of the resource there is what was registered, and no
 /// id of a conversation: who reads traces may not enter it.
-fn span(stats: &RequestStats, arrival: &Arrival, trace_id: Option<&str>) -> Span {
+fn span(stats: &RequestStats, arrival: &Arrival, origin: Option<&Origin>) -> Span {
     let RequestStats { method, tool, prompt, uri, .. } = stats;
     let is_http = arrival.headers.is_some();
     let name = || match tool.as_ref().or(prompt.as_ref()) {
@@ -277,7 +278,7 @@ fn span(stats: &RequestStats, arrival: &Arrival, trace_id: Option<&str>) -> Span
         network.protocol.name = is_http.then_some("http"),
         rpc.response.status_code = Empty,
         "error.type" = Empty,
-        trace_id,
+        trace_id = origin.map(Origin::trace_id),
     )
 }
 

@@ -35,11 +35,11 @@ pub(super) fn serve<'s>(
     mut arrival: Box<Arrival>,
     frame: &'s mut Vec<u8>,
 ) -> impl Future<Output = Option<Code>> + Send + use<'s> {
-    let served = envelope.served();
-    if let Ok(version) = served {
+    let arrival = envelope.served().map(|version| {
         describe(&mut arrival, version, Some(id), envelope, params);
-    }
-    written(server, id, method, params, served.map(|_| arrival), frame)
+        arrival
+    });
+    written(server, id, method, params, arrival, frame)
 }
 
 async fn written(

@@ -156,17 +156,20 @@ impl Endpoint {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
-        let refused = |status, text| Err(refused(status, &RpcError::invalid_request(text)));
+        let refusal = |status, text| refused(status, &RpcError::invalid_request(text));
         if !guard::is_json(headers) {
-            return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the Content-Type must be application/json");
+            return Err(refusal(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "the Content-Type must be application/json",
+            ));
         }
         if !guard::is_plain(headers) {
             let text = "a body with a Content-Encoding is not taken";
-            return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
+            return Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
         }
         if !guard::takes_json(&headers.get_all(ACCEPT)) {
             let text = "the Accept header must allow application/json and text/event-stream";
-            return refused(StatusCode::NOT_ACCEPTABLE, text);
+            return Err(refusal(StatusCode::NOT_ACCEPTABLE, text));
         }
         let limits = &self.limits;
         let mut reading = pin!(read(body, limits.body));
@@ -176,7 +179,7 @@ impl Endpoint {
         }
         match tokio::time::timeout(limits.body_timeout, reading).await {
             Ok(outcome) => outcome,
-            Err(_) => refused(StatusCode::REQUEST_TIMEOUT, "the body took too long to come"),
+            Err(_) => Err(refusal(StatusCode::REQUEST_TIMEOUT, "the body took too long to come")),
         }
     }
 }

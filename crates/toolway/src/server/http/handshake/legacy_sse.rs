@@ -46,12 +46,11 @@ struct Pipe {
 }
 
 /// Opens a pipe.
-pub(super) fn open(
-    pipes: &Pipes,
-    endpoint: &Endpoint,
-    arrival: Box<Arrival>,
-) -> Result<Response<HttpBody>, Response<HttpBody>> {
-    let place = endpoint.stream_permit().map_err(|full| unavailable(None, &full))?;
+pub(super) fn open(pipes: &Pipes, endpoint: &Endpoint, arrival: Box<Arrival>) -> Response<HttpBody> {
+    let place = match endpoint.stream_permit() {
+        Ok(place) => place,
+        Err(full) => return unavailable(None, &full),
+    };
     // One for each direction: what is posted ends when its writer is dropped, and what is said goes on.
     let (writer, far_reader) = tokio::io::duplex(BUFFER);
     let (far_writer, reader) = tokio::io::duplex(BUFFER);
@@ -68,12 +67,12 @@ pub(super) fn open(
     let serving =
         tokio::spawn(async move { server.serve_until_over(far_reader, far_writer, admitted, parting).await });
     let opened = Opened { id, pipes, serving: serving.abort_handle(), _place: place };
-    Ok(event_stream(move |pen| async move {
+    event_stream(move |pen| async move {
         // The address is relative: only the client knows by which path it came.
         pen.write(format!("event: endpoint\ndata: ?{NAME}={}\n\n", opened.id)).await;
         // What the server says is as long as it may be: nothing of it is left out here.
         tell(&pen, reader, Lines::new(usize::MAX), &pipe, &closing).await;
-    }))
+    })
 }
 
 /// Hands over what is said, until there is no more of it.

@@ -152,7 +152,7 @@ pub(crate) async fn get(visit: Visit<'_>) -> Reply {
         return Err(refused(StatusCode::NOT_ACCEPTABLE, &error));
     }
     if is_oldest {
-        return legacy_sse::open(visit.era.pipes(), visit.endpoint, visit.arrival);
+        return Ok(legacy_sse::open(visit.era.pipes(), visit.endpoint, visit.arrival));
     }
     let live = visit.find(None).await?;
     let reader = match last_event_id(headers) {
@@ -169,7 +169,7 @@ fn last_event_id(headers: &HeaderMap) -> Option<&[u8]> {
 
 async fn listen(visit: &Visit<'_>, live: &Arc<Live>) -> Result<Reader, Response<HttpBody>> {
     let log = live.new_log();
-    let feed = feed(visit, live)?;
+    let feed = feed(visit, live).map_err(|full| unavailable(None, &full))?;
     log.open_for_news().await.map_err(no_store)?;
     let closing = visit.endpoint.closing().clone();
     let reader = Reader::new(live, log.clone(), Some(feed), closing).await.map_err(no_store)?;
@@ -177,10 +177,9 @@ async fn listen(visit: &Visit<'_>, live: &Arc<Live>) -> Result<Reader, Response<
     Ok(reader)
 }
 
-fn feed(visit: &Visit<'_>, live: &Arc<Live>) -> Result<Feed, Response<HttpBody>> {
+fn feed(visit: &Visit<'_>, live: &Arc<Live>) -> Result<Feed, RpcError> {
     let sight = Sight::new(visit.server(), visit.arrival.allowed.clone());
-    let permit = visit.endpoint.stream_permit();
-    permit.and_then(|permit| live.feed(permit, sight)).map_err(|full| unavailable(None, &full))
+    live.feed(visit.endpoint.stream_permit()?, sight)
 }
 
 /// Reads a stream on from an event. An id that is not of this conversation is like one that never was.
@@ -194,7 +193,8 @@ async fn resume(visit: &Visit<'_>, live: &Arc<Live>, last: &[u8]) -> Result<Read
     let (stream, number) = event_id(last).ok_or_else(unknown)?;
     let log = live.log(stream);
     let found = log.come_back(number).await.map_err(no_store)?.ok_or_else(unknown)?;
-    let feed = found.is_news.then(|| feed(visit, live)).transpose()?;
+    let feed = found.is_news.then(|| feed(visit, live)).transpose();
+    let feed = feed.map_err(|full| unavailable(None, &full))?;
     let closing = visit.endpoint.closing().clone();
     let reader = Reader::new(live, log, feed, closing).await.map_err(no_store)?;
     if found.is_over {
