@@ -219,7 +219,10 @@ macro_rules! read_by_members {
     ($($type:ty),*) => {$(
         impl ReadParams for $type {
             fn read_params(params: &Params) -> Result<Self, RpcError> {
-                params.decode()
+                let mut body: Self = params.decode()?;
+                // What the protocol put among the members is read by the era.
+                body.extra.remove("_meta");
+                Ok(body)
             }
         }
     )*};
@@ -402,7 +405,6 @@ wire! {
     /// assert_eq!(ResourceUri::new("notes://7").uri, "notes://7");
     /// ```
     pub struct ResourceUri {
-        frame "_meta";
         /// Where it is.
         uri: String = "uri";
     }
@@ -416,7 +418,6 @@ wire! {
     /// assert_eq!(SetLogLevel::new(LogLevel::Info).level, LogLevel::Info);
     /// ```
     pub struct SetLogLevel {
-        frame "_meta";
         /// This and everything that matters more.
         level: LogLevel = "level";
     }
@@ -431,7 +432,6 @@ wire! {
     /// assert_eq!(listen.notifications.prompts_list_changed, Some(true));
     /// ```
     pub struct Listen {
-        frame "_meta";
         /// Those.
         notifications: SubscriptionFilter = "notifications";
     }

@@ -21,7 +21,6 @@ wire! {
     /// assert_eq!(asked.argument.value, "ca");
     /// ```
     pub struct Complete {
-        frame "_meta";
         /// What the argument belongs to.
         reference: Reference = "ref";
         /// The argument so far.

@@ -184,11 +184,12 @@ async fn converse(
     asker: &dyn Asker,
 ) -> Result<Answer, Failure> {
     loop {
-        let (questions, past) = match round(server, request.clone(), arrival.clone()).await {
-            Ok(Answer { outcome: Outcome::NeedInput(required), past, .. }) => (required.input_requests, past),
-            answer => return answer,
+        let Answer { outcome, cache, past } = round(server, request.clone(), arrival.clone()).await?;
+        let required = match outcome {
+            outcome @ Outcome::Complete(_) => return Ok(Answer { outcome, cache, past }),
+            Outcome::NeedInput(required) => required,
         };
-        let Keyed(questions) = questions.unwrap_or_default();
+        let Keyed(questions) = required.input_requests.unwrap_or_default();
         let within = server.inner.question_timeout;
         let fresh = asker.ask(arrival.peer.version, &arrival.outbound, questions, within).await;
         arrival.asking.past = past.map(|past| Arc::new(*past));
