@@ -17,7 +17,7 @@ pub(crate) fn tell(text: &str) {
 #[derive(Debug, Clone)]
 pub(crate) struct Console {
     pub(crate) is_verbose: bool,
-    /// Whether there is somebody to ask.
+    /// Whether a user can be asked.
     pub(crate) may_ask: bool,
     /// What stands on the last line of stderr, and goes before anything else is written there.
     bar: Arc<Mutex<Bar>>,

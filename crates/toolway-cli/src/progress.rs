@@ -13,7 +13,7 @@ const LINE: usize = 78;
 /// A bar on the last line of a terminal.
 #[derive(Debug)]
 pub(crate) struct Bar {
-    /// Whether there is somebody to see it.
+    /// Whether a user can see it.
     pub(crate) is_on: bool,
     text: Option<String>,
     is_drawn: bool,

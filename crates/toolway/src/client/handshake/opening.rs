@@ -42,7 +42,7 @@ impl Negotiation<'_> {
         let version = ProtocolVersion::LATEST;
         let reached = self.opening.reach().await?;
         let transport = &*reached.0;
-        // Over HTTP somebody always answers: there, silence says nothing.
+        // Over HTTP every request gets a response, so silence says nothing there.
         let patience = (!transport.has_headers()).then_some(self.probe_timeout);
         let mut is_silent = false;
         let older = match probe(self.opening, transport, version, patience).await {

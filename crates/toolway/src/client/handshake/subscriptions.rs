@@ -22,7 +22,7 @@ const MAX_RESTORING: Duration = Duration::from_secs(10);
 /// How much of that it is told at once.
 const RESTORED_AT_ONCE: usize = 32;
 
-/// How long the server may take to hear that nobody watches any more.
+/// How long the server may take to answer an unsubscribe.
 const UNSUBSCRIBING: Duration = Duration::from_secs(5);
 
 /// Has the server tell of changes until the connection ends. News of lists come without being asked for.

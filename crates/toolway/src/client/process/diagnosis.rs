@@ -25,7 +25,7 @@ pub(super) struct Facts {
     pub(super) end: OnceLock<String>,
 }
 
-/// How a process ended, if anything is known of that. Somebody else in this program may have waited for it.
+/// How a process ended, if anything is known of that. Other code of this program may have waited for it.
 pub(super) fn end(status: Option<i32>) -> String {
     status.map_or_else(|| "ended".to_owned(), |status| format!("ended with exit status {status}"))
 }

@@ -218,7 +218,7 @@ impl Scope {
         self
     }
 
-    /// Whether the run has ended, as far as anybody can know it.
+    /// Whether the run is known to have ended.
     pub(crate) fn is_over(&self) -> bool {
         self.shared.cancel.get().is_some_and(CancellationToken::is_cancelled)
     }
