@@ -11,17 +11,15 @@ use ::http::{Method as HttpMethod, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body::Body;
 use tokio::sync::Semaphore;
-use toolway_protocol::Era;
-use toolway_protocol::era::{Claim, Door, batch, classify_in};
+use toolway_protocol::era::{Claim, Door, classify_in};
 use toolway_protocol::jsonrpc::{Incoming, Rejected, parse};
 
 use super::door::body::HttpBody;
 use super::door::endpoint::{BoxError, Endpoint, headers, mirrored_headers};
 use super::door::guard::{Hosts, Origins};
-use super::door::reply::{failed, not_allowed, refused, request_id};
-use super::handshake::batch::post as post_batch;
+use super::door::reply::{failed, request_id};
 use super::handshake::visit::{Handshake, Visit, session_id};
-use super::handshake::{legacy_sse, requests};
+use super::handshake::{batch, requests};
 use super::seen::Seen;
 use super::stateless;
 use crate::ground::error::Result;
@@ -115,9 +113,7 @@ impl HttpService {
         if let Some(refusal) = endpoint.refusal(&parts) {
             return refusal;
         }
-        let has_handshake = endpoint.server.serves(Era::Handshake);
-        let query = parts.uri.query().filter(|_| has_handshake && era.has_legacy_sse);
-        let pipe = query.and_then(legacy_sse::named).map(str::to_owned);
+        let pipe = era.pipe_named(&parts);
         let method = parts.method.clone();
         let arrival = match endpoint.admit(parts, session_id).await {
             Ok(arrival) => arrival,
@@ -133,11 +129,8 @@ impl HttpService {
                 Ok(frame) => self.post(arrival, pipe, frame).await,
                 Err(refusal) => refusal,
             },
-            _ if !has_handshake => not_allowed("POST"),
             // Boxed, as are the rarer ways below: what is not on the way of a call shall not make its future larger.
-            HttpMethod::GET => either(Box::pin(requests::get(Visit { endpoint, era, arrival })).await),
-            HttpMethod::DELETE => either(Box::pin(requests::delete(Visit { endpoint, era, arrival })).await),
-            _ => not_allowed(era.methods()),
+            method => Box::pin(requests::answer(Visit { endpoint, era, arrival }, &method)).await,
         };
         match parting {
             Some(parting) => response.map(|body| body.watched(parting)),
@@ -150,32 +143,23 @@ impl HttpService {
         let Inner { endpoint, handshake: era } = &*self.inner;
         let server = &endpoint.server;
         if let Some(pipe) = pipe {
-            let owner = arrival.principal.as_ref();
-            return Box::pin(legacy_sse::post(era.pipes(), owner, &pipe, &frame)).await;
+            return Box::pin(requests::post_to_pipe(Visit { endpoint, era, arrival }, &pipe, &frame)).await;
         }
         let message = match parse(&frame, server.inner.limits) {
             Ok(Incoming::One(message)) => message,
-            Ok(Incoming::Batch(_)) if !server.serves(Era::Handshake) => {
-                return refused(StatusCode::BAD_REQUEST, &batch::refused());
-            }
             Ok(Incoming::Batch(messages)) => {
-                return Box::pin(post_batch(Visit { endpoint, era, arrival }, messages)).await;
+                return Box::pin(batch::post(Visit { endpoint, era, arrival }, messages)).await;
             }
             Err(Rejected { id, error }) => return failed(StatusCode::BAD_REQUEST, id.as_ref(), &error),
         };
         match classify_in(server.inner.era, &message, Door::Http(&mirrored_headers(&arrival))) {
             Ok(Claim::Stateless(envelope)) => stateless::post(endpoint, arrival, message, envelope).await,
             Ok(Claim::Handshake(version)) => {
-                either(Box::pin(requests::post(Visit { endpoint, era, arrival }, message, version)).await)
+                Box::pin(requests::post(Visit { endpoint, era, arrival }, message, version)).await
             }
             Err(error) => failed(StatusCode::BAD_REQUEST, request_id(&message), &error),
         }
     }
-}
-
-/// A reply, whichever it is.
-fn either(reply: Result<Response<HttpBody>, Response<HttpBody>>) -> Response<HttpBody> {
-    reply.unwrap_or_else(|refusal| refusal)
 }
 
 impl HttpService {

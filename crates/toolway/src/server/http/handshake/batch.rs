@@ -7,7 +7,7 @@ use ::http::{Response, StatusCode};
 use toolway_protocol::era::{Claim, Door, batch, classify};
 use toolway_protocol::http::header::MirroredHeaders;
 use toolway_protocol::jsonrpc::{Rejected, write_error};
-use toolway_protocol::{Message, ProtocolVersion, RpcError};
+use toolway_protocol::{Era, Message, ProtocolVersion, RpcError};
 
 use super::super::door::body::HttpBody;
 use super::super::door::endpoint::mirrored_headers;
@@ -23,6 +23,9 @@ use crate::server::handshake::{self, Session};
 type Messages = Vec<Result<Message, Rejected>>;
 
 pub(crate) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpBody> {
+    if !visit.server().serves(Era::Handshake) {
+        return refused(StatusCode::BAD_REQUEST, &batch::refused());
+    }
     let version = match version(&messages, &mirrored_headers(&visit.arrival)) {
         Ok(version) => version,
         Err(error) => return refused(StatusCode::BAD_REQUEST, &error),

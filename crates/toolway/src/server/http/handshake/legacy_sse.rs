@@ -36,7 +36,7 @@ const NAME: &str = "sessionId";
 
 /// The pipes that are open, by their ids.
 #[derive(Debug, Default)]
-pub(crate) struct Pipes(Arc<Mutex<HashMap<String, Arc<Pipe>>>>);
+pub(super) struct Pipes(Arc<Mutex<HashMap<String, Arc<Pipe>>>>);
 
 #[derive(Debug)]
 struct Pipe {
@@ -107,12 +107,12 @@ async fn tell(
 }
 
 /// Which pipe a POST is for, if its query says so.
-pub(crate) fn named(query: &str) -> Option<&str> {
+pub(super) fn named(query: &str) -> Option<&str> {
     query.split('&').find_map(|pair| pair.strip_prefix(NAME)?.strip_prefix('='))
 }
 
 /// Takes what is posted. One that belongs to somebody else is like one that never was.
-pub(crate) async fn post(
+pub(super) async fn post(
     pipes: &Pipes,
     owner: Option<&Principal>,
     id: &str,

@@ -15,7 +15,7 @@
 pub(super) mod batch;
 mod call;
 mod elsewhere;
-pub(super) mod legacy_sse;
+mod legacy_sse;
 mod limits;
 mod live;
 pub(super) mod requests;

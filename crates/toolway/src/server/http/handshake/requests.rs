@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use ::http::header::{HeaderMap, HeaderName, HeaderValue};
-use ::http::{Response, StatusCode};
+use ::http::{Method as HttpMethod, Response, StatusCode};
+use bytes::Bytes;
 use serde_json::value::RawValue;
 use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::types::Cancelled;
-use toolway_protocol::{Id, Message, Method, ProtocolVersion, RawJson, RpcError};
+use toolway_protocol::{Era, Id, Message, Method, ProtocolVersion, RawJson, RpcError};
 
 use super::super::door::body::{HttpBody, event_stream};
 use super::super::door::endpoint::PROTOCOL_VERSION;
-use super::super::door::reply::{accepted, failed, refused, reply, request_id, unavailable};
+use super::super::door::reply::{accepted, failed, not_allowed, refused, reply, request_id, unavailable};
 use super::call::{TRIES, alone, call, changed};
 use super::live::{Feed, Live, Record};
 use super::stream::Reader;
@@ -34,7 +35,31 @@ const MAX_OPENING_VALUES: usize = 256;
 type Reply = Result<Response<HttpBody>, Response<HttpBody>>;
 
 /// Answers a message.
-pub(crate) async fn post(visit: Visit<'_>, message: Message, version: Option<ProtocolVersion>) -> Reply {
+pub(crate) async fn post(
+    visit: Visit<'_>,
+    message: Message,
+    version: Option<ProtocolVersion>,
+) -> Response<HttpBody> {
+    posted(visit, message, version).await.unwrap_or_else(|refusal| refusal)
+}
+
+/// Answers a request that is no POST.
+pub(crate) async fn answer(visit: Visit<'_>, method: &HttpMethod) -> Response<HttpBody> {
+    let reply = match *method {
+        _ if !visit.server().serves(Era::Handshake) => Err(not_allowed("POST")),
+        HttpMethod::GET => get(visit).await,
+        HttpMethod::DELETE => delete(visit).await,
+        _ => Err(visit.not_allowed()),
+    };
+    reply.unwrap_or_else(|refusal| refusal)
+}
+
+/// Answers a POST to the second URL of the oldest transport.
+pub(crate) async fn post_to_pipe(visit: Visit<'_>, pipe: &str, frame: &Bytes) -> Response<HttpBody> {
+    legacy_sse::post(visit.era.pipes(), visit.arrival.principal.as_ref(), pipe, frame).await
+}
+
+async fn posted(visit: Visit<'_>, message: Message, version: Option<ProtocolVersion>) -> Reply {
     if let Message::Request { id, method: Method::Initialize, params } = &message {
         return open(visit, id, params).await;
     }
@@ -134,7 +159,7 @@ fn values(json: &str) -> usize {
 }
 
 /// Opens a stream of news, or comes back to any stream.
-pub(crate) async fn get(visit: Visit<'_>) -> Reply {
+async fn get(visit: Visit<'_>) -> Reply {
     let headers = visit.headers();
     let has_session = headers.contains_key(&SESSION_ID) && !visit.era.is_sessionless;
     // A client that names a revision speaks a newer transport, and only asks whether there are streams.
@@ -212,7 +237,7 @@ fn event_id(text: &[u8]) -> Option<(&str, u64)> {
 }
 
 /// Ends a conversation.
-pub(crate) async fn delete(visit: Visit<'_>) -> Reply {
+async fn delete(visit: Visit<'_>) -> Reply {
     if visit.era.is_sessionless {
         return Err(visit.not_allowed());
     }

@@ -3,13 +3,14 @@
 use std::sync::{Arc, OnceLock};
 
 use ::http::header::{HeaderMap, HeaderName};
+use ::http::request::Parts;
 use ::http::{Response, StatusCode};
-use toolway_protocol::{Id, ProtocolVersion, RpcError};
+use toolway_protocol::{Era, Id, ProtocolVersion, RpcError};
 
 use super::super::door::body::HttpBody;
 use super::super::door::endpoint::{Endpoint, headers, takes_events};
 use super::super::door::reply::{failed, not_allowed, not_allowed_because, unavailable};
-use super::legacy_sse::Pipes;
+use super::legacy_sse::{self, Pipes};
 use super::limits::SessionLimits;
 use super::live::Live;
 use super::sessions::Sessions;
@@ -69,7 +70,7 @@ impl Handshake {
         &self.state().sessions
     }
 
-    pub(crate) fn pipes(&self) -> &Pipes {
+    pub(super) fn pipes(&self) -> &Pipes {
         &self.state().pipes
     }
 
@@ -78,8 +79,14 @@ impl Handshake {
         self.sessions().stop();
     }
 
+    /// The pipe of the oldest transport that a request names, where the server has that transport.
+    pub(crate) fn pipe_named(&self, parts: &Parts) -> Option<String> {
+        let query = parts.uri.query().filter(|_| self.has_legacy_sse && self.server.serves(Era::Handshake));
+        query.and_then(legacy_sse::named).map(str::to_owned)
+    }
+
     /// The HTTP methods that have a meaning.
-    pub(crate) fn methods(&self) -> &'static str {
+    fn methods(&self) -> &'static str {
         match (self.is_sessionless, self.has_legacy_sse) {
             (true, false) => "POST",
             (true, true) => "GET, POST",
