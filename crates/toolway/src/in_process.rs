@@ -119,11 +119,8 @@ impl Direct {
         let allowed = admission.as_ref().ok().and_then(|admitted| admitted.allowed.clone());
         hearing.tasks.lock().unwrap_or_else(PoisonError::into_inner).spawn(async move {
             loop {
-                heard.conversation.session.changed().await;
-                let mut lines = Vec::new();
-                heard.conversation.session.tell(&heard.conversation.server, allowed.clone(), &mut lines);
-                for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                    heard.deliver(Some(line.to_vec()), None);
+                for frame in heard.conversation.changes(allowed.as_ref()).await {
+                    heard.deliver(Some(frame), None);
                 }
             }
         });

@@ -6,7 +6,12 @@
 use std::collections::HashMap;
 
 use toolway_protocol::jsonrpc::{Rejected, Skimmed, Skimmer, write_error};
-use toolway_protocol::{Message, RpcError};
+use toolway_protocol::{Message, Method, RpcError};
+
+use crate::server::failure::errors::busy;
+
+/// How many bytes of answers may wait for the rest of their batches before requests of other batches are refused.
+const MAX_HELD: usize = 1 << 20;
 
 /// The answers to one batch, in the order of its messages.
 #[derive(Debug)]
@@ -83,6 +88,7 @@ impl Gathered {
 pub(crate) struct Batches {
     open: HashMap<u64, Gathered>,
     opened: u64,
+    /// How many bytes wait for the rest of their batch.
     held: usize,
     max_message: usize,
 }
@@ -101,14 +107,30 @@ impl Batches {
     }
 
     /// Expects answers to these messages, and names the place of each.
-    pub(crate) fn open(&mut self, messages: &[Result<Message, Rejected>]) -> impl Fn(usize) -> Place + use<> {
+    ///
+    /// A request that never ends keeps the answers of its batch here. While too much is kept, no request is let through but
+    /// pings.
+    pub(crate) fn open(
+        &mut self,
+        messages: Vec<Result<Message, Rejected>>,
+    ) -> impl Iterator<Item = (Result<Message, Rejected>, Place)> + use<> {
         let batch = self.opened;
         self.opened += 1;
-        let gathered = Gathered::new(messages);
+        let gathered = Gathered::new(&messages);
         if !gathered.is_whole() {
             self.open.insert(batch, gathered);
         }
-        move |index| Place { batch, index }
+        let is_full = self.held >= MAX_HELD;
+        messages.into_iter().enumerate().map(move |(index, message)| {
+            let message = match message {
+                Ok(Message::Request { id, method, .. }) if is_full && method != Method::Ping => {
+                    let error = busy("too many answers wait for the rest of their batch");
+                    Err(Rejected { id: Some(id), error })
+                }
+                message => message,
+            };
+            (message, Place { batch, index })
+        })
     }
 
     /// Takes an answer; the last one of its batch gives the frame to send, if there is anything to say.
@@ -122,10 +144,5 @@ impl Batches {
         let mut gathered = self.open.remove(&place.batch)?;
         self.held -= gathered.size();
         gathered.take_frame(self.max_message)
-    }
-
-    /// How many bytes wait for the rest of their batch.
-    pub(crate) fn held(&self) -> usize {
-        self.held
     }
 }

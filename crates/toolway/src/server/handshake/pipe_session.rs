@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use toolway_protocol::era::batch;
 use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, write_error};
-use toolway_protocol::{Era, Id, Message, Method};
+use toolway_protocol::{Era, Id, Message, Method, Notification, RawJson, RpcError};
 
 use crate::server::Server;
 use crate::server::call::scope::Arrival;
@@ -13,7 +13,6 @@ use crate::server::call::visibility::Allowed;
 use crate::server::catalog::visible::Sight;
 use crate::server::changes::listeners::Listener;
 use crate::server::handshake::{self, Session};
-use crate::transport::frame::push_line;
 
 /// At most one handshake, and what it opened.
 #[derive(Debug)]
@@ -46,27 +45,22 @@ impl PipeSession {
         self.opened.get().is_some()
     }
 
-    /// Waits until there may be something to tell.
-    pub(crate) async fn changed(&self) {
-        match &self.listener {
-            Some(listener) => listener.changed().await,
-            None => std::future::pending().await,
-        }
-    }
-
-    /// Appends a line for each change. Only a session that was opened hears of them, and only once the client has said that it is
-    /// ready; until then they are kept.
-    pub(crate) fn tell(&self, server: &Server, allowed: Option<Arc<Allowed>>, out: &mut Vec<u8>) {
-        let (Some(session), Some(listener)) = (self.opened.get(), &self.listener) else { return };
+    /// Waits for changes, and gives a notification for each. Only a session that was opened hears of them, and only once the
+    /// client has said that it is ready; until then they are kept.
+    pub(crate) async fn changes(&self, server: &Server, allowed: Option<&Arc<Allowed>>) -> Vec<Vec<u8>> {
+        let Some(listener) = &self.listener else { return std::future::pending().await };
+        listener.changed().await;
+        let Some(session) = self.opened.get() else { return Vec::new() };
         if !self.lifecycle().may_tell(&Method::ToolsChanged) {
-            return;
+            return Vec::new();
         }
-        let sight = Sight::new(server, allowed);
-        for news in listener.take_for(|news| sight.shows(news)) {
+        let sight = Sight::new(server, allowed.cloned());
+        let frame = |change: Notification| {
             let mut frame = Vec::new();
-            news.write(&mut frame, session.version());
-            push_line(out, &frame);
-        }
+            change.write(&mut frame, session.version());
+            frame
+        };
+        listener.take_for(|change| sight.shows(change)).map(frame).collect()
     }
 
     /// The messages of a batch, where the revision has them.
@@ -133,11 +127,9 @@ impl PipeSession {
     }
 
     /// Takes the answer to a question.
-    pub(crate) fn settle(&self, message: Message) {
-        if let Message::Response { id, outcome } = message {
-            // One that comes too late is nothing to talk about.
-            let _ = self.current().settle(id.as_ref(), outcome);
-        }
+    pub(crate) fn settle(&self, id: Option<&Id>, outcome: Result<RawJson, RpcError>) {
+        // One that comes too late is nothing to talk about.
+        let _ = self.current().settle(id, outcome);
     }
 
     /// The peer will say nothing more, so no answer of it can come.

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use toolway_protocol::era::{Claim, Door, batch, classify_in};
 use toolway_protocol::jsonrpc::{Incoming, Rejected, parse, write_error};
-use toolway_protocol::{Id, Message, Method, RpcError};
+use toolway_protocol::{Id, Message, Method, RawJson, RpcError};
 
 use crate::ground::error::Result;
 use crate::server::call::place::Place as Kept;
 use crate::server::call::scope::Arrival;
+use crate::server::call::visibility::Allowed;
 use crate::server::handshake::pipe_session::PipeSession;
 use crate::server::{Server, stateless};
 
@@ -19,7 +20,7 @@ use crate::server::{Server, stateless};
 #[derive(Debug)]
 pub(crate) struct Conversation {
     pub(crate) server: Server,
-    pub(crate) session: PipeSession,
+    session: PipeSession,
     /// What is remembered of the peer.
     memory: Option<Arc<Kept>>,
 }
@@ -58,6 +59,26 @@ impl Conversation {
         }
     }
 
+    /// Whether the peer has opened a session.
+    pub(crate) fn is_opened(&self) -> bool {
+        self.session.is_opened()
+    }
+
+    /// Waits for changes that the peer hears of without asking, and gives a notification for each.
+    pub(crate) async fn changes(&self, allowed: Option<&Arc<Allowed>>) -> Vec<Vec<u8>> {
+        self.session.changes(&self.server, allowed).await
+    }
+
+    /// Takes the answer to a question of ours.
+    pub(crate) fn settle(&self, id: Option<&Id>, outcome: Result<RawJson, RpcError>) {
+        self.session.settle(id, outcome);
+    }
+
+    /// The peer will say nothing more, so no answer of it can come.
+    pub(crate) fn end_questions(&self) {
+        self.session.end_questions();
+    }
+
     /// Takes one message; only requests have an answer.
     pub(crate) async fn serve(&self, message: Message, mut arrival: Box<Arrival>) -> Option<Vec<u8>> {
         let Self { server, session, memory } = self;
@@ -92,8 +113,8 @@ impl Conversation {
                 }
                 None
             }
-            Message::Response { .. } => {
-                session.settle(message);
+            Message::Response { id, outcome } => {
+                session.settle(id.as_ref(), outcome);
                 None
             }
             Message::Notification { .. } => None,

@@ -38,8 +38,7 @@ use crate::server::pipe::conversation::Conversation;
 use crate::server::pipe::output::{Out, is_gone};
 use crate::transport::frame::{Line, Lines, push_line};
 
-/// How much output may wait before input is left alone; and how much may wait for the rest of a batch before other batches
-/// are refused.
+/// How much output may wait before input is left alone.
 const MAX_WAITING: usize = 1 << 20;
 /// How much output may wait before nothing more is told that nobody waits for: of what changes, one message is as good as many.
 const MAX_TOLD: usize = 8 << 10;
@@ -123,7 +122,7 @@ struct Served {
 impl Served {
     fn part(&mut self) -> Option<Parting> {
         let mut parting = self.parting.take()?;
-        if self.conversation.session.is_opened() {
+        if self.conversation.is_opened() {
             parting.terminate();
         }
         Some(parting)
@@ -241,7 +240,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 Ok(_) | Err(_) => return,
             },
         };
-        self.refuse(None, &Rejected { id, error: refuse.error() });
+        self.refuse(&Rejected { id, error: refuse.error() }, None);
     }
 
     /// Whether more may be read and said. What runs does not count: cancels, pings and answers must always come through.
@@ -262,16 +261,17 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 Err(error) => self.finish(error.id(), None),
             },
             Some(said) = self.said.recv(), if is_read => self.out.say(said),
-            () = self.conversation.session.changed(), if is_read => {
-                let Conversation { server, session, .. } = &*self.conversation;
-                session.tell(server, self.admitted.allowed.clone(), &mut self.out.waiting);
+            changes = self.conversation.changes(self.admitted.allowed.as_ref()), if is_read => {
+                for frame in changes {
+                    push_line(&mut self.out.waiting, &frame);
+                }
             }
             more = self.lines.fill(&mut self.reader), if self.open && has_room => {
                 self.open = more?;
                 if !self.open {
                     self.deadline = Instant::now() + GRACE;
                     self.closing.cancel();
-                    self.conversation.session.end_questions();
+                    self.conversation.end_questions();
                 }
             }
             () = tokio::time::sleep_until(self.deadline), if !self.open => return Ok(Step::End),
@@ -285,9 +285,13 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             Line::TooLong(skimmed) => return self.refuse_long(skimmed),
         };
         match self.conversation.read(&frame) {
-            Ok(Incoming::One(message)) => self.take_one(None, message).await,
-            Ok(Incoming::Batch(messages)) => self.take_batch(messages).await,
-            Err(rejected) => self.refuse(None, &rejected),
+            Ok(Incoming::One(message)) => self.take_one(Ok(message), None).await,
+            Ok(Incoming::Batch(messages)) => {
+                for (message, place) in self.batches.open(messages) {
+                    self.take_one(message, Some(place)).await;
+                }
+            }
+            Err(rejected) => self.refuse(&rejected, None),
         }
     }
 
@@ -295,10 +299,10 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     fn refuse_long(&mut self, skimmed: Skimmed) {
         let error = RpcError::too_large(self.max_message);
         match skimmed {
-            Skimmed::Request(id) => self.refuse(None, &Rejected { id: Some(id), error }),
-            Skimmed::Unknown => self.refuse(None, &Rejected { id: None, error }),
+            Skimmed::Request(id) => self.refuse(&Rejected { id: Some(id), error }, None),
+            Skimmed::Unknown => self.refuse(&Rejected { id: None, error }, None),
             Skimmed::Reply(id) => {
-                self.conversation.session.settle(Message::Response { id: Some(id), outcome: Err(error) });
+                self.conversation.settle(Some(&id), Err(error));
             }
             // A notification has no answer (JSON-RPC 2.0, 4.1).
             Skimmed::Notification => tracing::warn!(
@@ -308,51 +312,26 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    async fn take_batch(&mut self, messages: Vec<Result<Message, Rejected>>) {
-        // A request that never ends keeps the answers of its batch here. Where nothing is started, nothing is kept.
-        let is_full = self.batches.held() >= MAX_WAITING;
-        let place = self.batches.open(&messages);
-        for (index, message) in messages.into_iter().enumerate() {
-            let place = Some(place(index));
-            match message {
-                Ok(Message::Request { id, method, .. }) if is_full && method != Method::Ping => {
-                    let error = busy("too many answers wait for the rest of their batch");
-                    self.refuse(place, &Rejected { id: Some(id), error });
-                }
-                Ok(message) => self.take_one(place, message).await,
-                Err(rejected) => self.refuse(place, &rejected),
+    async fn take_one(&mut self, message: Result<Message, Rejected>, place: Option<Place>) {
+        match message {
+            Ok(Message::Notification { method: Method::Cancelled, params }) => self.cancel(&params),
+            Ok(Message::Response { id, outcome }) => self.conversation.settle(id.as_ref(), outcome),
+            Ok(message) => {
+                let asked = message.id().map(|id| Asked { id: id.clone(), place });
+                self.start(asked, message).await;
             }
-        }
-    }
-
-    async fn take_one(&mut self, place: Option<Place>, message: Message) {
-        match &message {
-            Message::Request { id, .. } => {
-                let asked = Asked { id: id.clone(), place };
-                self.start(Some(asked), message).await;
-            }
-            Message::Notification { method: Method::Cancelled, params } => self.cancel(params),
-            Message::Notification { .. } => self.start(None, message).await,
-            Message::Response { .. } => self.conversation.session.settle(message),
+            Err(rejected) => self.refuse(&rejected, place),
         }
     }
 
     /// Runs a request, in place if it is quick.
     async fn start(&mut self, asked: Option<Asked>, message: Message) {
-        let place = asked.as_ref().and_then(|asked| asked.place);
-        if let Some(Asked { id, .. }) = &asked
-            && self.handles.contains_key(id)
-        {
+        if asked.as_ref().is_some_and(|asked| self.handles.contains_key(&asked.id)) {
             let error = RpcError::invalid_request("a request with this id is still running");
-            return self.refuse(place, &Rejected { id: Some(id.clone()), error });
+            return self.turn_back(asked, error);
         }
         if self.running.len() >= self.conversation.server.inner.places_of_one && !is_quick(&message) {
-            // A notification has no answer that could say so.
-            if let Some(Asked { id, .. }) = asked {
-                let error = busy("too many requests of this connection are running");
-                self.refuse(place, &Rejected { id: Some(id), error });
-            }
-            return;
+            return self.turn_back(asked, busy("too many requests of this connection are running"));
         }
         let conversation = self.conversation.clone();
         let arrival = Arrival {
@@ -366,7 +345,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             Box::pin(async move { conversation.serve(message, arrival).await });
         let first = poll_once(work.as_mut()).await;
         match first {
-            Poll::Ready(frame) => self.answer(place, frame),
+            Poll::Ready(frame) => self.answer(asked, frame),
             Poll::Pending => {
                 let handle = self.running.spawn(work);
                 if let Some(asked) = asked {
@@ -389,27 +368,34 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 frame = None;
             }
         }
-        self.answer(asked.and_then(|asked| asked.place), frame);
+        self.answer(asked, frame);
     }
 
     /// What a request has said comes before its answer.
-    fn answer(&mut self, place: Option<Place>, frame: Option<Vec<u8>>) {
+    fn answer(&mut self, asked: Option<Asked>, frame: Option<Vec<u8>>) {
         while let Ok(said) = self.said.try_recv() {
             self.out.say(said);
         }
-        self.put(place, frame);
+        self.put(frame, asked.and_then(|asked| asked.place));
     }
 
-    fn refuse(&mut self, place: Option<Place>, rejected: &Rejected) {
+    /// Does not start what was asked. A notification has no answer that could say so.
+    fn turn_back(&mut self, asked: Option<Asked>, error: RpcError) {
+        if let Some(Asked { id, place }) = asked {
+            self.refuse(&Rejected { id: Some(id), error }, place);
+        }
+    }
+
+    fn refuse(&mut self, rejected: &Rejected, place: Option<Place>) {
         if rejected.wants_answer() {
             let mut frame = Vec::new();
             write_error(&mut frame, rejected.id.as_ref(), &rejected.error);
-            self.put(place, Some(frame));
+            self.put(Some(frame), place);
         }
     }
 
     /// Sends an answer, or keeps it until its batch is whole.
-    fn put(&mut self, place: Option<Place>, frame: Option<Vec<u8>>) {
+    fn put(&mut self, frame: Option<Vec<u8>>, place: Option<Place>) {
         let frame = match place {
             Some(place) => self.batches.settle(place, frame),
             None => frame,
