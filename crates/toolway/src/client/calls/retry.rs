@@ -32,11 +32,9 @@ impl Shared {
                 Ok(connection) => {
                     terms.headers.truncate(own_headers);
                     self.mirror(&connection, request, &mut terms.headers);
-                    match connection.ask(&mut course, &terms).await {
-                        Ok(result) => {
-                            self.subscriptions.note(request);
-                            return Ok(result);
-                        }
+                    let outcome = connection.ask(&mut course, &terms).await;
+                    match outcome.inspect(|_| self.subscriptions.note(request)) {
+                        Ok(result) => return Ok(result),
                         Err(error) if self.knows_better(&connection, request, &error, &mut trying).await => {
                             continue;
                         }

@@ -163,11 +163,6 @@ impl Server {
         }
     }
 
-    /// Whether there is a handler for a notification of the application's own.
-    pub(crate) fn hears(&self, method: &Method) -> bool {
-        self.inner.notifications.contains_key(method.name())
-    }
-
     /// Hands over a notification of the application's own. Nothing is answered, whatever happens.
     pub(crate) async fn hear(&self, method: &Method, params: &Params, arrival: Box<Arrival>) {
         let Some(handler) = self.inner.notifications.get(method.name()) else { return };

@@ -107,15 +107,7 @@ impl PipeSession {
         }
     }
 
-    /// The client has confirmed that the session is open.
-    pub(crate) fn initialized(&self) {
-        self.lifecycle().initialized();
-        if let Some(listener) = &self.listener {
-            listener.rouse();
-        }
-    }
-
-    /// Hands over a notification of the application's own.
+    /// Takes a notification: that the client is ready, or one of the application's own.
     pub(crate) async fn hear(
         &self,
         server: &Server,
@@ -123,7 +115,14 @@ impl PipeSession {
         params: &Params,
         arrival: Box<Arrival>,
     ) {
-        handshake::hear(server, self.current(), method, params, arrival).await;
+        if *method == Method::Initialized {
+            self.lifecycle().initialized();
+            if let Some(listener) = &self.listener {
+                listener.rouse();
+            }
+        } else {
+            handshake::hear(server, self.current(), method, params, arrival).await;
+        }
     }
 
     /// Takes the answer to a question.

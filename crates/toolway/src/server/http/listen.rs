@@ -170,7 +170,7 @@ impl HttpService {
         // Requests that nobody waits for may finish as well.
         let both = async { tokio::join!(self.stop(), all) };
         let _ = tokio::time::timeout(self.endpoint().limits.grace, both).await;
-        self.end_sessions();
+        self.inner.handshake.stop();
         connections.shutdown().await;
         self.hooks_done().await;
         Ok(())

@@ -64,23 +64,18 @@ impl ServerBuilder {
 /// Clones are the same door: they share its sessions and its limits.
 #[derive(Clone)]
 pub struct HttpService {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 #[derive(Clone)]
-struct Inner {
+pub(super) struct Inner {
     endpoint: Endpoint,
-    handshake: Handshake,
+    pub(super) handshake: Handshake,
 }
 
 impl HttpService {
     pub(super) fn endpoint(&self) -> &Endpoint {
         &self.inner.endpoint
-    }
-
-    /// Ends the conversations that are served.
-    pub(super) fn end_sessions(&self) {
-        self.inner.handshake.stop();
     }
 
     /// Answers one request, in the task of the caller.
@@ -315,7 +310,7 @@ impl HttpService {
     /// once, so that a web application with open ones can stop; new requests are answered with 503.
     pub async fn stop(&self) {
         self.endpoint().close().await;
-        self.end_sessions();
+        self.inner.handshake.stop();
         self.hooks_done().await;
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use toolway_protocol::era::{Claim, Door, batch, classify_in};
 use toolway_protocol::jsonrpc::{Incoming, Rejected, parse, write_error};
-use toolway_protocol::{Id, Message, Method, RawJson, RpcError};
+use toolway_protocol::{Id, Message, RawJson, RpcError};
 
 use crate::ground::error::Result;
 use crate::server::call::place::Place as Kept;
@@ -99,11 +99,7 @@ impl Conversation {
                 }
                 Err(error) => failed(&id, &error),
             }),
-            Message::Notification { method: Method::Initialized, .. } => {
-                session.initialized();
-                None
-            }
-            Message::Notification { method, params } if server.hears(&method) => {
+            Message::Notification { method, params } => {
                 match claim {
                     Ok(Claim::Stateless(envelope)) => {
                         stateless::hear(server, &method, &params, envelope, arrival).await;
@@ -114,10 +110,9 @@ impl Conversation {
                 None
             }
             Message::Response { id, outcome } => {
-                session.settle(id.as_ref(), outcome);
+                self.settle(id.as_ref(), outcome);
                 None
             }
-            Message::Notification { .. } => None,
         }
     }
 }
