@@ -160,7 +160,7 @@ pub mod __private {
         bad_arguments, blocking, completers_of, expand, misfit, prompt_argument, prompt_arguments_of,
     };
     pub use crate::server::catalog::named::{NamedPrompt, NamedResource, NamedTool, unmarked};
-    pub use crate::server::handler::arguments::{Arguments, Collected, Lacking, Refusal, Slots};
+    pub use crate::server::handler::arguments::{Arguments, Lacking, Refusal, Slots};
     pub use crate::server::handler::slots::fill;
     pub use crate::server::handler::suspect;
     pub use crate::server::handler::texts::{read_described_struct, read_struct, read_texts};

@@ -26,20 +26,23 @@ impl Sent {
                 quote! { ::toolway::ToolError },
             ],
             Self::Texts { values, .. } => [
-                quote! { #values },
-                quote! { ::toolway::__private::values::Values },
+                quote! { &#values },
+                quote! { &::toolway::__private::values::Values },
                 quote! { ::toolway::__private::Refusal },
             ],
         }
     }
 
-    /// Reads them into places, and says what was wrong in the end.
-    fn places(&self, places: &TokenStream) -> [TokenStream; 2] {
+    /// Reads them into places, makes the `Arguments` that keep what is wrong, and says it in the end.
+    fn places(&self, places: &TokenStream) -> [TokenStream; 3] {
         match self {
-            Self::Json => [quote! { __sent.read::<#places>() }, quote! { __collected.error() }],
+            Self::Json => {
+                [quote! { __sent.read::<#places>() }, quote! { __sent }, quote! { __arguments.error() }]
+            }
             Self::Texts { .. } => [
                 quote! { ::toolway::__private::read_texts::<#places>(__sent.iter()) },
-                quote! { __collected.refusal() },
+                quote! { <::toolway::__private::Arguments as ::core::default::Default>::default() },
+                quote! { __arguments.refusal() },
             ],
         }
     }
@@ -86,7 +89,7 @@ pub(crate) fn of_function(element: &Element, host: &Host, sent: &Sent, respond: 
         #collect
         #service
         ::std::boxed::Box::pin(async move {
-            let (#(#slots,)*) = match __collect::<#(#types),*>(&#all, &__scope, [#(#defaults),*]) {
+            let (#(#slots,)*) = match __collect::<#(#types),*>(#all, &__scope, [#(#defaults),*]) {
                 ::core::result::Result::Ok(values) => values,
                 ::core::result::Result::Err(error) => return ::core::result::Result::Err(#failure(error)),
             };
@@ -150,7 +153,7 @@ fn collect(function: &Function, slots: &[Ident], sent: &Sent) -> TokenStream {
     let names: Vec<_> = function.parameters.iter().map(|parameter| &parameter.name).collect();
     let count = slots.len();
     let [_, sent_type, error] = sent.types();
-    let [read, wrong] = sent.places(&quote! { __Arguments<#(#types),*> });
+    let [read, arguments, wrong] = sent.places(&quote! { __Arguments<#(#types),*> });
     let indices = 0..count;
     quote! {
         struct __Arguments<#(#types),*> {
@@ -187,19 +190,19 @@ fn collect(function: &Function, slots: &[Ident], sent: &Sent) -> TokenStream {
         }
 
         fn __collect<#(#types: ::toolway::__private::Parameter),*>(
-            __sent: &#sent_type,
+            __sent: #sent_type,
             __scope: &::toolway::__private::Scope,
             __defaults: [::core::option::Option<fn() -> ::toolway::__private::serde_json::Value>; #count],
         ) -> ::core::result::Result<(#(#types,)*), #error> {
-            let _ = (__scope, __defaults);
+            let __slots = #read?;
             #[allow(unused_mut)]
-            let mut __collected = #read?;
+            let mut __arguments = #arguments;
+            let _ = (&__slots, __scope, __defaults);
             #(
-                let __slot = __collected.slots.#slots.take();
-                let #slots = __collected.take::<#types>(#names, __slot, __defaults[#indices], __scope);
+                let #slots = __arguments.take::<#types>(#names, __slots.#slots, __defaults[#indices], __scope);
             )*
             match (#(#slots,)*) {
-                (#(::core::option::Option::Some(#slots),)*) if !__collected.is_wrong() => {
+                (#(::core::option::Option::Some(#slots),)*) if !__arguments.is_wrong() => {
                     ::core::result::Result::Ok((#(#slots,)*))
                 }
                 _ => ::core::result::Result::Err(#wrong),

@@ -38,7 +38,7 @@ pub(crate) struct Rules {
     pub(crate) coerces: bool,
 }
 
-/// The arguments of one call, as they were sent, and the rules that they have to obey.
+/// The arguments of one call, as they were sent, the rules that they have to obey, and what is wrong with them.
 ///
 /// They are read strictly first. Only if that fails, and only where the schema leaves no doubt, a value is taken for
 /// another: `"5"` for 5, `"[1]"` for a list.
@@ -56,15 +56,19 @@ pub(crate) struct Rules {
 ///     })
 /// }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Arguments {
     text: Option<RawJson>,
-    rules: Option<Arc<Rules>>,
+    pub(super) rules: Option<Arc<Rules>>,
+    /// What is missing.
+    pub(super) problems: Vec<String>,
+    /// What the server lacks: no caller can send it, and none is told.
+    pub(super) lacks: Vec<String>,
 }
 
 impl Arguments {
     pub(crate) fn new(text: Option<RawJson>, rules: Option<Arc<Rules>>) -> Self {
-        Self { text, rules }
+        Self { text, rules, ..Self::default() }
     }
 
     pub(crate) fn ruled_by(self, rules: Option<Arc<Rules>>) -> Self {
@@ -88,10 +92,8 @@ impl Arguments {
 
     /// Reads each argument into its place. `#[tool]` uses it.
     #[doc(hidden)]
-    pub fn read<S: Slots>(&self) -> Result<Collected<S>, ToolError> {
-        let mut collected: Collected<S> = self.accept()?;
-        collected.rules.clone_from(&self.rules);
-        Ok(collected)
+    pub fn read<S: Slots>(&self) -> Result<S, ToolError> {
+        self.accept()
     }
 
     /// Reads the text as it is if it keeps to the rules, else what it was probably meant to be.
@@ -185,7 +187,7 @@ trait Target: Sized {
     fn enforces(rules: &Rules) -> bool;
 }
 
-impl<S: Slots> Target for Collected<S> {
+impl<S: Slots> Target for S {
     fn of_text(text: &[u8]) -> Result<Self, String> {
         walk(&mut serde_json::Deserializer::from_slice(text))
     }
@@ -306,37 +308,20 @@ fn placed(argument: Option<&str>, error: &impl fmt::Display) -> String {
 }
 
 /// Reads an object into places.
-pub(crate) fn walk<'de, S: Slots, D: Deserializer<'de>>(object: D) -> Result<Collected<S>, String>
+pub(crate) fn walk<'de, S: Slots, D: Deserializer<'de>>(object: D) -> Result<S, String>
 where
     D::Error: fmt::Display,
 {
-    let mut collected = Collected::default();
-    let mut walk = Walk { into: &mut collected, current: None };
+    let mut walk = Walk { slots: S::default(), problems: Vec::new(), current: None };
     if let Err(error) = object.deserialize_map(&mut walk) {
-        let problem = placed(walk.current.take().as_deref(), &error);
-        collected.problems.push(problem);
+        walk.problems.push(placed(walk.current.as_deref(), &error));
     }
-    if collected.problems.is_empty() { Ok(collected) } else { Err(collected.problems.join("; ")) }
+    if walk.problems.is_empty() { Ok(walk.slots) } else { Err(walk.problems.join("; ")) }
 }
 
-/// The places, filled, and what was wrong on the way.
-#[derive(Debug)]
-pub struct Collected<S> {
-    /// The places.
-    pub slots: S,
-    pub(super) problems: Vec<String>,
-    /// What the server lacks: no caller can send it, and none is told.
-    pub(super) lacks: Vec<String>,
-    pub(super) rules: Option<Arc<Rules>>,
-}
-
-impl<S: Slots> Default for Collected<S> {
-    fn default() -> Self {
-        Self { slots: S::default(), problems: Vec::new(), lacks: Vec::new(), rules: None }
-    }
-}
-
-impl<S: Slots> Collected<S> {
+/// What `#[tool]` asks for when each value has been looked for.
+#[doc(hidden)]
+impl Arguments {
     /// Whether anything was wrong.
     pub fn is_wrong(&self) -> bool {
         !self.problems.is_empty() || !self.lacks.is_empty()
@@ -389,12 +374,14 @@ impl fmt::Display for Lacking {
 /// As any error that is not made for peers, it stays hidden from them.
 impl std::error::Error for Lacking {}
 
-struct Walk<'w, S> {
-    into: &'w mut Collected<S>,
+struct Walk<S> {
+    slots: S,
+    problems: Vec<String>,
+    /// The argument that could not be read.
     current: Option<String>,
 }
 
-impl<'de, S: Slots> Visitor<'de> for &mut Walk<'_, S> {
+impl<'de, S: Slots> Visitor<'de> for &mut Walk<S> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -403,12 +390,12 @@ impl<'de, S: Slots> Visitor<'de> for &mut Walk<'_, S> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(Name(name)) = map.next_key()? {
-            match self.into.slots.read(&name, &mut map) {
+            match self.slots.read(&name, &mut map) {
                 Ok(true) => {}
                 Ok(false) => {
                     map.next_value::<IgnoredAny>()?;
-                    self.into.problems.push(unknown::<S>(&name));
-                    if self.into.problems.len() >= MOST_PROBLEMS {
+                    self.problems.push(unknown::<S>(&name));
+                    if self.problems.len() >= MOST_PROBLEMS {
                         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
                         return Ok(());
                     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::schema::expected_text;
 use crate::server::call::scope::Scope;
-use crate::server::handler::arguments::{Collected, Slots, twice, with_format};
+use crate::server::handler::arguments::{Arguments, twice, with_format};
 use crate::server::handler::parameter::{Parameter, lacking, needed};
 
 /// Reads one argument into its place.
@@ -23,7 +23,8 @@ pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(
     Ok(true)
 }
 
-impl<S: Slots> Collected<S> {
+#[doc(hidden)]
+impl Arguments {
     /// The parameter for `name`: what the caller sent, or the default that the schema names, or the one that the
     /// author wrote, or what its type has for nobody sent anything.
     pub fn take<P: Parameter>(

@@ -11,12 +11,10 @@ use serde::forward_to_deserialize_any;
 use toolway_protocol::uri_template::{Value, Values};
 
 use crate::schema::not_among;
-use crate::server::handler::arguments::{Collected, Refusal, Slots, walk, whole, whole_of_texts};
+use crate::server::handler::arguments::{Refusal, Slots, walk, whole, whole_of_texts};
 
 /// Reads named texts into the places of a function.
-pub fn read_texts<'t, S: Slots>(
-    texts: impl IntoIterator<Item = (&'t str, &'t Value)>,
-) -> Result<Collected<S>, Refusal> {
+pub fn read_texts<'t, S: Slots>(texts: impl IntoIterator<Item = (&'t str, &'t Value)>) -> Result<S, Refusal> {
     walk(named(texts)).map_err(Refusal::Sent)
 }
 
