@@ -4,10 +4,12 @@
 //! and limits and remembers where things are; [`RawJson`] is a piece of that frame; [`Encoder`] writes
 //! replies into one buffer, in the shape of one revision.
 
+mod keyed;
 mod raw;
 pub(crate) mod scan;
 mod write;
 
-pub use raw::{OrderedMembers, RawJson, reason};
+pub use keyed::Keyed;
+pub use raw::{RawJson, reason};
 pub use scan::Limits;
 pub use write::{Encode, Encoder, Members};
