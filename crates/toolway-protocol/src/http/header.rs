@@ -69,21 +69,25 @@ impl<'a> Mirrored<'a> {
         body: &str,
         read: impl Fn(&str) -> Option<Cow<'_, str>>,
     ) -> Result<(), RpcError> {
-        match self {
-            Self::Absent => Err(RpcError::header_mismatch(format!("the {header} header is missing"))),
-            Self::Unreadable => {
-                Err(RpcError::header_mismatch(format!("the {header} header must come once, as text")))
-            }
+        let problem = match self {
+            Self::Absent => "is missing",
+            Self::Unreadable => "must come once, as text",
             Self::One(value) => match read(value) {
-                None => Err(RpcError::header_mismatch(format!("the {header} header is not valid Base64"))),
-                Some(value) if value == body => Ok(()),
-                Some(_) => {
-                    Err(RpcError::header_mismatch(format!("the {header} header differs from the body")))
-                }
+                None => "is not valid Base64",
+                Some(value) if value == body => return Ok(()),
+                Some(_) => DIFFERS,
             },
-        }
+        };
+        Err(mismatch(header, problem))
     }
 }
+
+/// Refuses a request for one of its headers.
+pub(super) fn mismatch(header: &str, problem: &str) -> RpcError {
+    RpcError::header_mismatch(format!("the {header} header {problem}"))
+}
+
+pub(super) const DIFFERS: &str = "differs from the body";
 
 const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";

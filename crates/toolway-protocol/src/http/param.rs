@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::header::{Mirrored, decode, encode};
+use super::header::{DIFFERS, Mirrored, decode, encode, mismatch};
 use crate::json::RawJson;
 use crate::jsonrpc::RpcError;
 
@@ -63,7 +63,7 @@ impl ParamHeaders {
     /// an integer or a boolean, and reached from the root through `properties` only.
     pub fn of_schema(schema: &RawJson) -> Result<Self, InvalidMark> {
         // Almost no tool has marks, and every tool is looked at.
-        if !contains(schema.as_bytes(), MARK.as_bytes()) {
+        if !schema.as_str().contains(MARK) {
             return Ok(Self::default());
         }
         let Ok(schema) = schema.decode::<Value>() else {
@@ -161,7 +161,7 @@ impl ParamHeaders {
                 Mirrored::One(sent) if value.is_number() => {
                     let sent = decode(sent).and_then(|sent| sent.parse::<f64>().ok());
                     if sent != value.as_f64() {
-                        return Err(differs(&marked.header));
+                        return Err(mismatch(&marked.header, DIFFERS));
                     }
                 }
                 sent => sent.must_decode_to(&marked.header, Some(&expected))?,
@@ -176,10 +176,6 @@ impl Marked {
         let value = self.path.iter().try_fold(arguments, |value, name| value.get(name))?;
         (!value.is_null()).then_some(value)
     }
-}
-
-fn differs(header: &str) -> RpcError {
-    RpcError::header_mismatch(format!("the {header} header differs from the body"))
 }
 
 /// The text of a value that may travel in a header.
@@ -203,10 +199,6 @@ fn is_data(keyword: &str) -> bool {
 /// RFC 9110, 5.6.2.
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }
 
 #[cfg(test)]
