@@ -53,12 +53,6 @@ impl std::ops::Deref for Place {
     }
 }
 
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl From<&str> for Place {
     fn from(at: &str) -> Self {
         Self(at.into())
