@@ -215,7 +215,7 @@ macro_rules! wire {
                 $(members.put_raw($fixed_key, concat!("\"", $fixed_value, "\"").as_bytes());)*
                 $(members.put($required_key, &self.$required);)*
                 $(if META || $optional_key != "_meta" {
-                    $crate::wire::wire!(@put members, self.$optional, $optional_key $(, $since)? $(, if $fits)?);
+                    $crate::wire::wire!(@put members, self.$optional, $optional_key $(, since $since)? $(, if $fits)?);
                 })*
                 self.extra.put(members);
             }
@@ -285,17 +285,13 @@ macro_rules! wire {
     (@slot [null] $type:ty) => { $crate::wire::Present<$type> };
     (@take [] $slot:expr) => { $slot.flatten() };
     (@take [null] $slot:expr) => { $slot.map(|present| present.0) };
-    (@put $members:ident, $value:expr, $key:literal) => { $members.maybe($key, $value.as_ref()) };
-    (@put $members:ident, $value:expr, $key:literal, $since:ident) => {
-        $members.since($crate::version::since::$since, $key, $value.as_ref())
+    (@put $members:ident, $value:expr, $key:literal $(, since $since:ident)? $(, if $fits:path)?) => {
+        let value = $value.as_ref()$(.filter(|value| $fits(value, $members.encoder())))?;
+        $crate::wire::wire!(@write $members, value, $key $(, $since)?)
     };
-    (@put $members:ident, $value:expr, $key:literal, if $fits:path) => {
-        let value = $value.as_ref().filter(|value| $fits(value, $members.encoder()));
-        $members.maybe($key, value)
-    };
-    (@put $members:ident, $value:expr, $key:literal, $since:ident, if $fits:path) => {
-        let value = $value.as_ref().filter(|value| $fits(value, $members.encoder()));
-        $members.since($crate::version::since::$since, $key, value)
+    (@write $members:ident, $value:ident, $key:literal) => { $members.maybe($key, $value) };
+    (@write $members:ident, $value:ident, $key:literal, $since:ident) => {
+        $members.since($crate::version::since::$since, $key, $value)
     };
 }
 pub(crate) use wire;
