@@ -33,7 +33,7 @@ pub(crate) enum Fault {
     Unreachable,
     /// The tool or the server answered with an error.
     ToolError,
-    /// Somebody pressed Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
 }
 

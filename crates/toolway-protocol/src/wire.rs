@@ -77,7 +77,7 @@ pub(crate) fn once<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// Keeps a member that nobody knows.
+/// Keeps an unknown member.
 pub(crate) fn keep<'de, A: MapAccess<'de>>(
     extra: &mut Extra,
     name: &str,
@@ -205,7 +205,7 @@ macro_rules! wire {
                 self.put_all::<true>(members);
             }
 
-            /// Writes the members but `_meta`, for whoever has something to add there.
+            /// Writes the members but `_meta`, for a codec that has something to add there.
             #[allow(dead_code, reason = "only results are stamped")]
             pub(crate) fn put_body(&self, members: &mut $crate::json::Members<'_, '_>) {
                 self.put_all::<false>(members);
@@ -251,7 +251,7 @@ macro_rules! wire {
                         $($optional_key => $crate::wire::once(&mut draft.$optional, $optional_key, map),)*
                         // What the codec wrote around the value is the codec's again.
                         $($frame_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
-                        // A tag was looked at by whoever chose this type.
+                        // The tag has chosen this type.
                         $($fixed_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
                         _ => $crate::wire::keep(&mut draft.extra, name, map),
                     }

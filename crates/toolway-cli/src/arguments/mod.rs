@@ -1,6 +1,6 @@
 //! How do words of the command line become the arguments of a tool?
 //!
-//! Files and stdin are read for that, which may take for ever: whoever wants to be able to give up does it [`apart`](crate::apart).
+//! Files and stdin are read for that, which may take for ever: a command that can be given up does it [`apart`](crate::apart).
 //!
 //! | file | question |
 //! |---|---|
@@ -32,7 +32,7 @@ pub(crate) use self::signature::{of_prompt, of_tool, one_line, prompt_line};
 /// The longest file that becomes an argument.
 const MAX_FILE: u64 = 64 << 20;
 
-/// The arguments of a tool, from words. A JSON object is sent as it stands: whoever writes one may want to see what the server
+/// The arguments of a tool, from words. A JSON object is sent as it stands: its author may want to see what the server
 /// says about it.
 pub(crate) fn for_tool(tool: &Tool, words: &[String], input_json: Option<&str>) -> Result<RawJson> {
     match (input_json, words) {
@@ -173,7 +173,7 @@ fn from_pairs(tool: &Tool, words: &[String]) -> Result<RawJson> {
 /// Adds one `key=value` or `key:=JSON`.
 fn put(arguments: &mut Keyed<Grown>, schema: &Schema, tool: &str, word: &str) -> Result<(), String> {
     let (key, text) = word.split_once('=').ok_or_else(|| no_pair(word))?;
-    // A schema may have an argument whose name ends in a colon; whoever writes one has read it.
+    // A schema may have an argument whose name ends in a colon; the user who writes one has read it.
     let (key, is_raw) = match key.strip_suffix(':') {
         Some(name) if schema.property(key).is_none() => (name, true),
         _ => (key, false),

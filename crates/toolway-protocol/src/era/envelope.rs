@@ -71,7 +71,7 @@ impl Envelope {
             capabilities,
             client_info: client_info.map(|text| decode_object(Key::ClientInfo, &text)).transpose()?,
             log_level: log_level.map(|text| decode(Key::LogLevel, &text)).transpose()?,
-            // The text of it is enough until somebody has progress to tell.
+            // The text of it is enough until a handler has progress to tell.
             progress_token: None,
         })
     }

@@ -1,7 +1,7 @@
 //! Headers that repeat parts of the body, so that proxies can route without reading it: how are they compared?
 //!
 //! The body is the truth. A mirrored header that is missing, comes twice, cannot be read or differs is
-//! refused, because whoever routed by it saw another request than the one we would serve.
+//! refused, because a proxy that routed by it saw another request than the one we would serve.
 
 use std::borrow::Cow;
 

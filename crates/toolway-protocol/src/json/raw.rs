@@ -95,7 +95,7 @@ impl RawJson {
 }
 
 /// What a decoder complained about, without the line and column that it ends with: those count inside one
-/// member and mean nothing to whoever sent the whole message.
+/// member and mean nothing to the sender of the whole message.
 ///
 /// ```
 /// let error = serde_json::from_str::<bool>("7").unwrap_err();

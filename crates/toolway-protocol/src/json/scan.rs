@@ -2,7 +2,7 @@
 //!
 //! One walk over the bytes answers all of it: the grammar of RFC 8259, the nesting depth, the number of
 //! values, and the places of the members that the caller asks for. Nothing is built; a value is a [`Span`]
-//! of the text and is decoded later, once, by whoever knows its type. That one walk feeds both the policy
+//! of the text and is decoded later, once, where its type is known. That one walk feeds both the policy
 //! checks and the dispatch, so the two cannot read the same bytes differently.
 //!
 //! `serde_json` has no such index: its `RawValue` rescans a body once per level and has no depth or

@@ -115,7 +115,7 @@ impl FromStr for ProtocolVersion {
     }
 }
 
-/// A revision name that nobody published, or that is newer than this crate.
+/// A revision name that was never published, or that is newer than this crate.
 ///
 /// ```
 /// use toolway_protocol::ProtocolVersion;

@@ -383,7 +383,7 @@ fn describe_each(nodes: &[Node], ids: &[Id]) -> String {
     all.join(", ")
 }
 
-/// Nobody reads more.
+/// How many problems of one value are told.
 pub const MOST_PROBLEMS: usize = 10;
 
 /// Another type: no branch that was meant.

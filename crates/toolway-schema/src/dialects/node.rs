@@ -78,7 +78,7 @@ pub(crate) struct Members {
 /// Properties that are not named.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Rest {
-    /// Nobody said anything, so there may be some. Few authors mean it.
+    /// Nothing is said, so there may be some. Few authors mean it.
     #[default]
     Unsaid,
     /// There are none.

@@ -63,7 +63,7 @@ impl<'m> Restorer<'m> {
         if said.is_empty() || self.may_be(said, Types::STRING) || !self.may_be(said, types) {
             return None;
         }
-        // All of it, and not deeper than anybody reads.
+        // All of it, and not deeper than values are read.
         decode::<Value>(text)?;
         Some(text.trim().to_owned())
     }
@@ -325,7 +325,7 @@ mod tests {
                 json!({"filter[name]": {"größe": 1}, "plain_12345678": 2, "über all": 3, "ähnlich": 4});
             assert_eq!(restore(&schema, &arguments), Some(restored));
         }
-        // Whoever uses both names meant something that nobody knows.
+        // What a model means that uses both names cannot be known.
         let name = Provider::Gemini.key("filter[name]");
         assert_eq!(restore(&schema, &json!({&*name: 1, "filter[name]": 2})), None);
     }

@@ -1,7 +1,7 @@
 //! How is a node written for OpenAI with `strict`, where the model can write nothing else?
 //!
 //! Every object is closed and has all its properties; those that were optional may be null, and a call is rid of such nulls
-//! again. A schema that needs properties nobody can name, or values of any type, cannot be said so at all.
+//! again. A schema that needs properties without names, or values of any type, cannot be said so at all.
 
 use serde_json::Value;
 
