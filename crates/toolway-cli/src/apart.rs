@@ -1,4 +1,4 @@
-//! How is something waited for that cannot be taken back: a person, or whoever writes into a pipe?
+//! How is something waited for that cannot be taken back: a person, or the program at the other end of a pipe?
 
 use tokio::sync::oneshot;
 
@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 pub(crate) async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
-        // Nobody may want it any more.
+        // The task that waited may be gone.
         let _ = sender.send(work());
     });
     receiver.await.expect("the work does not panic")

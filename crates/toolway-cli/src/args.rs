@@ -348,10 +348,8 @@ fn size(text: &str) -> Result<usize, String> {
 }
 
 fn revision(text: &str) -> Result<ProtocolVersion, String> {
-    text.parse().map_err(|_| {
-        let known: Vec<_> = ProtocolVersion::ALL.iter().map(|version| version.as_str()).collect();
-        format!("known are {}", known.join(", "))
-    })
+    let known = || ProtocolVersion::ALL.map(ProtocolVersion::as_str).join(", ");
+    text.parse().map_err(|_| format!("known are {}", known()))
 }
 
 const ARGUMENTS: &str = "\

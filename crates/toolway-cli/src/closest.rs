@@ -1,4 +1,4 @@
-//! Which of the known names did somebody mean who wrote another one?
+//! Which of the known names was meant by another one?
 
 use crate::failure::Failure;
 
@@ -25,7 +25,7 @@ pub(crate) fn unknown(message: &str, name: &str, known: &[&str]) -> Failure {
     if known.is_empty() { failure } else { failure.hint(format!("it has {}", known.join(", "))) }
 }
 
-/// Letter case, and how words are joined, are no difference. Nobody misspells more than the beginning of a long name.
+/// Letter case, and how words are joined, are no difference. Only the beginning of a long name is compared.
 fn plain(name: &str) -> String {
     let letters = name.chars().take(100);
     letters.filter(|letter| !matches!(letter, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()

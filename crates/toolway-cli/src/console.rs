@@ -49,7 +49,7 @@ impl Console {
         self.bar().clear(&mut io::stderr().lock());
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-            // Whoever read it has read enough.
+            // The reader has read enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(Failure::usage(format!("stdout cannot be written to: {error}"))),
             Ok(()) => Ok(()),
@@ -74,7 +74,7 @@ impl Console {
         let _ = write!(stderr, "{}", neutral(text)).and_then(|()| stderr.flush());
     }
 
-    /// Shows how far a request is: a bar for a person, lines for whoever asked for everything.
+    /// Shows how far a request is: a bar on a terminal, lines with `--verbose`.
     pub(crate) fn progress(&self, progress: &toolway::types::Progress) {
         let mut bar = self.bar();
         let mut stderr = io::stderr().lock();

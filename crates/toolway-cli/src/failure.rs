@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
+use toolway::types::Keyed;
 use toolway::{Error, ErrorKind};
-
-use crate::json;
 
 /// What becomes of a command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -34,7 +33,7 @@ pub(crate) enum Fault {
     Unreachable,
     /// The tool or the server answered with an error.
     ToolError,
-    /// Somebody pressed Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
 }
 
@@ -122,10 +121,9 @@ impl Failure {
             ("message", Some(&*self.message)),
             ("hint", self.hint.as_deref()),
         ];
-        let members = members.into_iter().filter_map(|(name, text)| Some((name, json::quoted(text?))));
-        let members: Vec<_> = members.collect();
-        let error = json::object(members.iter().map(|(name, text)| (*name, &**text)));
-        json::object([("error", &*error)])
+        let members = members.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?)));
+        let envelope = Keyed(vec![("error".to_owned(), Keyed(members.collect()))]);
+        serde_json::to_string(&envelope).expect("texts are written as JSON")
     }
 
     /// An error of the client, and which fault it is.

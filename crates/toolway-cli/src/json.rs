@@ -1,88 +1,36 @@
 //! How is JSON read and shown without changing the order of its members or the spelling of its numbers?
 
+use serde::ser::{Error as _, Serialize, Serializer};
 use toolway::RawJson;
+use toolway::types::Keyed;
 
-/// The text of a string; nothing, if it is something else.
-pub(crate) fn text(value: &RawJson) -> Option<String> {
-    value.decode().ok()
-}
-
-/// The items of an array; nothing, if it is none.
-pub(crate) fn items(array: &RawJson) -> Option<Vec<RawJson>> {
-    array.decode().ok()
-}
-
-/// An object of these members.
-pub(crate) fn object<'m>(members: impl IntoIterator<Item = (&'m str, &'m str)>) -> String {
-    let mut text = String::from("{");
-    for (index, (name, value)) in members.into_iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        text.push_str(&quoted(name));
-        text.push(':');
-        text.push_str(value);
-    }
-    text.push('}');
-    text
-}
-
-/// A text as JSON.
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+/// A string as it is meant, and anything else as it is written.
+pub(crate) fn text(value: &RawJson) -> String {
+    value.decode().unwrap_or_else(|_| value.as_str().to_owned())
 }
 
 /// The value on several lines, for people.
 pub(crate) fn pretty(value: &RawJson) -> String {
-    let mut shown = String::new();
-    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
-    let mut letters = value.as_str().chars().peekable();
-    while let Some(letter) = letters.next() {
-        if is_text {
-            shown.push(letter);
-            match letter {
-                _ if is_escaped => is_escaped = false,
-                '\\' => is_escaped = true,
-                '"' => is_text = false,
-                _ => {}
-            }
-            continue;
-        }
-        match letter {
-            ' ' | '\t' | '\n' | '\r' => {}
-            '{' | '[' => {
-                shown.push(letter);
-                while letters.next_if(char::is_ascii_whitespace).is_some() {}
-                match letters.next_if(|next| matches!(next, '}' | ']')) {
-                    Some(end) => shown.push(end),
-                    None => {
-                        depth += 1;
-                        new_line(&mut shown, depth);
-                    }
-                }
-            }
-            '}' | ']' => {
-                depth = depth.saturating_sub(1);
-                new_line(&mut shown, depth);
-                shown.push(letter);
-            }
-            ',' => {
-                shown.push(letter);
-                new_line(&mut shown, depth);
-            }
-            ':' => shown.push_str(": "),
-            _ => {
-                is_text = letter == '"';
-                shown.push(letter);
-            }
-        }
-    }
-    shown
+    serde_json::to_string_pretty(&Tree(value)).expect("a value is written as JSON")
 }
 
-fn new_line(text: &mut String, depth: usize) {
-    text.push('\n');
-    text.extend(std::iter::repeat_n("  ", depth));
+/// A value that is written with all that is in it; what is not an object or an array keeps its text.
+struct Tree<'v>(&'v RawJson);
+
+impl Serialize for Tree<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_bytes().first() {
+            Some(b'{') => {
+                let Keyed(members) = self.0.decode::<Keyed<RawJson>>().map_err(S::Error::custom)?;
+                serializer.collect_map(members.iter().map(|(name, value)| (name, Tree(value))))
+            }
+            Some(b'[') => {
+                let items = self.0.decode::<Vec<RawJson>>().map_err(S::Error::custom)?;
+                serializer.collect_seq(items.iter().map(Tree))
+            }
+            _ => self.0.serialize(serializer),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -98,13 +46,9 @@ mod tests {
     }
 
     #[test]
-    fn members_keep_their_order() {
-        let object = RawJson::parse(r#"{"z":1,"a":"x","m":[1,2]}"#).unwrap();
-        let names: Vec<_> = object.members().unwrap().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["z", "a", "m"]);
-        let values: Vec<_> = object.members().unwrap().into_iter().map(|(_, value)| value).collect();
-        assert_eq!(text(&values[1]).as_deref(), Some("x"));
-        assert_eq!(items(&values[2]).unwrap().len(), 2);
-        assert!(RawJson::parse("[1]").unwrap().members().is_none());
+    fn strings_are_read_and_the_rest_is_kept() {
+        for (json, expected) in [(r#""a\nb""#, "a\nb"), ("1e400", "1e400"), (r#"{"z": 1}"#, r#"{"z": 1}"#)] {
+            assert_eq!(text(&RawJson::parse(json).unwrap()), expected);
+        }
     }
 }

@@ -200,7 +200,7 @@ async fn execute<K: Kind<Reach: Find, Serve: Serve>>(
 
 fn failed(program: &str, wants_json: bool, failure: &Failure) -> ExitCode {
     match (failure.fault, wants_json) {
-        // Whoever pressed Ctrl-C knows.
+        // The user who pressed Ctrl-C knows.
         (Fault::Interrupted, false) => {}
         (_, true) => tell(&format!("{}\n", failure.envelope())),
         (_, false) if failure.is_shown => {}

@@ -35,7 +35,7 @@ pub(crate) fn neutral_line(text: &str) -> String {
 fn is_command(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
-        // Letters that turn the direction of others, or that nobody sees.
+        // Letters that turn the direction of others, or that are not seen.
         '\u{061c}'
         | '\u{200b}'
         | '\u{200e}'

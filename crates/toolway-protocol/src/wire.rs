@@ -77,7 +77,7 @@ pub(crate) fn once<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// Keeps a member that nobody knows.
+/// Keeps an unknown member.
 pub(crate) fn keep<'de, A: MapAccess<'de>>(
     extra: &mut Extra,
     name: &str,
@@ -205,7 +205,7 @@ macro_rules! wire {
                 self.put_all::<true>(members);
             }
 
-            /// Writes the members but `_meta`, for whoever has something to add there.
+            /// Writes the members but `_meta`, for a codec that has something to add there.
             #[allow(dead_code, reason = "only results are stamped")]
             pub(crate) fn put_body(&self, members: &mut $crate::json::Members<'_, '_>) {
                 self.put_all::<false>(members);
@@ -215,7 +215,7 @@ macro_rules! wire {
                 $(members.put_raw($fixed_key, concat!("\"", $fixed_value, "\"").as_bytes());)*
                 $(members.put($required_key, &self.$required);)*
                 $(if META || $optional_key != "_meta" {
-                    $crate::wire::wire!(@put members, self.$optional, $optional_key $(, $since)? $(, if $fits)?);
+                    $crate::wire::wire!(@put members, self.$optional, $optional_key $(, since $since)? $(, if $fits)?);
                 })*
                 self.extra.put(members);
             }
@@ -251,7 +251,7 @@ macro_rules! wire {
                         $($optional_key => $crate::wire::once(&mut draft.$optional, $optional_key, map),)*
                         // What the codec wrote around the value is the codec's again.
                         $($frame_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
-                        // A tag was looked at by whoever chose this type.
+                        // The tag has chosen this type.
                         $($fixed_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
                         _ => $crate::wire::keep(&mut draft.extra, name, map),
                     }
@@ -285,17 +285,13 @@ macro_rules! wire {
     (@slot [null] $type:ty) => { $crate::wire::Present<$type> };
     (@take [] $slot:expr) => { $slot.flatten() };
     (@take [null] $slot:expr) => { $slot.map(|present| present.0) };
-    (@put $members:ident, $value:expr, $key:literal) => { $members.maybe($key, $value.as_ref()) };
-    (@put $members:ident, $value:expr, $key:literal, $since:ident) => {
-        $members.since($crate::version::since::$since, $key, $value.as_ref())
+    (@put $members:ident, $value:expr, $key:literal $(, since $since:ident)? $(, if $fits:path)?) => {
+        let value = $value.as_ref()$(.filter(|value| $fits(value, $members.encoder())))?;
+        $crate::wire::wire!(@write $members, value, $key $(, $since)?)
     };
-    (@put $members:ident, $value:expr, $key:literal, if $fits:path) => {
-        let value = $value.as_ref().filter(|value| $fits(value, $members.encoder()));
-        $members.maybe($key, value)
-    };
-    (@put $members:ident, $value:expr, $key:literal, $since:ident, if $fits:path) => {
-        let value = $value.as_ref().filter(|value| $fits(value, $members.encoder()));
-        $members.since($crate::version::since::$since, $key, value)
+    (@write $members:ident, $value:ident, $key:literal) => { $members.maybe($key, $value) };
+    (@write $members:ident, $value:ident, $key:literal, $since:ident) => {
+        $members.since($crate::version::since::$since, $key, $value)
     };
 }
 pub(crate) use wire;

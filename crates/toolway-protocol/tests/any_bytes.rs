@@ -257,7 +257,7 @@ pub(crate) fn a_header_brings_back_its_text(text: &str) {
     let line = format!(" \t{header} ");
     let received = Mirrored::from_lines(std::iter::once(line.as_bytes()));
     assert_eq!(received.must_decode_to("Mcp-Name", Some(text)), Ok(()));
-    // As if the text were a header that somebody sent.
+    // As if the text were a header of a request.
     if let Some(read) = decode(text) {
         assert_eq!(decode(&encode(&read)), Some(read.clone()));
     }

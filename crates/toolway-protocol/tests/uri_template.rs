@@ -178,7 +178,7 @@ fn what_the_examples_leave_open_expands_by_the_letter_of_the_rfc() {
         ("{items:2}", "red%2525,%252Fgreen,blue%20"),
         ("{word}", "dr%C3%BCcken"),
         ("{word:3}", "dr%C3%BC"),
-        // A character is not cut in two, whoever encoded it.
+        // A character is not cut in two, encoded or not.
         ("{+escaped:1}", "%C3%BC"),
         ("{+escaped:2}", "%C3%BCb"),
         ("{escaped:4}", "%25C3%25"),
@@ -456,7 +456,7 @@ fn what_a_template_does_not_say_does_not_match() {
         ("x{?a,b}", &["x?", "x?c=1", "x?a=1&c=1", "x?a=1&", "x?&a=1", "x?a=1&&b=2", "x?A=1", "x?=1"]),
         ("x{?a,b}", &["x?a=1&a=2", "x?a=1&%61=2", "x?a=1#f", "x?a=1?b=2", "x&a=1", "x/?a=1"]),
         ("x?v=1{&a}", &["x", "x?v=2", "x?a=1&v=1", "x?v=1&b=1", "x?v=1&", "x?v=11"]),
-        // A parameter that nobody asked for does not hide in a value.
+        // A parameter that is not known does not hide in a value.
         ("x?q={q}", &["x?q=1&r=2", "x?q=1#r"]),
         // Encoded delimiters are no delimiters, and the reverse.
         ("a/{b}", &["a%2Fx"]),

@@ -6,7 +6,6 @@ use toolway_schema::{Schema, Types};
 
 use super::schema::{may_be, shown, words};
 use crate::closest::did_you_mean;
-use crate::json;
 
 /// How deep lists are read in lists.
 const MAX_DEPTH: usize = 4;
@@ -21,7 +20,7 @@ fn coerce_within(text: &str, schema: &Schema, depth: usize) -> Result<RawJson, S
         return choose(text, &choices, schema);
     }
     let Some(types) = schema.types() else {
-        return Ok(RawJson::parse(text).unwrap_or_else(|_| string(text)));
+        return Ok(RawJson::parse(text).unwrap_or_else(|_| Value::from(text).into()));
     };
     let is_text = types.has(Types::STRING);
     if types.has(Types::OBJECT) && text.trim_start().starts_with('{')
@@ -34,7 +33,7 @@ fn coerce_within(text: &str, schema: &Schema, depth: usize) -> Result<RawJson, S
         }
     }
     if is_text {
-        return Ok(string(text));
+        return Ok(Value::from(text).into());
     }
     let word = text.trim();
     if types.has(Types::NULL) && word == "null" {
@@ -85,12 +84,12 @@ fn list(text: &str, items: &Schema, depth: usize) -> Result<RawJson, String> {
 
 /// Two values of a list that was given piece by piece.
 pub(super) fn join(before: &RawJson, value: &RawJson) -> Option<RawJson> {
-    Some(array(&[json::items(before)?, json::items(value)?].concat()))
+    let items = |list: &RawJson| list.decode::<Vec<RawJson>>().ok();
+    Some(array(&[items(before)?, items(value)?].concat()))
 }
 
 fn array(items: &[RawJson]) -> RawJson {
-    let items: Vec<_> = items.iter().map(RawJson::as_str).collect();
-    literal(&format!("[{}]", items.join(",")))
+    RawJson::from_value(&items).expect("values are written as JSON")
 }
 
 fn boolean(word: &str) -> Option<&'static str> {
@@ -120,10 +119,6 @@ fn number(word: &str, is_whole: bool) -> Option<RawJson> {
         word.starts_with(['-', '.']) || word.starts_with(|letter: char| letter.is_ascii_digit());
     let value = word.parse().ok().filter(|value: &f64| looks_like_one && value.is_finite())?;
     RawJson::from_value(&value).ok()
-}
-
-fn string(text: &str) -> RawJson {
-    literal(&json::quoted(text))
 }
 
 fn literal(text: &str) -> RawJson {

@@ -1,6 +1,6 @@
 //! How do words of the command line become the arguments of a tool?
 //!
-//! Files and stdin are read for that, which may take for ever: whoever wants to be able to give up does it [`apart`](crate::apart).
+//! Files and stdin are read for that, which may take for ever: a command that can be given up does it [`apart`](crate::apart).
 //!
 //! | file | question |
 //! |---|---|
@@ -16,8 +16,9 @@ mod signature;
 use std::fmt::Display;
 use std::io::Read;
 
+use serde::Serialize;
 use toolway::RawJson;
-use toolway::types::{Prompt, Tool};
+use toolway::types::{Keyed, Prompt, Tool};
 use toolway_schema::{Schema, Types};
 
 use crate::closest::did_you_mean;
@@ -31,7 +32,7 @@ pub(crate) use self::signature::{of_prompt, of_tool, one_line, prompt_line};
 /// The longest file that becomes an argument.
 const MAX_FILE: u64 = 64 << 20;
 
-/// The arguments of a tool, from words. A JSON object is sent as it stands: whoever writes one may want to see what the server
+/// The arguments of a tool, from words. A JSON object is sent as it stands: its author may want to see what the server
 /// says about it.
 pub(crate) fn for_tool(tool: &Tool, words: &[String], input_json: Option<&str>) -> Result<RawJson> {
     match (input_json, words) {
@@ -88,10 +89,7 @@ fn text_pair(word: &str) -> Result<(String, String), String> {
 /// The texts of an object; what is no text is written as JSON.
 fn texts(object: &str) -> Result<Vec<(String, String)>> {
     let members = whole(object, "the arguments")?.members().unwrap_or_default();
-    Ok(members
-        .into_iter()
-        .map(|(name, value)| (name, json::text(&value).unwrap_or_else(|| value.as_str().to_owned())))
-        .collect())
+    Ok(members.into_iter().map(|(name, value)| (name, json::text(&value))).collect())
 }
 
 fn whole(text: &str, what: &str) -> Result<RawJson> {
@@ -150,47 +148,32 @@ fn lacks(what: &str, missing: &[impl Display]) -> String {
 }
 
 /// An object that grows.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
 enum Grown {
     Leaf(RawJson),
-    Object(Vec<(String, Grown)>),
-}
-
-impl Grown {
-    fn text(&self) -> String {
-        match self {
-            Self::Leaf(value) => value.as_str().to_owned(),
-            Self::Object(members) => {
-                let texts: Vec<_> = members.iter().map(|(name, value)| (name, value.text())).collect();
-                json::object(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())))
-            }
-        }
-    }
+    Object(Keyed<Grown>),
 }
 
 fn from_pairs(tool: &Tool, words: &[String]) -> Result<RawJson> {
     let fail = |message: String| Failure::usage(message).hint(of_tool(tool));
     let schema = read(&tool.input_schema);
-    let mut arguments = Vec::new();
+    let mut arguments = Keyed::default();
     for word in words {
         put(&mut arguments, &schema, &tool.name, word).map_err(&fail)?;
     }
-    let missing: Vec<_> = schema.required().into_iter().filter(|name| !has(&arguments, name)).collect();
+    let missing: Vec<_> =
+        schema.required().into_iter().filter(|name| arguments.get(name).is_none()).collect();
     if !missing.is_empty() {
         return Err(fail(lacks(&format!("the tool `{}`", tool.name), &missing)));
     }
-    let text = Grown::Object(arguments).text();
-    RawJson::parse(&text).map_err(|error| fail(format!("the arguments are no JSON: {error}")))
-}
-
-fn has(members: &[(String, Grown)], name: &str) -> bool {
-    members.iter().any(|(given, _)| given == name)
+    RawJson::from_value(&arguments).map_err(|error| fail(format!("the arguments are no JSON: {error}")))
 }
 
 /// Adds one `key=value` or `key:=JSON`.
-fn put(arguments: &mut Vec<(String, Grown)>, schema: &Schema, tool: &str, word: &str) -> Result<(), String> {
+fn put(arguments: &mut Keyed<Grown>, schema: &Schema, tool: &str, word: &str) -> Result<(), String> {
     let (key, text) = word.split_once('=').ok_or_else(|| no_pair(word))?;
-    // A schema may have an argument whose name ends in a colon; whoever writes one has read it.
+    // A schema may have an argument whose name ends in a colon; the user who writes one has read it.
     let (key, is_raw) = match key.strip_suffix(':') {
         Some(name) if schema.property(key).is_none() => (name, true),
         _ => (key, false),
@@ -235,20 +218,15 @@ fn find(schema: &Schema, path: &[&str], tool: &str) -> Result<Schema, String> {
     Ok(at)
 }
 
-fn insert(
-    members: &mut Vec<(String, Grown)>,
-    path: &[&str],
-    value: RawJson,
-    is_list: bool,
-) -> Result<(), String> {
+fn insert(members: &mut Keyed<Grown>, path: &[&str], value: RawJson, is_list: bool) -> Result<(), String> {
     let (name, rest) = path.split_first().expect("a key has at least one name");
-    let found = members.iter_mut().find(|(given, _)| given == name);
+    let found = members.0.iter_mut().find(|(given, _)| given == name);
     match (found, rest) {
-        (None, []) => members.push(((*name).to_owned(), Grown::Leaf(value))),
+        (None, []) => members.0.push(((*name).to_owned(), Grown::Leaf(value))),
         (None, rest) => {
-            let mut inner = Vec::new();
+            let mut inner = Keyed::default();
             insert(&mut inner, rest, value, is_list)?;
-            members.push(((*name).to_owned(), Grown::Object(inner)));
+            members.0.push(((*name).to_owned(), Grown::Object(inner)));
         }
         (Some((_, Grown::Object(inner))), rest @ [_, ..]) => insert(inner, rest, value, is_list)?,
         (Some((_, Grown::Leaf(before))), []) if is_list => match join(before, &value) {

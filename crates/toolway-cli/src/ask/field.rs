@@ -1,6 +1,6 @@
 //! Which value does a line stand for, and does it fit the field?
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 use toolway::types::{Choice, Field, FieldKind};
 use toolway_schema::Format;
 
@@ -88,20 +88,18 @@ pub(super) fn read(field: &Field, line: &str) -> Result<Option<Value>, String> {
 
 fn number(field: &Field, line: &str) -> Result<Value, String> {
     let wrong = || format!("Please write a {}.", expected(field));
-    let number: serde_json::Number = match field.kind {
+    let number: Number = match field.kind {
         FieldKind::Integer => line.parse::<i64>().map_err(|_| wrong())?.into(),
-        _ => line.parse().ok().and_then(serde_json::Number::from_f64).ok_or_else(wrong)?,
+        _ => line.parse().ok().and_then(Number::from_f64).ok_or_else(wrong)?,
     };
-    let (value, least, most) =
-        (number.as_f64(), limit(field.minimum.as_ref()), limit(field.maximum.as_ref()));
-    if least.is_some_and(|least| value < Some(least)) || most.is_some_and(|most| value > Some(most)) {
+    let breaks = |limit: &Option<Number>, wrong: fn(&f64, &f64) -> bool| {
+        let limit = limit.as_ref().and_then(Number::as_f64);
+        number.as_f64().zip(limit).is_some_and(|(value, limit)| wrong(&value, &limit))
+    };
+    if breaks(&field.minimum, f64::lt) || breaks(&field.maximum, f64::gt) {
         return Err(wrong());
     }
     Ok(Value::Number(number))
-}
-
-fn limit(limit: Option<&serde_json::Number>) -> Option<f64> {
-    limit.and_then(serde_json::Number::as_f64)
 }
 
 fn text(field: &Field, line: &str) -> Result<Value, String> {

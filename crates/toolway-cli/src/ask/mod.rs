@@ -1,12 +1,12 @@
-//! What happens when a server asks the user? The question is put on the terminal, if somebody sits there.
+//! What happens when a server asks the user? The question is put on the terminal, if a user is there.
 //!
 //! | file | question |
 //! |---|---|
-//! | `mod.rs` | Is there somebody to ask, and who is asked first? |
+//! | `mod.rs` | Is there a user to ask, and which question comes first? |
 //! | `form.rs` | How is a form filled in, line by line? |
 //! | `field.rs` | Which value does a line stand for, and does it fit the field? |
 //! | `line.rs` | What does a person type? |
-//! | `page.rs` | How does somebody agree to open a web page? |
+//! | `page.rs` | How does the user agree to open a web page? |
 
 mod field;
 mod form;

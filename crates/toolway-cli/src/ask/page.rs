@@ -1,4 +1,4 @@
-//! How does somebody agree to open a web page?
+//! How does the user agree to open a web page?
 //!
 //! The page is only shown. Nothing here opens it: a URL of a stranger must not become a command line.
 

@@ -3,14 +3,13 @@
 use std::fmt::Write;
 
 use toolway::client::Pages;
-use toolway::types::{Prompt, Resource, ResourceTemplate, Tool};
+use toolway::types::{Keyed, Prompt, Resource, ResourceTemplate, Tool};
 use toolway::{ProtocolVersion, RawJson};
 
 use super::{Here, nothing_more};
 use crate::args::{Kind, List};
 use crate::arguments::{one_line, prompt_line};
 use crate::failure::Result;
-use crate::json;
 use crate::place::Find;
 use crate::place::listing::{Lists, all};
 use crate::show::size;
@@ -55,8 +54,8 @@ fn json(lists: &Lists, version: ProtocolVersion) -> String {
         ("resourceTemplates", lists.templates.as_ref().map(|all| RawJson::encoded(all, version))),
         ("prompts", lists.prompts.as_ref().map(|all| RawJson::encoded(all, version))),
     ];
-    let members = lists.iter().filter_map(|(name, items)| Some((*name, items.as_ref()?.as_str())));
-    format!("{}\n", json::object(members))
+    let lists = lists.into_iter().filter_map(|(name, items)| Some((name.to_owned(), items?)));
+    format!("{}\n", RawJson::encoded(&Keyed(lists.collect()), version).as_str())
 }
 
 /// Lists that are empty are left out, unless they were asked for.

@@ -27,7 +27,7 @@ pub(crate) struct Served {
     entry: String,
     /// The arguments with which a host starts it.
     arguments: Vec<String>,
-    /// A call that works, for somebody who wants to try it: its tool and its arguments.
+    /// A call that works, to try it with: its tool and its arguments.
     example: Option<(&'static str, serde_json::Value)>,
     door: Door,
 }
@@ -95,7 +95,7 @@ pub(crate) async fn run(here: &Here, serve: impl Serve) -> Result<()> {
         ))
         .hint("say --public if that is meant, or choose an address of this machine: --http 127.0.0.1:8000")),
         Some(address) => {
-            // By which name other machines know this one, nobody here can tell.
+            // The name by which other machines know this one is not known here.
             let service = served.server.http().validate_host(!served.door.public);
             serve_http(&served, service, address).await
         }
@@ -124,7 +124,7 @@ async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) 
         ))
     })?;
     let address = listener.local_addr().map_err(toolway::Error::from)?;
-    // The first poll is what makes an interrupt ours; whoever reads the hints may already press Ctrl-C.
+    // The first poll is what makes an interrupt ours; a user who reads the hints may already press Ctrl-C.
     let (mut told, mut twice) = (pin!(told_to_stop()), pin!(told_twice()));
     let _pending = poll_fn(|cx| Poll::Ready(told.as_mut().poll(cx))).await;
     let _pending = poll_fn(|cx| Poll::Ready(twice.as_mut().poll(cx))).await;
@@ -142,7 +142,7 @@ async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) 
     }
 }
 
-/// Whoever does not want to wait for what still runs says so again.
+/// Waits for the second signal: the user does not want to wait for calls that still run.
 async fn told_twice() {
     told_to_stop().await;
     told_to_stop().await;

@@ -124,7 +124,7 @@ fn of_schema(text: &RawJson, found: &mut Vec<String>) {
     }
 }
 
-/// No words, or only those that everybody knows already.
+/// Whether a description says nothing beyond the name.
 fn is_empty(description: Option<&str>, name: &str) -> bool {
     description.map(str::trim).is_none_or(|text| text.is_empty() || text == name)
 }

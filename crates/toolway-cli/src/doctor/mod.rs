@@ -33,7 +33,7 @@ use crate::place::{self, Find, Place, Way, interrupted};
 
 use report::Report;
 
-/// How long a step may take that is ours alone, unless somebody says otherwise.
+/// How long a step may take that is ours alone, unless `--timeout` says otherwise.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) -> Result<()> {

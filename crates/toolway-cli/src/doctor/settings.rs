@@ -5,7 +5,7 @@ use std::env;
 use crate::args::Talk;
 use crate::place::{BEARER, Place, Way};
 
-/// Variables that others use, and we do not: whoever relies on them should know.
+/// Variables that others use, and we do not: a user who relies on them should know.
 const UNUSED: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
 
 /// Names and words.

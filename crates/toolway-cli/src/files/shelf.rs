@@ -1,7 +1,7 @@
 //! What is in the directory, and what of it may be seen?
 //!
 //! Every path of a client is opened below the directory by `cap-std`. It refuses absolute paths, and every `..` and link that leads
-//! out, also when somebody moves things about meanwhile: a check before the reading could not promise that.
+//! out, also when files are moved meanwhile: a check before the reading could not promise that.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -47,7 +47,7 @@ enum EntryKind {
     Directory,
 }
 
-/// Why a path cannot be used. Why it is not there is nobody's business: whoever is told "not allowed" knows that something is there.
+/// Why a path cannot be used. Clients are not told why it is not there: "not allowed" would say that something is.
 #[derive(Debug)]
 pub(super) enum Refused {
     NoFile,
@@ -178,7 +178,7 @@ impl Shelf {
                 .map_err(failed)?;
             return file.write_all(bytes).map_err(failed);
         }
-        // Whoever reads it meanwhile sees the old file or the new one.
+        // Readers see the old file or the new one.
         let part = path.with_file_name(part_name());
         let options = &mut OpenOptions::new();
         let opened = self.directory.open_with(&part, options.write(true).create_new(true));
@@ -199,8 +199,8 @@ impl Shelf {
     }
 }
 
-/// What a file is called until all of it is written: never twice the same, so that what a crash has left, or somebody else is writing,
-/// stands in nobody's way. Short, because names may not be long; hidden, because it is nobody's business.
+/// What a file is called until all of it is written: never twice the same, so that what a crash has left, or another program is writing,
+/// is not in the way. Short, because names may not be long; hidden, because it is not for clients.
 fn part_name() -> String {
     format!(".toolway-part-{:016x}", RandomState::new().hash_one(std::process::id()))
 }

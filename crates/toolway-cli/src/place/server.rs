@@ -223,8 +223,7 @@ pub(crate) fn builder(talk: &Talk, place: &Place, console: &Console) -> ClientBu
 
 fn log_line(message: &toolway::types::LogMessage) -> String {
     let logger = message.logger.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
-    let text = crate::json::text(&message.data).unwrap_or_else(|| message.data.as_str().to_owned());
-    format!("[{}{logger}] {text}", message.level.as_str())
+    format!("[{}{logger}] {}", message.level.as_str(), crate::json::text(&message.data))
 }
 
 /// Whether there is no such program.

@@ -1,8 +1,8 @@
 //! May a server be used that a file of the project names?
 //!
-//! A project is often somebody else's work. Its files are found because they lie there, and go before those of the user: a name that is
+//! A project is often another person's work. Its files are found because they lie there, and go before those of the user: a name that is
 //! typed may mean another server than the one the user knows, and its entry may ask for any variable. So a person is asked, and where
-//! nobody sits, nothing is started and nothing sent.
+//! there is no user, nothing is started and nothing sent.
 
 use std::env;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ use crate::console::Console;
 use crate::failure::{Failure, Result};
 use crate::terminal::neutral_line;
 
-/// A server that somebody else may have named.
+/// A server that another person may have named.
 #[derive(Debug)]
 pub(crate) struct Stranger {
     name: String,
@@ -36,7 +36,7 @@ pub(crate) struct Stranger {
 pub(super) struct Asked(Arc<Mutex<Vec<String>>>);
 
 impl Asked {
-    /// The variables of the environment. Whoever is given one is remembered.
+    /// The variables of the environment. The names of those that are read are remembered.
     pub(super) fn variables(&self) -> Variables {
         let asked = self.clone();
         let variables = Variables::from_fn(move |name| {
@@ -62,7 +62,7 @@ impl Stranger {
     /// What is to be known about a server of the project. `target` is what was typed.
     pub(super) fn new(server: &ServerConfig, file: &Path, target: &str, variables: Asked) -> Self {
         let deed = match server.written_command() {
-            // The whole of it: whoever says yes has to know to what.
+            // The whole of it: the user agrees to all of it.
             Some(words) => format!("start `{}`", words.join(" ")),
             None => format!("connect to {}", origin(server.written_url().unwrap_or_default())),
         };
@@ -72,7 +72,7 @@ impl Stranger {
         Self { name: server.name.clone(), file: file.to_owned(), deed, variables, hidden }
     }
 
-    /// Goes on if somebody says so.
+    /// Goes on if the user agrees.
     pub(super) async fn admit(&self, console: &Console) -> Result<()> {
         if !console.may_ask {
             let mut hint = format!("if you trust it, name its file: --config {}", self.file.display());
@@ -113,7 +113,7 @@ impl Stranger {
     }
 }
 
-/// What somebody types; nothing after the end of the input.
+/// What the user types; nothing after the end of the input.
 fn line() -> String {
     std::io::stdin().lines().next().and_then(Result::ok).unwrap_or_default()
 }

@@ -60,7 +60,7 @@ fn failures(closed: &Closed) -> Vec<(Vec<String>, i32, &'static str)> {
         // 3: who is asking?
         (to(&["list", &unauthorized]), 3, "auth_required"),
         (to(&["list", &forbidden]), 3, "auth_required"),
-        // 4: nobody there
+        // 4: nothing listens there
         (to(&["list", &closed]), 4, "unreachable"),
         (to(&["list", "http://nowhere.invalid/mcp"]), 4, "unreachable"),
         (to(&["list", &page]), 4, "unreachable"),
@@ -227,7 +227,7 @@ fn an_interrupt_is_heard_while_arguments_are_read() {
         let mut command = crate::stage::fixture();
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
-        // Opens when somebody reads, who then waits for what is never written.
+        // Opens when it is read; the reader then waits for what is never written.
         let writer = std::fs::File::options().write(true).open(&pipe).unwrap();
         assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
         let output = child.wait_with_output().unwrap();

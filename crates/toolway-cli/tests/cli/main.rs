@@ -9,7 +9,7 @@
 //! | `interrupts.rs` | What does a server hear of a call that is interrupted? |
 //! | `doctor.rs` | Which step fails? |
 //! | `words.rs` | Which words does a person read? |
-//! | `terminal.rs` | What does somebody see who sits at a terminal? |
+//! | `terminal.rs` | What does a user at a terminal see? |
 //! | `serve.rs` | How are servers run? |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]

@@ -141,7 +141,7 @@ pub(crate) fn listen(treat: impl Fn(TcpStream) + Send + Sync + 'static) -> Strin
     address
 }
 
-/// A web server that says the same to everybody.
+/// A web server that says the same to every client.
 pub(crate) fn web(status: &'static str, kind: &'static str, body: &'static str) -> String {
     listen(move |mut stream| {
         read_request(&mut stream);

@@ -125,7 +125,7 @@ fn what_a_project_names_is_not_used_unless_somebody_says_so() {
     assert_eq!((ran.code, &*ran.stdout), (Some(1), ""), "{}", ran.stderr);
     assert_eq!(*heard.lock().unwrap(), "", "nothing was sent");
 
-    // Whoever names the file knows it.
+    // A user who names the file knows it.
     let ran = call(&["call", "--config", &file, "program", "add", "a=1", "b=2"]);
     assert_eq!(ran, Ran { code: Some(0), stdout: "3\n".to_owned(), stderr: String::new() });
     let ran = call(&["call", "--config", &own, "weather", "add", "a=1", "b=2"]);

@@ -1,4 +1,4 @@
-//! What does somebody see who sits at a terminal?
+//! What does a user at a terminal see?
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -29,7 +29,7 @@ fn is_json(made: &ExprMacro) -> bool {
     made.mac.path.segments.last().is_some_and(|name| name.ident == "json")
 }
 
-/// `json!` without a path is ours: nobody has to import it for an attribute.
+/// `json!` without a path is ours: an attribute needs no import of it.
 struct OurJson;
 
 impl VisitMut for OurJson {

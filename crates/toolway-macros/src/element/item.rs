@@ -17,32 +17,31 @@ use crate::input::{Definition, Element, Kind, Options, Receiver, conditional};
 use crate::package::package;
 
 pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
-    match syn::parse2::<Item>(item.clone()) {
-        Ok(Item::Fn(function)) => match conditional::split(&function.sig) {
-            Some(parts) => conditional::each(parts, |signature| {
-                let mark = format_ident!("{}", kind.name());
-                let function = ItemFn { sig: signature.clone(), ..function.clone() };
-                quote! { #[::toolway::#mark(#options)] #function }
-            }),
-            None => function_item(kind, options, function),
-        },
-        Ok(Item::Struct(item)) => struct_item(kind, options, &item),
-        Ok(other) => {
-            let name = kind.name();
-            let message = match other {
-                Item::Impl(_) => {
-                    format!("`#[{name}]` stands on each method, `#[service]` on the `impl` block")
-                }
-                _ => format!("`#[{name}]` stands on a function or on a struct that implements `Run`"),
+    let name = kind.name();
+    let error = match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Fn(function)) => {
+            return match conditional::split(&function.sig) {
+                Some(parts) => conditional::each(parts, |signature| {
+                    let mark = format_ident!("{name}");
+                    let function = ItemFn { sig: signature.clone(), ..function.clone() };
+                    quote! { #[::toolway::#mark(#options)] #function }
+                }),
+                None => function_item(kind, options, function),
             };
-            let error = syn::Error::new(Span::call_site(), message).into_compile_error();
-            quote! { #item #error }
         }
-        Err(error) => {
-            let error = error.into_compile_error();
-            quote! { #item #error }
+        Ok(Item::Struct(item)) => return struct_item(kind, options, &item),
+        Ok(Item::Impl(_)) => {
+            misplaced(&format!("`#[{name}]` stands on each method, `#[service]` on the `impl` block"))
         }
-    }
+        Ok(_) => misplaced(&format!("`#[{name}]` stands on a function or on a struct that implements `Run`")),
+        Err(error) => error,
+    };
+    let error = error.into_compile_error();
+    quote! { #item #error }
+}
+
+fn misplaced(message: &str) -> syn::Error {
+    syn::Error::new(Span::call_site(), message)
 }
 
 fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> TokenStream {

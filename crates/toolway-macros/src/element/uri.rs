@@ -165,7 +165,7 @@ fn without_modifier(variable: &str) -> Result<(&str, bool), String> {
     }
 }
 
-/// RFC 6570 also has dots and `%XX`; nobody needs them here, but a text that the server reads must not fail here.
+/// RFC 6570 also has dots and `%XX`; they are not needed here, but a text that the server reads must not fail here.
 fn is_name(name: &str) -> bool {
     name.split('.').all(|group| {
         let mut rest = group;

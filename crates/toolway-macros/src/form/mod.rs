@@ -48,7 +48,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     };
     match mistakes.into_errors() {
         None => good,
-        // Whoever uses it need not be told that it is no form as well.
+        // Code that uses it does not fail as well.
         Some(errors) if item.generics.params.is_empty() => quote! { #errors #stub },
         Some(errors) => errors,
     }

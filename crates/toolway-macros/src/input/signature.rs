@@ -10,7 +10,7 @@ use super::types::ungrouped;
 use super::{Arg, Kind, fit};
 use crate::attribute::{Mistakes, Outside, doc_text, values};
 
-/// A function or a method, as far as whoever calls it must know it.
+/// A function or a method, as far as its callers must know it.
 pub(crate) struct Function {
     pub(crate) ident: Ident,
     pub(crate) receiver: Receiver,

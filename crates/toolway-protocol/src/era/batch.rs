@@ -12,7 +12,7 @@ use crate::version::ProtocolVersion;
 /// there may be was settled when the frame was read.
 ///
 /// An `initialize`, a message that speaks for itself (the stateless era has no batches), and an id that the same batch
-/// has used before are refused for themselves; notifications that may not be there are left out, because nobody is told.
+/// has used before are refused for themselves; notifications that may not be there are left out, as they have no answer.
 ///
 /// # Errors
 ///

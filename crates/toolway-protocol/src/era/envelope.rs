@@ -1,5 +1,7 @@
 //! What does a stateless request say about itself?
 
+use serde::de::DeserializeOwned;
+
 use crate::capability::ClientCapabilities;
 use crate::json::{Members, RawJson, reason};
 use crate::jsonrpc::{Id, Params, RpcError};
@@ -51,17 +53,25 @@ impl Envelope {
 
     /// Reads the envelope of a request that claims to have one.
     pub fn read(params: &Params) -> Result<Self, RpcError> {
-        let Some(capabilities) = params.reserved(Key::ClientCapabilities) else {
+        let (Some(requested), Some(capabilities)) =
+            (params.reserved(Key::ProtocolVersion), params.reserved(Key::ClientCapabilities))
+        else {
             return Err(missing(params));
         };
+        let requested = Requested::read(&requested)?;
+        let capabilities = match capabilities.as_bytes() {
+            // The usual case: nothing is declared.
+            b"{}" => ClientCapabilities::new(),
+            _ => decode_object(Key::ClientCapabilities, &capabilities)?,
+        };
+        let client_info = params.reserved(Key::ClientInfo);
+        let log_level = params.reserved(Key::LogLevel);
         Ok(Self {
-            requested: params
-                .reserved(Key::ProtocolVersion)
-                .map_or_else(|| Err(missing(params)), |text| Requested::read(&text))?,
-            capabilities: decode_object(Key::ClientCapabilities, Some(&capabilities))?.unwrap_or_default(),
-            client_info: decode_object(Key::ClientInfo, params.reserved(Key::ClientInfo).as_ref())?,
-            log_level: decode(Key::LogLevel, params.reserved(Key::LogLevel).as_ref())?,
-            // The text of it is enough until somebody has progress to tell.
+            requested,
+            capabilities,
+            client_info: client_info.map(|text| decode_object(Key::ClientInfo, &text)).transpose()?,
+            log_level: log_level.map(|text| decode(Key::LogLevel, &text)).transpose()?,
+            // The text of it is enough until a handler has progress to tell.
             progress_token: None,
         })
     }
@@ -110,7 +120,7 @@ impl Requested {
         if let Some(version) = inner.and_then(ProtocolVersion::from_bytes) {
             return Ok(Self::Known(version));
         }
-        let name: String = decode(Key::ProtocolVersion, Some(text))?.unwrap_or_default();
+        let name: String = decode(Key::ProtocolVersion, text)?;
         Ok(ProtocolVersion::from_bytes(name.as_bytes()).map_or(Self::Unknown(name), Self::Known))
     }
 
@@ -123,26 +133,17 @@ impl Requested {
     }
 }
 
-fn decode<T: serde::de::DeserializeOwned>(key: Key, text: Option<&RawJson>) -> Result<Option<T>, RpcError> {
-    let Some(text) = text else { return Ok(None) };
-    text.decode().map(Some).map_err(|error| {
+fn decode<T: DeserializeOwned>(key: Key, text: &RawJson) -> Result<T, RpcError> {
+    text.decode().map_err(|error| {
         RpcError::invalid_params(format!("wrong `{}` in `params._meta`: {}", key.name(), reason(&error)))
     })
 }
 
-/// Derived decoders also take an array for an object; the protocol does not.
-fn decode_object<T: serde::de::DeserializeOwned>(
-    key: Key,
-    text: Option<&RawJson>,
-) -> Result<Option<T>, RpcError> {
-    match text {
-        // The usual case: nothing is declared.
-        Some(text) if text.as_bytes() == b"{}" && key == Key::ClientCapabilities => Ok(None),
-        Some(text) if !text.is_object() => {
-            Err(RpcError::invalid_params(format!("`{}` in `params._meta` must be an object", key.name())))
-        }
-        text => decode(key, text),
+fn decode_object<T: DeserializeOwned>(key: Key, text: &RawJson) -> Result<T, RpcError> {
+    if text.is_object() {
+        return decode(key, text);
     }
+    Err(RpcError::invalid_params(format!("`{}` in `params._meta` must be an object", key.name())))
 }
 
 /// The refusal of a request that lacks what every stateless request must carry.

@@ -161,7 +161,7 @@ pub fn write_told(out: &mut Vec<u8>, version: ProtocolVersion, news: &Notificati
     news.write(out, version);
 }
 
-/// Appends a request, with the token that its progress is to carry if anybody wants to hear of it.
+/// Appends a request, with the token that its progress is to carry if the caller wants to hear of it.
 ///
 /// ```
 /// use toolway_protocol::era::handshake::write_call;

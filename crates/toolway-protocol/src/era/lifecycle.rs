@@ -20,7 +20,7 @@ use crate::version::ProtocolVersion;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Lifecycle {
-    /// Nobody has said `initialize`. Requests are served all the same, as the newest revision with a handshake
+    /// There was no `initialize`. Requests are served all the same, as the newest revision with a handshake
     /// has them: a person can type `tools/list`.
     #[default]
     Unopened,

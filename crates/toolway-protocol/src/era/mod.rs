@@ -135,8 +135,8 @@ pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
 /// that has never heard of it.
 ///
 /// One without the stateless era does not look at envelopes, and knows no header that names a newer revision; clients
-/// take that for an older server, and shake hands. One without the handshake names its revisions to whoever says
-/// `initialize`, and what lacks of the envelope to everybody else.
+/// take that for an older server, and shake hands. One without the handshake names its revisions to a client that says
+/// `initialize`, and what lacks of the envelope to all others.
 ///
 /// # Errors
 ///

@@ -131,7 +131,7 @@ fn with_plain_choices(form: &ElicitForm) -> ElicitForm {
     form
 }
 
-/// The page with an id: the revision demands one, also of whoever will not tell of its completion. The request's own id is as
+/// The page with an id: the revision demands one, also of a server that will not tell of its completion. The request's own id is as
 /// good as any then.
 fn identified(url: &ElicitUrl, id: &Id) -> ElicitUrl {
     let url = url.clone();

@@ -1,7 +1,7 @@
 //! Headers that repeat parts of the body, so that proxies can route without reading it: how are they compared?
 //!
 //! The body is the truth. A mirrored header that is missing, comes twice, cannot be read or differs is
-//! refused, because whoever routed by it saw another request than the one we would serve.
+//! refused, because a proxy that routed by it saw another request than the one we would serve.
 
 use std::borrow::Cow;
 
@@ -69,21 +69,25 @@ impl<'a> Mirrored<'a> {
         body: &str,
         read: impl Fn(&str) -> Option<Cow<'_, str>>,
     ) -> Result<(), RpcError> {
-        match self {
-            Self::Absent => Err(RpcError::header_mismatch(format!("the {header} header is missing"))),
-            Self::Unreadable => {
-                Err(RpcError::header_mismatch(format!("the {header} header must come once, as text")))
-            }
+        let problem = match self {
+            Self::Absent => "is missing",
+            Self::Unreadable => "must come once, as text",
             Self::One(value) => match read(value) {
-                None => Err(RpcError::header_mismatch(format!("the {header} header is not valid Base64"))),
-                Some(value) if value == body => Ok(()),
-                Some(_) => {
-                    Err(RpcError::header_mismatch(format!("the {header} header differs from the body")))
-                }
+                None => "is not valid Base64",
+                Some(value) if value == body => return Ok(()),
+                Some(_) => DIFFERS,
             },
-        }
+        };
+        Err(mismatch(header, problem))
     }
 }
+
+/// Refuses a request for one of its headers.
+pub(super) fn mismatch(header: &str, problem: &str) -> RpcError {
+    RpcError::header_mismatch(format!("the {header} header {problem}"))
+}
+
+pub(super) const DIFFERS: &str = "differs from the body";
 
 const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";

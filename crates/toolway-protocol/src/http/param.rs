@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::header::{Mirrored, decode, encode};
+use super::header::{DIFFERS, Mirrored, decode, encode, mismatch};
 use crate::json::RawJson;
 use crate::jsonrpc::RpcError;
 
@@ -63,7 +63,7 @@ impl ParamHeaders {
     /// an integer or a boolean, and reached from the root through `properties` only.
     pub fn of_schema(schema: &RawJson) -> Result<Self, InvalidMark> {
         // Almost no tool has marks, and every tool is looked at.
-        if !contains(schema.as_bytes(), MARK.as_bytes()) {
+        if !schema.as_str().contains(MARK) {
             return Ok(Self::default());
         }
         let Ok(schema) = schema.decode::<Value>() else {
@@ -159,9 +159,8 @@ impl ParamHeaders {
             let Some(expected) = text(value) else { continue };
             match header(&marked.header) {
                 Mirrored::One(sent) if value.is_number() => {
-                    let sent = decode(sent).and_then(|sent| sent.parse::<f64>().ok());
-                    if sent != value.as_f64() {
-                        return Err(differs(&marked.header));
+                    if !decode(sent).is_some_and(|sent| is_same_number(&sent, value)) {
+                        return Err(mismatch(&marked.header, DIFFERS));
                     }
                 }
                 sent => sent.must_decode_to(&marked.header, Some(&expected))?,
@@ -178,8 +177,13 @@ impl Marked {
     }
 }
 
-fn differs(header: &str) -> RpcError {
-    RpcError::header_mismatch(format!("the {header} header differs from the body"))
+/// Whether a header names the number: 42.0 is 42, and whole numbers are compared to their last digit.
+fn is_same_number(sent: &str, number: &Value) -> bool {
+    let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    match (sent.parse::<i128>(), whole) {
+        (Ok(sent), Some(whole)) => sent == whole,
+        _ => sent.parse::<f64>().is_ok_and(|sent| Some(sent) == number.as_f64()),
+    }
 }
 
 /// The text of a value that may travel in a header.
@@ -203,10 +207,6 @@ fn is_data(keyword: &str) -> bool {
 /// RFC 9110, 5.6.2.
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }
 
 #[cfg(test)]
@@ -270,6 +270,12 @@ mod tests {
             (json!({"n": 42}), Mirrored::One("42.0"), Mirrored::Absent, true),
             (json!({"n": 42}), Mirrored::One("43"), Mirrored::Absent, false),
             (json!({"n": 42}), Mirrored::One("x"), Mirrored::Absent, false),
+            (json!({"n": 42}), Mirrored::One("4.2e1"), Mirrored::Absent, true),
+            (json!({"n": 42.0}), Mirrored::One("42"), Mirrored::Absent, true),
+            // One more than a float can tell apart.
+            (json!({"n": 1_u64 << 53}), Mirrored::One("9007199254740993"), Mirrored::Absent, false),
+            (json!({"n": u64::MAX}), Mirrored::One("18446744073709551615"), Mirrored::Absent, true),
+            (json!({"n": u64::MAX}), Mirrored::One("18446744073709551614"), Mirrored::Absent, false),
             (json!({"n": 42}), Mirrored::Absent, Mirrored::Absent, false),
             (json!({"s": "Hello"}), Mirrored::Absent, Mirrored::One("=?base64?SGVsbG8=?="), true),
             (json!({"s": "Hello"}), Mirrored::Absent, Mirrored::One("=?base64?SGVsbG8?="), false),

@@ -1,13 +1,15 @@
 //! JSON as text: how it is measured on the way in and written on the way out.
 //!
-//! Payloads stay text until somebody knows their type. `scan.rs` walks a frame once, checks its grammar
+//! Payloads stay text until their type is known. `scan.rs` walks a frame once, checks its grammar
 //! and limits and remembers where things are; [`RawJson`] is a piece of that frame; [`Encoder`] writes
 //! replies into one buffer, in the shape of one revision.
 
+mod keyed;
 mod raw;
 pub(crate) mod scan;
 mod write;
 
-pub use raw::{OrderedMembers, RawJson, reason};
+pub use keyed::Keyed;
+pub use raw::{RawJson, reason};
 pub use scan::Limits;
 pub use write::{Encode, Encoder, Members};

@@ -1,13 +1,13 @@
 //! A piece of JSON that is kept as text.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use bytes::Bytes;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::keyed::Keyed;
 use super::write::{Encode, Encoder};
 use crate::version::ProtocolVersion;
 
@@ -85,7 +85,7 @@ impl RawJson {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub fn members(&self) -> Option<Vec<(String, Self)>> {
-        self.decode().ok().map(|OrderedMembers(members)| members)
+        self.decode().ok().map(|Keyed(members)| members)
     }
 
     /// Whether the value is a JSON object.
@@ -94,49 +94,8 @@ impl RawJson {
     }
 }
 
-/// The members of an object in their order; a name that comes twice is there twice.
-///
-/// ```
-/// use toolway_protocol::RawJson;
-/// use toolway_protocol::json::OrderedMembers;
-///
-/// let OrderedMembers(members) = RawJson::parse(r#"{"z":1,"a":2}"#)?.decode::<OrderedMembers<u8>>()?;
-/// assert_eq!(members, [("z".to_owned(), 1), ("a".to_owned(), 2)]);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct OrderedMembers<T>(pub Vec<(String, T)>);
-
-impl<T: Serialize> Serialize for OrderedMembers<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrderedMembers<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
-            type Value = OrderedMembers<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(OrderedMembers(members))
-            }
-        }
-        deserializer.deserialize_map(InOrder(PhantomData))
-    }
-}
-
 /// What a decoder complained about, without the line and column that it ends with: those count inside one
-/// member and mean nothing to whoever sent the whole message.
+/// member and mean nothing to the sender of the whole message.
 ///
 /// ```
 /// let error = serde_json::from_str::<bool>("7").unwrap_err();

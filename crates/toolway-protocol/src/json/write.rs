@@ -79,6 +79,11 @@ impl<'o> Encoder<'o> {
         self.out.push(b']');
     }
 
+    /// Writes an object of values under keys that came from outside.
+    pub(crate) fn entries<T: Encode>(&mut self, entries: &[(String, T)]) {
+        self.object(|members| entries.iter().for_each(|(key, value)| members.put_foreign(key, value)));
+    }
+
     /// Writes text that is known to be JSON.
     pub fn raw(&mut self, text: &[u8]) {
         self.out.extend_from_slice(text);

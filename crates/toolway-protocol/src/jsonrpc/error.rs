@@ -109,7 +109,7 @@ impl RpcError {
         Self::new(Code::INVALID_REQUEST, message)
     }
 
-    /// Nobody answers this method.
+    /// The method is not known, or not offered.
     pub fn method_not_found(method: &str) -> Self {
         Self::new(Code::METHOD_NOT_FOUND, format!("no such method: {method}"))
     }

@@ -139,17 +139,12 @@ impl ScannedParams {
                 "requestState" => &mut params.spans.request_state,
                 "_meta" => {
                     let meta = params.scan_meta(scanner)?;
-                    if params.spans.meta.replace(meta).is_some() {
-                        params.seen.twice("_meta");
-                    }
+                    params.seen.fill(&mut params.spans.meta, meta, &key);
                     return Ok(());
                 }
                 _ => return scanner.value().map(drop),
             };
-            let value = scanner.value()?;
-            if slot.replace(value).is_some() {
-                params.seen.twice(&key);
-            }
+            params.seen.fill(slot, scanner.value()?, &key);
             Ok(())
         })?;
         params.spans.whole = Some(whole);
@@ -166,9 +161,7 @@ impl ScannedParams {
             let value = scanner.value()?;
             match meta::Key::find(&key) {
                 Some(reserved) => {
-                    if self.spans.reserved[reserved as usize].replace(value).is_some() {
-                        self.meta_seen.twice(&key);
-                    }
+                    self.meta_seen.fill(&mut self.spans.reserved[reserved as usize], value, &key);
                 }
                 None => self.meta_seen.other(&key),
             }
@@ -201,8 +194,11 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    pub(super) fn twice(&mut self, key: &str) {
-        self.twice = Some(key.into());
+    /// Keeps the value of a key that has a place of its own.
+    pub(super) fn fill<T>(&mut self, place: &mut Option<T>, value: T, key: &str) {
+        if place.replace(value).is_some() {
+            self.twice = Some(key.into());
+        }
     }
 
     pub(super) fn other(&mut self, key: &str) {

@@ -152,9 +152,7 @@ impl Envelope {
                 "error" => &mut envelope.error,
                 "params" => {
                     let params = ScannedParams::scan(scanner)?;
-                    if envelope.params.replace(params).is_some() {
-                        envelope.seen.twice("params");
-                    }
+                    envelope.seen.fill(&mut envelope.params, params, &key);
                     return Ok(());
                 }
                 _ => {
@@ -163,10 +161,7 @@ impl Envelope {
                     return Ok(());
                 }
             };
-            let value = scanner.value()?;
-            if slot.replace(value).is_some() {
-                envelope.seen.twice(&key);
-            }
+            envelope.seen.fill(slot, scanner.value()?, &key);
             Ok(())
         })?;
         Ok(envelope)

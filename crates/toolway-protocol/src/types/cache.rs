@@ -30,7 +30,7 @@ names! {
     /// assert_eq!(CacheScope::from("public"), CacheScope::Public);
     /// ```
     pub enum CacheScope {
-        /// By anyone: it is the same for everybody.
+        /// By anyone: it is the same for all callers.
         Public = "public",
         /// By the one who asked.
         Private = "private",

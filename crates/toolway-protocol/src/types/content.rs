@@ -137,7 +137,7 @@ pub(super) fn value_fits(value: &RawJson, to: &Encoder<'_>) -> bool {
 /// use toolway_protocol::RawJson;
 ///
 /// let text = RawJson::parse(r#"{"type":"hologram","data":7}"#)?;
-/// assert!(matches!(text.decode()?, Content::Other(_)), "a kind that nobody knows is kept");
+/// assert!(matches!(text.decode()?, Content::Other(_)), "an unknown kind is kept");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::capability::Settings;
-use crate::json::{Encode, Encoder, Members, OrderedMembers, RawJson};
+use crate::json::{Encode, Encoder, Keyed, Members, RawJson};
 use crate::version::since;
 use crate::wire::{names, tag, wire};
 
@@ -132,17 +132,13 @@ pub struct Fields(pub Vec<(String, Field)>);
 
 impl Encode for Fields {
     fn encode(&self, to: &mut Encoder<'_>) {
-        to.object(|members| {
-            for (name, field) in &self.0 {
-                members.put_foreign(name, field);
-            }
-        });
+        to.entries(&self.0);
     }
 }
 
 impl<'de> Deserialize<'de> for Fields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        OrderedMembers::deserialize(deserializer).map(|OrderedMembers(members)| Self(members))
+        Keyed::deserialize(deserializer).map(|Keyed(fields)| Self(fields))
     }
 }
 

@@ -4,7 +4,7 @@ use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
 
 use super::{CreateMessage, CreateMessageResult, Elicit, ElicitResult, ListRootsResult, Told};
 use crate::capability::ClientCapabilities;
-use crate::json::{Encode, Encoder, OrderedMembers, RawJson};
+use crate::json::{Encode, Encoder, Keyed, RawJson};
 use crate::jsonrpc::{Params, RpcError};
 use crate::method::{Method, methods};
 use crate::wire::wire;
@@ -186,52 +186,6 @@ wire! {
         method: String = "method";
         /// Its parameters.
         params (with_params): Option<RawJson> = "params";
-    }
-}
-
-/// Values by key, in order: the questions of a round, or the answers to them.
-///
-/// ```
-/// use toolway_protocol::types::Keyed;
-///
-/// let answers = Keyed::from(vec![("who".to_owned(), "Ada")]);
-/// assert_eq!(answers.get("who"), Some(&"Ada"));
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct Keyed<T>(pub Vec<(String, T)>);
-
-impl<T> Default for Keyed<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<T> Keyed<T> {
-    /// The value under a key.
-    pub fn get(&self, key: &str) -> Option<&T> {
-        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
-    }
-}
-
-impl<T> From<Vec<(String, T)>> for Keyed<T> {
-    fn from(entries: Vec<(String, T)>) -> Self {
-        Self(entries)
-    }
-}
-
-impl<T: Encode> Encode for Keyed<T> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.object(|members| {
-            for (key, value) in &self.0 {
-                members.put_foreign(key, value);
-            }
-        });
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Keyed<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        OrderedMembers::deserialize(deserializer).map(|OrderedMembers(members)| Self(members))
     }
 }
 

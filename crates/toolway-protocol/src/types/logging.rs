@@ -10,7 +10,7 @@ use crate::json::{Encode, Encoder, RawJson};
 use crate::wire::wire;
 
 /// How much something matters; later ones matter more. Unlike other names, an unknown one is an error: what it
-/// would let through is anybody's guess.
+/// would let through is not known.
 ///
 /// ```
 /// use toolway_protocol::types::LogLevel;
@@ -20,11 +20,11 @@ use crate::wire::wire;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
-    /// For whoever looks for a fault.
+    /// To look for a fault.
     Debug,
     /// All is well.
     Info,
-    /// All is well, and somebody may want to know.
+    /// All is well, and an operator may want to know.
     Notice,
     /// Something may go wrong.
     Warning,
@@ -32,7 +32,7 @@ pub enum LogLevel {
     Error,
     /// A part has failed.
     Critical,
-    /// Somebody must act now.
+    /// An operator must act now.
     Alert,
     /// Nothing works.
     Emergency,

@@ -32,7 +32,7 @@ pub use elicitation::{
     FormSchema,
 };
 pub use implementation::{Annotations, Icon, Implementation, Role, Theme};
-pub use input::{InputRequest, InputRequired, InputResponse, Keyed, Question};
+pub use input::{InputRequest, InputRequired, InputResponse, Question};
 pub use listing::Listing;
 pub use logging::{LogLevel, LogMessage, UnknownLevel};
 pub use progress::{Cancelled, ElicitationComplete, Progress, ResourceUpdated, Told};
@@ -46,4 +46,5 @@ pub use sampling::{
 pub use subscription::{SubscriptionAcknowledged, SubscriptionFilter};
 pub use tool::{CallToolResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
 
+pub use crate::json::Keyed;
 pub use crate::wire::Extra;

@@ -178,7 +178,7 @@ impl Matching {
         let value = decode(raw)?;
         let stays = match slot.keep {
             Keep::Unreserved => !matches!(&*value, "." | "..") && !value.contains(['/', '\\', '\0']),
-            // Whoever writes the value into another URI or decodes it again must not get out either, so here
+            // A value that is written into another URI or decoded again must not get out either, so here
             // it counts what is at the bottom of all escapes.
             Keep::Reserved => {
                 let bottom = decode_fully(&value);

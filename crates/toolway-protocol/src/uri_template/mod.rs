@@ -36,7 +36,7 @@
 //! segment, even if encoded several times over. It may well begin with `/`, and `Path::join` replaces its
 //! base by such a path: take the root off before joining.
 //!
-//! **What cannot be matched.** `{a}{b}` can be expanded, but nobody can say where `a` ends.
+//! **What cannot be matched.** `{a}{b}` can be expanded, but it cannot be told where `a` ends.
 //! [`check_matchable`](UriTemplate::check_matchable) says so, for servers to ask when they are built.
 
 mod expand;

@@ -64,12 +64,8 @@ impl ProtocolVersion {
 
     /// The names of the revisions that an era has, newest first.
     pub fn names(era: Era) -> Vec<&'static str> {
-        Self::ALL
-            .iter()
-            .rev()
-            .filter(|version| version.era() == era)
-            .map(|version| version.as_str())
-            .collect()
+        let newest_first = Self::ALL.into_iter().rev();
+        newest_first.filter(|version| version.era() == era).map(Self::as_str).collect()
     }
 
     pub(crate) fn from_bytes(name: &[u8]) -> Option<Self> {
@@ -119,7 +115,7 @@ impl FromStr for ProtocolVersion {
     }
 }
 
-/// A revision name that nobody published, or that is newer than this crate.
+/// A revision name that was never published, or that is newer than this crate.
 ///
 /// ```
 /// use toolway_protocol::ProtocolVersion;
@@ -132,11 +128,8 @@ pub struct UnknownVersion(Box<str>);
 
 impl fmt::Display for UnknownVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown protocol version {:?}, known are ", self.0)?;
-        for (index, version) in ProtocolVersion::ALL.iter().enumerate() {
-            write!(f, "{}{version}", if index == 0 { "" } else { ", " })?;
-        }
-        Ok(())
+        let known = ProtocolVersion::ALL.map(ProtocolVersion::as_str).join(", ");
+        write!(f, "unknown protocol version {:?}, known are {known}", self.0)
     }
 }
 

@@ -40,7 +40,7 @@ impl Names {
         mistakes
     }
 
-    /// Properties of a schema that is laid over the one of the types, and that nobody reads.
+    /// Properties of a schema that is laid over the one of the types, and that the code does not read.
     pub fn strangers(&self, patch: &Value) -> Vec<String> {
         let described = patch.get("properties").and_then(Value::as_object);
         let names = described.into_iter().flat_map(Map::keys).filter(|name| self.is_strange(name));

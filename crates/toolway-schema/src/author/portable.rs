@@ -17,7 +17,7 @@ pub enum Side {
     Output,
 }
 
-/// Says the same in words that everybody knows.
+/// Says the same in words that every client knows.
 pub fn make_portable(schema: &mut Value, side: Side) {
     let members = match schema {
         Value::Object(members) => members,

@@ -234,6 +234,6 @@ fn whole(value: &Value) -> Option<Value> {
     i64::try_from(whole).map(Value::from).or_else(|_| u64::try_from(whole).map(Value::from)).ok()
 }
 
-/// The parser lets no value be deeper than this, and the stack of whoever walks through one relies on it. Texts inside
+/// The parser lets no value be deeper than this, and the stack of a walk through one relies on it. Texts inside
 /// texts would make it as deep as a peer likes.
 const DEEPEST: usize = 127;

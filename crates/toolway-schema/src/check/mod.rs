@@ -61,7 +61,7 @@ impl Checker {
         Ok(Self { model, defaults, engine })
     }
 
-    /// What is wrong with a value, as far as anybody wants to read.
+    /// What is wrong with a value, up to [`MOST_PROBLEMS`].
     #[inline]
     pub fn check(&self, value: &Value) -> Vec<Problem> {
         match &self.engine {
@@ -110,7 +110,7 @@ impl Checker {
         coerce::coerce(&self.model, value)
     }
 
-    /// What the schema's own properties are when nobody sends them.
+    /// What the schema's own properties are when they are not sent.
     #[inline]
     pub fn defaults(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.defaults.iter().map(|(name, value)| (name.as_str(), value))

@@ -203,7 +203,7 @@ fn schemas_may_refer_to_themselves() {
     }
 }
 
-/// Both branches lead to the same definition: whoever asks each of them at each level asks 2^100 times.
+/// Both branches lead to the same definition: asking each of them at each level would be 2^100 questions.
 #[test]
 fn deep_values_cost_no_more_than_their_size() {
     let schema = json!({

@@ -212,13 +212,11 @@ impl<'p> Walk<'p> {
 
     fn array(&mut self, rules: &Arrays, items: &[Value], path: &Path<'_>) {
         self.count(rules.count, items.len(), ITEMS, path);
-        if rules.is_unique && !self.is_over() {
-            let mut known = HashSet::with_capacity(items.len());
-            if let Some(repeated) = items.iter().find(|item| !known.insert(number::canonical(item))) {
-                self.complain(path, || {
-                    format!("expected items that all differ, got {} twice", shown(repeated))
-                });
-            }
+        if rules.is_unique
+            && !self.is_over()
+            && let Some(repeated) = number::repeated(items)
+        {
+            self.complain(path, || format!("expected items that all differ, got {} twice", shown(repeated)));
         }
         let schemas = rules.prefix.iter().copied().map(Some).chain(std::iter::repeat(rules.items));
         for ((index, item), schema) in items.iter().enumerate().zip(schemas) {
@@ -385,7 +383,7 @@ fn describe_each(nodes: &[Node], ids: &[Id]) -> String {
     all.join(", ")
 }
 
-/// Nobody reads more.
+/// How many problems of one value are told.
 pub const MOST_PROBLEMS: usize = 10;
 
 /// Another type: no branch that was meant.

@@ -57,7 +57,7 @@ fn what_is_not_told_as_lost_is_kept() {
             let has = |effect| losses.iter().any(|loss| loss.effect == effect);
             let written = as_json_schema(&converted);
             let validator = build(&written)?;
-            // Whoever speaks of names speaks of those that the model does not use.
+            // Keywords about names speak of those that the model does not use.
             let text = schema.to_string();
             let speaks_of_names = text.contains("propertyNames") || text.contains("patternProperties");
             if speaks_of_names && text.contains('ä') && provider == Provider::Anthropic {
@@ -191,7 +191,7 @@ fn is_narrow(converted: &Converted, provider: Provider) -> bool {
 }
 
 /// A value as it is said where objects are closed and, if strict, complete; an error if it has members without a name, of
-/// which nobody says that they are lost.
+/// which are not told as lost.
 fn fit(schema: &Value, value: &Value) -> Result<Option<Value>, ()> {
     if let Some(Value::Array(branches)) = schema.get("anyOf") {
         let fitted = branches.iter().map(|branch| fit(branch, value));
@@ -263,7 +263,7 @@ fn build(schema: &Value) -> Result<Validator, String> {
 enum Taste {
     /// A schema that a validator takes, and that does not fold into itself in one place.
     WellFormed,
-    /// Whatever somebody may send.
+    /// Whatever a caller may send.
     Anything,
 }
 
@@ -539,7 +539,7 @@ const DEFINITIONS: &[&str] = &["A", "B", "C"];
 
 const TYPES: &[&str] = &["null", "boolean", "string", "number", "array", "object", "object", "integer"];
 
-/// Some are allowed everywhere, some by nobody but OpenAI.
+/// Some are allowed everywhere, some by OpenAI only.
 const NAMES: &[&str] = &["a", "b", "ab", "c", "d", "a-b", "ä"];
 
 const WORDS: &[&str] = &[

@@ -85,7 +85,7 @@ impl Losses {
         self.list.extend(other.list);
     }
 
-    /// All, by place, each once, and not more than anybody would read.
+    /// All, by place, each once, and not more than a person would read.
     pub(crate) fn into_list(mut self) -> Vec<Loss> {
         let order = |loss: &Loss| (loss.pointer.clone(), loss.what.clone(), loss.effect, loss.why.clone());
         self.list.sort_by_key(order);

@@ -53,12 +53,6 @@ impl std::ops::Deref for Place {
     }
 }
 
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl From<&str> for Place {
     fn from(at: &str) -> Self {
         Self(at.into())
@@ -84,7 +78,7 @@ pub(crate) struct Members {
 /// Properties that are not named.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Rest {
-    /// Nobody said anything, so there may be some. Few authors mean it.
+    /// Nothing is said, so there may be some. Few authors mean it.
     #[default]
     Unsaid,
     /// There are none.

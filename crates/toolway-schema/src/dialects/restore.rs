@@ -12,8 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::provider::Provider;
-use crate::model::Schema;
-use crate::model::{Id, Look, Model, Node, Part};
+use crate::model::{Id, Look, Model, Node, Part, Schema};
 use crate::terms::types::Types;
 
 impl Schema {
@@ -64,7 +63,7 @@ impl<'m> Restorer<'m> {
         if said.is_empty() || self.may_be(said, Types::STRING) || !self.may_be(said, types) {
             return None;
         }
-        // All of it, and not deeper than anybody reads.
+        // All of it, and not deeper than values are read.
         decode::<Value>(text)?;
         Some(text.trim().to_owned())
     }
@@ -196,27 +195,24 @@ fn item_schema(node: &Node, index: usize) -> Option<Id> {
 /// The members of an object in their order, with their text.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct All;
+        struct InOrder;
 
-        impl<'de> Visitor<'de> for All {
-            type Value = Vec<(String, &'de RawValue)>;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(members)
+                let members = std::iter::from_fn(|| map.next_entry().transpose());
+                members.collect::<Result<_, _>>().map(Members)
             }
         }
 
-        deserializer.deserialize_map(All).map(Self)
+        deserializer.deserialize_map(InOrder)
     }
 }
 
@@ -329,7 +325,7 @@ mod tests {
                 json!({"filter[name]": {"größe": 1}, "plain_12345678": 2, "über all": 3, "ähnlich": 4});
             assert_eq!(restore(&schema, &arguments), Some(restored));
         }
-        // Whoever uses both names meant something that nobody knows.
+        // What a model means that uses both names cannot be known.
         let name = Provider::Gemini.key("filter[name]");
         assert_eq!(restore(&schema, &json!({&*name: 1, "filter[name]": 2})), None);
     }

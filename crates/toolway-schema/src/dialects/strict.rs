@@ -1,7 +1,7 @@
 //! How is a node written for OpenAI with `strict`, where the model can write nothing else?
 //!
 //! Every object is closed and has all its properties; those that were optional may be null, and a call is rid of such nulls
-//! again. A schema that needs properties nobody can name, or values of any type, cannot be said so at all.
+//! again. A schema that needs properties without names, or values of any type, cannot be said so at all.
 
 use serde_json::Value;
 
@@ -47,4 +47,60 @@ fn fits(schema: &Value) -> Result<(), &'static str> {
         (!size.has_long_list, "a list of more than 250 values has more than 15000 letters"),
     ];
     rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{Converted, Provider, check, convert};
+    use super::*;
+
+    fn strict(property: &Value) -> Converted {
+        let schema = json!({
+            "type": "object",
+            "properties": {"a": property},
+            "required": ["a"],
+            "additionalProperties": false,
+        });
+        convert(Provider::OpenAiStrict, &schema)
+    }
+
+    #[test]
+    fn a_branch_that_no_value_fits_is_left_out_without_losses() {
+        let impossible = json!({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 1});
+        let object = json!({
+            "type": "object",
+            "properties": {"b": impossible},
+            "required": ["b"],
+            "additionalProperties": {"type": "string"},
+            "minProperties": 2,
+        });
+        let converted = strict(&json!({"anyOf": [object, {"type": "string"}]}));
+        assert!(converted.is_strict);
+        assert_eq!(converted.losses, []);
+        let schema = converted.schema.expect("a strict schema");
+        assert_eq!(schema["properties"]["a"], json!({"type": "string"}), "{schema}");
+    }
+
+    #[test]
+    fn null_is_one_of_the_values_of_a_long_list() {
+        let texts = |count: usize| (0..count).map(|index| format!("{index:0>100}"));
+        for (count, is_strict) in [(249, true), (250, false)] {
+            let values: Vec<Value> = texts(count).map(Value::from).chain([Value::Null]).collect();
+            let converted = strict(&json!({"enum": values}));
+            assert_eq!(converted.is_strict, is_strict, "{count} texts and null");
+            let written = json!({
+                "type": "object",
+                "properties": {"a": {"type": ["string", "null"], "enum": values}},
+                "required": ["a"],
+                "additionalProperties": false,
+            });
+            assert_eq!(
+                check(Provider::OpenAiStrict, &written).is_empty(),
+                is_strict,
+                "{count} texts and null"
+            );
+        }
+    }
 }

@@ -9,8 +9,7 @@ use std::rc::Rc;
 use super::loss::{Effect, Losses};
 use super::merge::{Fuel, both};
 use super::node::{Node, Other, Part, Rest, Union};
-use crate::model::Schema;
-use crate::model::{self, Additional, Counts, Id, Model, More};
+use crate::model::{self, Additional, Counts, Id, Model, More, Schema};
 use crate::terms::refs::MAX_DEPTH;
 use crate::terms::types::Types;
 

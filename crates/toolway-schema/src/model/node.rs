@@ -125,7 +125,7 @@ pub(crate) enum Additional {
 pub(crate) struct More {
     /// A JSON pointer.
     pub(crate) at: String,
-    /// There is more than anybody reads.
+    /// There is more than is read.
     pub(crate) is_cut: bool,
     /// How many of `all_of` are references.
     pub(crate) references: usize,

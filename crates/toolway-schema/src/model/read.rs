@@ -16,7 +16,7 @@ use crate::terms::refs::{Refs, escaped, pointer};
 use crate::terms::types::Types;
 
 impl Model {
-    /// Reads a schema that anybody may have written, in whichever draft.
+    /// Reads a schema of any author, in whichever draft.
     pub(crate) fn of(schema: &Value) -> Self {
         Self { nodes: Reader::new(schema, Aim::Write).all().nodes }
     }

@@ -91,7 +91,7 @@ pub(crate) fn is_annotation(keyword: &str) -> bool {
     ANNOTATIONS.contains(&keyword) || keyword.starts_with("x-")
 }
 
-/// Whether a schema that somebody lays over another adds remarks only.
+/// Whether a schema that is laid over another adds remarks only.
 pub fn adds_remarks_only(schema: &Value) -> bool {
     let Value::Object(members) = schema else { return false };
     members.iter().all(|(keyword, value)| match keyword.as_str() {

@@ -4,6 +4,7 @@
 //! comparison goes through an `f64` where that would round.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use serde_json::{Number, Value};
 
@@ -111,6 +112,22 @@ pub(crate) fn canonical(value: &Value) -> Value {
     }
 }
 
+/// The first item that repeats an earlier one.
+pub(crate) fn repeated(items: &[Value]) -> Option<&Value> {
+    if items.len() <= FEW_ITEMS {
+        // Comparing each with each copies nothing.
+        let mut rest = items.iter().enumerate();
+        return rest
+            .find(|(index, item)| items[..*index].iter().any(|earlier| equal(earlier, item)))
+            .map(|(_, item)| item);
+    }
+    let mut known = HashSet::with_capacity(items.len());
+    items.iter().find(|item| !known.insert(canonical(item)))
+}
+
+/// How many items are compared one by one.
+const FEW_ITEMS: usize = 16;
+
 const EXACT: f64 = 1_267_650_600_228_229_401_496_703_205_376.0; // 2^100
 
 const MANY_DIGITS: u128 = u128::MAX / 32;
@@ -120,6 +137,8 @@ const GREATEST_POWER: u32 = 350;
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn number(text: &str) -> Number {
@@ -179,5 +198,17 @@ mod tests {
         assert_eq!(spelled("-0.0"), spelled("0"));
         assert_ne!(spelled(r#"["a,b"]"#), spelled(r#"["a","b"]"#));
         assert_ne!(spelled("1.5"), spelled("1"));
+    }
+
+    #[test]
+    fn what_repeats_is_found_in_short_and_in_long_lists() {
+        for length in [2, FEW_ITEMS, FEW_ITEMS + 1, 100] {
+            let mut items: Vec<Value> = (0..length).map(|index| json!({"at": [index]})).collect();
+            assert_eq!(repeated(&items), None, "{length} items");
+            let last = items.last_mut().unwrap();
+            *last = json!({"at": [0.0]});
+            assert_eq!(repeated(&items), Some(&json!({"at": [0.0]})), "{length} items");
+        }
+        assert_eq!(repeated(&[]), None);
     }
 }

@@ -1,8 +1,8 @@
-//! Which of the known names did somebody mean who wrote another one?
+//! Which of the known names was meant by another one?
 
-/// The known name that somebody who wrote `name` probably meant.
+/// The known name that `name` was probably meant to be.
 pub fn closest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // A peer may send megabytes as a name; nobody misspells that much.
+    // A peer may send megabytes as a name; that is no misspelling.
     if name.len() > 64 {
         return None;
     }

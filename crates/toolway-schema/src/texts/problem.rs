@@ -97,7 +97,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// A value as JSON, cut where nobody reads on.
+/// A value as JSON, cut after its beginning.
 pub(crate) fn shown(value: &Value) -> String {
     // A megabyte is not written to show its beginning: the only failure is being full.
     let mut beginning = [0; 4 * SHOWN + 4];
@@ -107,7 +107,7 @@ pub(crate) fn shown(value: &Value) -> String {
     cut(&String::from_utf8_lossy(&beginning[..beginning.len() - left]))
 }
 
-/// A text, cut where nobody reads on.
+/// A text, cut after its beginning.
 pub fn cut(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -166,7 +166,7 @@ fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
 /// Characters of a value that are shown.
 const SHOWN: usize = 60;
 
-/// Names or options that are listed: a model can use a country code list, nobody can use a dictionary.
+/// Names or options that are listed: a model can use a country code list, not a dictionary.
 const LISTED: usize = 250;
 
 /// What is wrong with a result: the same sentences, about another thing.

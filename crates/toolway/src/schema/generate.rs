@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use toolway_protocol::RawJson;
-use toolway_protocol::json::OrderedMembers;
+use toolway_protocol::json::Keyed;
 use toolway_schema::{
     Format, Names, Schema, Side, Types, adds_remarks_only, drop_null, make_portable, merge,
 };
@@ -353,5 +353,5 @@ fn in_order(mut schema: Value, order: &[String]) -> RawJson {
 }
 
 fn object<T: Serialize>(members: Vec<(String, T)>) -> RawJson {
-    RawJson::from_value(&OrderedMembers(members)).expect("names and schemas can be written as JSON")
+    RawJson::from_value(&Keyed(members)).expect("names and schemas can be written as JSON")
 }

@@ -72,18 +72,16 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, f
     {
         found.add(&step(at, "format"), format!("`{format}` is not supported"));
     }
-    let listed =
-        members.get("enum").and_then(Value::as_array).into_iter().flatten().chain(members.get("const"));
-    let texts: Vec<_> = listed.clone().filter_map(Value::as_str).map(|text| text.chars().count()).collect();
-    let letters: usize = texts.iter().sum();
+    let listed = members.get("enum").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let texts = listed.iter().chain(members.get("const")).filter_map(Value::as_str);
+    let letters: usize = texts.map(|text| text.chars().count()).sum();
     size.letters += letters;
-    size.values += members.get("enum").and_then(Value::as_array).map_or(0, Vec::len);
-    if texts.len() > MANY_VALUES && letters > MAX_LIST_LETTERS {
+    size.values += listed.len();
+    if listed.len() > MANY_VALUES && letters > MAX_LIST_LETTERS {
         size.has_long_list = true;
-        found.add(
-            &step(at, "enum"),
-            format!("{} values have {letters} letters, and 15000 are allowed", texts.len()),
-        );
+        let values = listed.len();
+        found
+            .add(&step(at, "enum"), format!("{values} values have {letters} letters, and 15000 are allowed"));
     }
     let is_object = types.contains("object") || members.contains_key("properties");
     let is_array = types.contains("array") || members.contains_key("items");
@@ -161,7 +159,7 @@ pub(crate) const MAX_PROPERTIES: usize = 5_000;
 pub(crate) const MAX_VALUES: usize = 1_000;
 /// The total string length of property names, definition names, enum values and const values.
 pub(crate) const MAX_LETTERS: usize = 120_000;
-/// From how many values on a list of strings has a limit of its own.
+/// From how many values on a list has a limit of its own; null is one of them.
 const MANY_VALUES: usize = 250;
 /// The letters of such a list.
 const MAX_LIST_LETTERS: usize = 15_000;

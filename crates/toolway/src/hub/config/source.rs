@@ -9,7 +9,7 @@ use std::cell::Cell;
 use serde::de::Deserialize;
 use serde_json::value::RawValue;
 use toolway_protocol::RawJson;
-use toolway_protocol::json::{self, OrderedMembers};
+use toolway_protocol::json::{self, Keyed};
 
 use super::error::{Mistake, Place};
 use super::tolerant::plain;
@@ -116,7 +116,7 @@ impl<'s> Node<'s> {
     /// The members of an object, in the order of the file, doubles included; or what is wrong.
     pub(super) fn members(self) -> Result<Vec<(String, Node<'s>)>, String> {
         self.expect(Kind::Object)?;
-        let OrderedMembers(members) = self.decode::<OrderedMembers<&RawValue>>()?;
+        let Keyed(members) = self.decode::<Keyed<&RawValue>>()?;
         Ok(members.into_iter().map(|(name, raw)| (name, Node { raw, ..self })).collect())
     }
 

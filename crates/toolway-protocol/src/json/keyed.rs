@@ -1,0 +1,73 @@
+//! An object whose members are values of one type.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use super::write::{Encode, Encoder};
+
+/// Values by key, in the order of the object; a key that comes twice is there twice.
+///
+/// ```
+/// use toolway_protocol::RawJson;
+/// use toolway_protocol::json::Keyed;
+///
+/// let numbers: Keyed<u8> = RawJson::parse(r#"{"z":1,"a":2}"#)?.decode()?;
+/// assert_eq!(numbers.get("a"), Some(&2));
+/// assert_eq!(numbers.0, [("z".to_owned(), 1), ("a".to_owned(), 2)]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Keyed<T>(pub Vec<(String, T)>);
+
+impl<T> Default for Keyed<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Keyed<T> {
+    /// The value under a key.
+    pub fn get(&self, key: &str) -> Option<&T> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+}
+
+impl<T> From<Vec<(String, T)>> for Keyed<T> {
+    fn from(entries: Vec<(String, T)>) -> Self {
+        Self(entries)
+    }
+}
+
+impl<T: Encode> Encode for Keyed<T> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.entries(&self.0);
+    }
+}
+
+impl<T: Serialize> Serialize for Keyed<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Keyed<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
+            type Value = Keyed<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let entries = std::iter::from_fn(|| map.next_entry().transpose());
+                entries.collect::<Result<_, _>>().map(Keyed)
+            }
+        }
+        deserializer.deserialize_map(InOrder(PhantomData))
+    }
+}
