@@ -5,14 +5,16 @@
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+
+use crate::ground::mutex::Mutex;
 
 /// Runs all of them, and gives their outputs in their order.
 pub(super) fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> JoinAll<F> {
     let runs: Vec<_> = futures.into_iter().map(|future| Run::Pending(Box::pin(future))).collect();
-    let shared = Arc::new(Shared::default());
-    shared.state().ready = (0..runs.len()).collect();
+    let shared = Arc::<Mutex<State>>::default();
+    shared.lock().ready = (0..runs.len()).collect();
     let wakers = (0..runs.len()).map(|index| Arc::new(One { index, shared: Arc::clone(&shared) }).into());
     JoinAll { left: runs.len(), wakers: wakers.collect(), runs, shared }
 }
@@ -22,7 +24,7 @@ pub(super) struct JoinAll<F: Future> {
     runs: Vec<Run<F>>,
     wakers: Vec<Waker>,
     left: usize,
-    shared: Arc<Shared>,
+    shared: Arc<Mutex<State>>,
 }
 
 enum Run<F: Future> {
@@ -32,9 +34,6 @@ enum Run<F: Future> {
 
 /// What wakers tell the whole.
 #[derive(Default)]
-struct Shared(Mutex<State>);
-
-#[derive(Default)]
 struct State {
     /// Those that have something to do.
     ready: BTreeSet<usize>,
@@ -42,20 +41,14 @@ struct State {
     waiting: Option<Waker>,
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 struct One {
     index: usize,
-    shared: Arc<Shared>,
+    shared: Arc<Mutex<State>>,
 }
 
 impl Wake for One {
     fn wake(self: Arc<Self>) {
-        let mut state = self.shared.state();
+        let mut state = self.shared.lock();
         state.ready.insert(self.index);
         let waiting = state.waiting.take();
         drop(state);
@@ -73,7 +66,7 @@ impl<F: Future> Future for JoinAll<F> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let ready = {
-            let mut state = this.shared.state();
+            let mut state = this.shared.lock();
             // Before anything is polled: what wakes meanwhile is heard.
             state.waiting = Some(cx.waker().clone());
             std::mem::take(&mut state.ready)

@@ -6,7 +6,7 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -248,7 +248,7 @@ impl Call<'_> {
         flight.turn = turn;
         let parked = Parked::new(flight, asked);
         match (kept, place) {
-            (Some(kept), _) => *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(parked),
+            (Some(kept), _) => *kept.lock() = Some(parked),
             (None, Some(place)) => {
                 self.upstream.upstreams.parkings.put(id, parked, place, self.passing.question_timeout());
             }
@@ -266,7 +266,7 @@ impl Call<'_> {
     ) -> Result<Flight, Failure> {
         let kept = held.and_then(|held| held.downcast::<Kept>().ok());
         let parked = match kept {
-            Some(kept) => kept.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Some(kept) => kept.lock().take(),
             None => self.upstream.upstreams.parkings.take(id, turn),
         };
         let Parked { flight, pending } = parked.ok_or_else(gone)?;

@@ -1,8 +1,8 @@
 //! How does what a hub has become what a server offers?
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::{AbortHandle, JoinSet};
 use toolway_protocol::capability::{ServerCapabilities, Settings};
@@ -13,6 +13,7 @@ use super::subscriptions::{Interest, Subscriptions};
 use super::upstreams::{UpstreamRef, Upstreams};
 use crate::client::Client;
 use crate::closest::closest;
+use crate::ground::mutex::Mutex;
 use crate::hub::{Follower, Hub, ServerState};
 use crate::server::{Offering, Passing, ReadFuture, Reading, Running, Scope, Source};
 
@@ -128,7 +129,7 @@ async fn keep(mounted: &MountedHub, offering: Offering) {
     let mut changes = upstreams.hub.watch();
     let mut keeping = Keeping::new(offering.clone());
     let mut wanted = offering.wanted();
-    let following = mounted.following.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let following = mounted.following.lock().take();
     let mut following = following.map(Follower::run);
     loop {
         keeping.follow(upstreams);

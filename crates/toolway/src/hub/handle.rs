@@ -100,7 +100,7 @@ impl Hub {
     /// How the servers are, in the order in which they came.
     pub fn status(&self) -> Vec<ServerStatus> {
         // Held, so that what is said to be ready is in the lists.
-        let merged = self.0.0.merged();
+        let merged = self.0.0.merged.lock();
         merged.members.iter().map(|member| member.status()).collect()
     }
 

@@ -1,6 +1,6 @@
 //! What does a hub share with the tasks that look after its servers?
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch as channel;
@@ -13,6 +13,7 @@ use super::names::rules::NameRules;
 use super::snapshot::{Merged, Snapshot};
 use crate::client::{Client, ClientBuilder};
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::mutex::Mutex;
 
 /// How long starting waits for servers that are slow, unless the builder says otherwise.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -23,7 +24,7 @@ pub(super) struct Owner(pub(super) Arc<Shared>);
 /// What a hub shares with the tasks that look after its servers.
 pub(super) struct Shared {
     pub(super) settings: Settings,
-    merged: Mutex<Merged>,
+    pub(super) merged: Mutex<Merged>,
     pub(super) snapshot: channel::Sender<Arc<Snapshot>>,
 }
 
@@ -33,17 +34,13 @@ impl Shared {
         Self { settings, merged: Mutex::new(merged), snapshot }
     }
 
-    pub(super) fn merged(&self) -> MutexGuard<'_, Merged> {
-        self.merged.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds a server, if its name is free. One that is only listed as disabled makes room.
     pub(super) fn insert(&self, member: &Arc<Member>) -> Result<()> {
         let name = &*member.name;
         if name.is_empty() {
             return Err(Error::new(ErrorKind::Misuse, "a server of a hub needs a name: it has an empty one"));
         }
-        let mut merged = self.merged();
+        let mut merged = self.merged.lock();
         if let Some(old) = merged.members.iter().find(|old| old.name == member.name).cloned() {
             if !old.is_disabled() {
                 let message =
@@ -58,7 +55,7 @@ impl Shared {
 
     /// Takes a server out, and gives back its client to be closed.
     pub(super) fn remove(&self, member: &Arc<Member>) -> Option<Client> {
-        let mut merged = self.merged();
+        let mut merged = self.merged.lock();
         // Before the change is told: those who wait for the server wait for nothing more.
         let client = member.leave();
         if merged.has(member) {
@@ -69,7 +66,7 @@ impl Shared {
 
     /// A server has a client. Those who have the one before have to know that it changed.
     pub(super) fn connected(&self, member: &Arc<Member>, client: &Client) {
-        let mut merged = self.merged();
+        let mut merged = self.merged.lock();
         if merged.has(member) && member.set_client(client.clone()) {
             self.snapshot.send_replace(merged.state_changed());
         }
@@ -77,7 +74,7 @@ impl Shared {
 
     /// A server is there, and has this.
     pub(super) fn ready(&self, member: &Arc<Member>, lists: Lists) {
-        let mut merged = self.merged();
+        let mut merged = self.merged.lock();
         if merged.has(member) {
             self.snapshot.send_replace(merged.ready(member, lists));
         }
@@ -85,7 +82,7 @@ impl Shared {
 
     /// A server is not there.
     pub(super) fn unavailable(&self, member: &Arc<Member>, error: Error) {
-        let mut merged = self.merged();
+        let mut merged = self.merged.lock();
         if merged.has(member) {
             member.set_unavailable(error);
             self.snapshot.send_replace(merged.state_changed());
@@ -98,13 +95,13 @@ impl Shared {
         // The sender is this very hub's.
         let _ = snapshots.wait_for(|_| members.iter().all(|member| member.is_settled())).await;
         // A member is settled a moment before the snapshot is there that has what it offers. The task that makes it holds this.
-        drop(self.merged());
+        drop(self.merged.lock());
     }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        let members = std::mem::take(&mut self.0.merged().members);
+        let members = std::mem::take(&mut self.0.merged.lock().members);
         for member in members {
             member.drop_out();
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use crate::client::notifications::listeners::Hook;
 use crate::client::wire::terms::{Progressing, Terms};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 
 /// How much progress is kept for somebody who does not read it; the oldest goes first.
 const MAX_UNREAD: usize = 256;
@@ -300,7 +301,7 @@ struct Seen(Mutex<(VecDeque<Progress>, Option<std::task::Waker>)>);
 
 impl Seen {
     fn put(&self, progress: Progress) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.0.lock();
         if seen.0.len() == MAX_UNREAD {
             seen.0.pop_front();
         }
@@ -311,11 +312,11 @@ impl Seen {
     }
 
     fn take(&self) -> Option<Progress> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.pop_front()
+        self.0.lock().0.pop_front()
     }
 
     fn poll_wait(&self, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.0.lock();
         match seen.0.pop_front() {
             Some(progress) => Poll::Ready(Some(progress)),
             None => {

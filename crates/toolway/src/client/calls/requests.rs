@@ -136,7 +136,7 @@ impl Client {
     /// stateless era carry it.
     pub async fn set_log_level(&self, level: LogLevel) -> Result<()> {
         let connection = self.shared.connection().await?;
-        *self.shared.log_level() = Some(level);
+        *self.shared.log_level.lock() = Some(level);
         match connection.set_log_level(level) {
             Some(request) => Exchange::of_nothing(self.shared.clone(), request).await,
             None => Ok(()),

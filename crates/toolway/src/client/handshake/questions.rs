@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
@@ -21,6 +21,7 @@ use crate::client::wire::inbox::{Answering, MAX_PASSED, RequestHandler};
 use crate::client::wire::outgoing::put_params;
 use crate::ground::error::Chain;
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 
 /// The questions of one conversation.
 pub(crate) struct Questions {
@@ -83,17 +84,13 @@ impl Questions {
 
     /// From now on the server may ask everything that was declared.
     pub(crate) fn open(&self, version: ProtocolVersion, declared: ClientCapabilities) {
-        lock(&self.state).stage = Stage::Open(version, Arc::new(declared));
-    }
-
-    fn callers(&self) -> MutexGuard<'_, Callers> {
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().stage = Stage::Open(version, Arc::new(declared));
     }
 
     /// Notes for whom the connection is about to carry a request that the server may ask about.
     pub(crate) fn note_caller(&self, caller: Option<&Arc<dyn Caller>>) {
         let caller = caller.map(|caller| caller.id().clone());
-        let mut callers = self.callers();
+        let mut callers = self.callers.lock();
         *callers = match std::mem::take(&mut *callers) {
             Callers::None => Callers::One(caller),
             Callers::One(known) if known == caller => Callers::One(known),
@@ -105,7 +102,7 @@ impl Questions {
     fn whose(&self, during: Option<&Id>) -> Whose {
         // The calls first: a caller is noted before its call.
         let open = self.calls.open(during);
-        let is_alone = during.is_some() || !matches!(*self.callers(), Callers::Several);
+        let is_alone = during.is_some() || !matches!(*self.callers.lock(), Callers::Several);
         match open {
             Open::None if is_alone => Whose::Ours,
             Open::One(caller) if is_alone => caller.map_or(Whose::Ours, Whose::Theirs),
@@ -115,7 +112,7 @@ impl Questions {
 
     /// Whether somebody thinks about an answer that a request of ours may wait for, which was sent then.
     pub(crate) fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
-        lock(&self.state).running.values().any(|open| match &open.during {
+        self.state.lock().running.values().any(|open| match &open.during {
             Some(during) => during == request,
             None => open.since >= sent,
         })
@@ -127,7 +124,7 @@ impl Questions {
         during: Option<&Id>,
         most: usize,
     ) -> Result<(Turn, oneshot::Receiver<Infallible>), RpcError> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if state.running.contains_key(id) {
             return Err(RpcError::invalid_request("the id is that of a question that is not answered yet"));
         }
@@ -143,7 +140,7 @@ impl Questions {
 
 impl RequestHandler for Questions {
     fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<Answering> {
-        let stage = lock(&self.state).stage.clone();
+        let stage = self.state.lock().stage.clone();
         let refuse = |error| Some(Answering::Now(refusal(id, &error)));
         let (version, question) = match (stage, method) {
             (Stage::Opening, Method::Ping) => return Some(Answering::Now(pong(ProtocolVersion::LATEST, id))),
@@ -210,7 +207,7 @@ impl RequestHandler for Questions {
     /// A question that is not known was answered meanwhile.
     fn cancel(&self, cancelled: &Cancelled) {
         if let Some(id) = &cancelled.request_id
-            && let Some(running) = lock(&self.state).running.get_mut(id)
+            && let Some(running) = self.state.lock().running.get_mut(id)
         {
             running.taken_back = None;
         }
@@ -232,12 +229,8 @@ struct Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        lock(&self.state).running.remove(&self.id);
+        self.state.lock().running.remove(&self.id);
     }
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The question that a request is. One of a kind that was not declared is not even looked at.

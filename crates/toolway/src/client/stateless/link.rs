@@ -1,7 +1,5 @@
 //! How does a request of the stateless era describe itself, and what does the server say about itself?
 
-use std::sync::{Mutex, PoisonError};
-
 use toolway_protocol::capability::Settings;
 use toolway_protocol::era::Envelope;
 use toolway_protocol::era::stateless::{Discovered, write_bare, write_call};
@@ -20,6 +18,7 @@ use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
 use crate::client::wire::terms::{Course, Reply, Terms};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 
 /// What every request to one server carries.
 #[derive(Debug)]
@@ -98,11 +97,11 @@ impl EraLink for StatelessLink {
     }
 
     fn set_log_level(&self, level: LogLevel) {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        *self.log_level.lock() = Some(level);
     }
 
     fn log_level(&self) -> Option<LogLevel> {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.log_level.lock()
     }
 
     fn mirrors_arguments(&self) -> bool {

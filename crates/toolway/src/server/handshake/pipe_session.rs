@@ -1,12 +1,13 @@
 //! The session of a pipe: before its handshake, and after it.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use toolway_protocol::era::batch;
 use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, write_error};
 use toolway_protocol::{Era, Id, Message, Method};
 
+use crate::ground::mutex::Mutex;
 use crate::server::Server;
 use crate::server::call::scope::Arrival;
 use crate::server::call::visibility::Allowed;
@@ -33,10 +34,6 @@ impl PipeSession {
         Self { opened: OnceLock::new(), unopened, lifecycle: Mutex::default(), listener }
     }
 
-    fn lifecycle(&self) -> MutexGuard<'_, Lifecycle> {
-        self.lifecycle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn current(&self) -> &Session {
         self.opened.get().unwrap_or(&self.unopened)
     }
@@ -58,7 +55,7 @@ impl PipeSession {
     /// ready; until then they are kept.
     pub(crate) fn tell(&self, server: &Server, allowed: Option<Arc<Allowed>>, out: &mut Vec<u8>) {
         let (Some(session), Some(listener)) = (self.opened.get(), &self.listener) else { return };
-        if !self.lifecycle().may_tell(&Method::ToolsChanged) {
+        if !self.lifecycle.lock().may_tell(&Method::ToolsChanged) {
             return;
         }
         let sight = Sight::new(server, allowed);
@@ -99,7 +96,7 @@ impl PipeSession {
     }
 
     fn open(&self, server: &Server, id: &Id, params: &Params) -> Vec<u8> {
-        let mut lifecycle = self.lifecycle();
+        let mut lifecycle = self.lifecycle.lock();
         match handshake::initialize(server, &mut lifecycle, id, params, self.listener.clone()) {
             Ok((frame, session)) => {
                 self.opened.get_or_init(|| session);
@@ -115,7 +112,7 @@ impl PipeSession {
 
     /// The client has confirmed that the session is open.
     pub(crate) fn initialized(&self) {
-        self.lifecycle().initialized();
+        self.lifecycle.lock().initialized();
         if let Some(listener) = &self.listener {
             listener.rouse();
         }

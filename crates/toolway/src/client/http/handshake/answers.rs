@@ -1,6 +1,6 @@
 //! What becomes of the server's questions, and how do the answers get there?
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use ::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
@@ -45,7 +45,7 @@ impl Conversation {
         tried: u32,
     ) {
         let conversation = self.clone();
-        let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answering = self.answering.lock();
         while answering.try_join_next().is_some() {}
         if answering.len() >= MAX_ANSWERING {
             tracing::debug!("an answer is given up, because too many do not get through");
