@@ -12,7 +12,7 @@ use super::member::Member;
 use super::snapshot::no_such;
 use crate::agent::{AgentTool, ToolAnswer, ToolCall, ToolFailure, ToolOutput, ToolSet};
 use crate::client::{Client, PromptArguments, ToolResult};
-use crate::ground::error::{Error, Result};
+use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 
 impl Hub {
@@ -127,7 +127,7 @@ impl Hub {
     /// The URI is of no server, or of more than one; or the server is not there.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult> {
         let snapshot = self.snapshot();
-        let (member, original) = snapshot.resource(uri).ok_or_else(|| no_such_resource(uri))?;
+        let (member, original) = snapshot.resource(uri).ok_or_else(|| no_such("resource", uri, None))?;
         let mut result = member.ask(|client| client.read_resource(original)).await?;
         for contents in &mut result.contents {
             if let Some(uri) = snapshot.uri(&member.name, &contents.uri) {
@@ -178,10 +178,6 @@ impl Hub {
 fn reached(found: Option<(&Arc<Member>, &str)>) -> Option<(Client, String)> {
     let (member, original) = found?;
     Some((member.client().ok()?, original.to_owned()))
-}
-
-fn no_such_resource(uri: &str) -> Error {
-    no_such("resource", uri, None)
 }
 
 /// A tool of a server of which nobody knows yet what it has.

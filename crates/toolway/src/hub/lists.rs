@@ -55,7 +55,7 @@ pub(super) struct Listed<T> {
 
 impl<T> Default for Listed<T> {
     fn default() -> Self {
-        Self { items: Arc::new([]), problem: None, due: None }
+        Self { items: Arc::default(), problem: None, due: None }
     }
 }
 
