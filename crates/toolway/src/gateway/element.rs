@@ -25,8 +25,8 @@ use super::upstreams::{UpstreamRef, Upstreams};
 use crate::hub::{Member, Snapshot};
 use crate::server::{
     Arguments, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Elements, Passing, PromptEntry,
-    PromptFuture, PromptHandler, ReadFuture, Reading, ResourceDefinition, ResourceEntry, ResourceError,
-    ResourceHandler, Scope, ToolEntry, ToolHandler, Values,
+    PromptError, PromptFuture, PromptHandler, ReadFuture, Reading, ResourceDefinition, ResourceEntry,
+    ResourceError, ResourceHandler, Scope, ToolEntry, ToolError, ToolHandler, Values,
 };
 
 /// Everything that the servers have listed and that is called something here.
@@ -110,21 +110,15 @@ fn strip(meta: &mut Option<Settings>) {
 /// A tool may name a page that shows its results.
 fn rename_pages(tool: &mut Tool, rename: impl Fn(&str) -> Option<String>) {
     let Some(meta) = &mut tool.meta else { return };
-    let places = [meta.get("ui").and_then(|ui| ui.get("resourceUri")), meta.get("ui/resourceUri")];
-    if places.iter().all(Option::is_none) {
-        return;
-    }
-    let renamed = |value: &Value| value.as_str().and_then(&rename).map(Value::from);
-    if let Some(page) = meta.get_mut("ui").and_then(|ui| ui.get_mut("resourceUri"))
-        && let Some(here) = renamed(page)
-    {
-        *page = here;
-    }
-    if let Some(page) = meta.get_mut("ui/resourceUri")
-        && let Some(here) = renamed(page)
-    {
-        *page = here;
-    }
+    let rename_in = |page: Option<&mut Value>| {
+        if let Some(page) = page
+            && let Some(here) = page.as_str().and_then(&rename)
+        {
+            *page = here.into();
+        }
+    };
+    rename_in(meta.get_mut("ui").and_then(|ui| ui.get_mut("resourceUri")));
+    rename_in(meta.get_mut("ui/resourceUri"));
 }
 
 /// A tool, a prompt, a resource or a family of resources of another server.
@@ -145,8 +139,9 @@ impl ToolHandler for Foreign<Tool> {
         let upstream = self.upstream.clone();
         let passing = Passing::new(&scope);
         Box::pin(async move {
-            let mut result: CallToolResult =
-                pass(&upstream, request, passing).await.map_err(Failure::into_tool)?;
+            let mut result: CallToolResult = pass(&upstream, request, passing)
+                .await
+                .map_err(|failure| failure.into_error(ToolError::new))?;
             strip(&mut result.meta);
             result.content.iter_mut().for_each(|content| upstream.rename_in(content));
             Ok(result)
@@ -167,8 +162,9 @@ impl PromptHandler for Foreign<Prompt> {
         let upstream = self.upstream.clone();
         let passing = Passing::new(&scope);
         Box::pin(async move {
-            let mut result: GetPromptResult =
-                pass(&upstream, Request::GetPrompt(get), passing).await.map_err(Failure::into_prompt)?;
+            let mut result: GetPromptResult = pass(&upstream, Request::GetPrompt(get), passing)
+                .await
+                .map_err(|failure| failure.into_error(PromptError::new))?;
             strip(&mut result.meta);
             result.messages.iter_mut().for_each(|message| upstream.rename_in(&mut message.content));
             Ok(result)
@@ -269,5 +265,5 @@ async fn complete(
     asked.context = (!known.is_empty()).then(|| CompleteContext::new().with_arguments(known));
     let request = Request::Complete(Box::new(asked));
     let result: Result<CompleteResult, Failure> = pass(upstream, request, Passing::of(ctx)).await;
-    Ok(result.map_err(Failure::into_tool)?.completion)
+    Ok(result.map_err(|failure| failure.into_error(ToolError::new))?.completion)
 }

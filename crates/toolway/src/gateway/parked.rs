@@ -23,7 +23,7 @@ const MAX_PARKED: usize = 1024;
 /// A call that is with the other server.
 pub(super) struct Flight {
     pub(super) events: Events,
-    work: Running<Result<Passed>>,
+    pub(super) work: Running<Result<Passed>>,
     is_task: bool,
     /// How many questions it has asked.
     asked: u32,
@@ -34,11 +34,6 @@ pub(super) struct Flight {
 impl Flight {
     pub(super) fn new(events: Events, work: Running<Result<Passed>>) -> Self {
         Self { events, work, is_task: false, asked: 0, turn: 0 }
-    }
-
-    /// What comes of it, and what is heard meanwhile.
-    pub(super) fn parts(&mut self) -> (&mut Events, &mut Running<Result<Passed>>) {
-        (&mut self.events, &mut self.work)
     }
 
     /// What its next question is called. What the server calls it is an id of that conversation, and does not pass.
@@ -76,6 +71,14 @@ impl Parked {
 
 /// A place for a parked call that its caller keeps.
 pub(super) type Kept = Mutex<Option<Parked>>;
+
+/// Where a call can be parked.
+pub(super) enum ParkPlace {
+    /// With the call of the caller, which waits.
+    Call(Arc<Kept>),
+    /// In the table, until the caller comes back.
+    Table(ParkPermit),
+}
 
 /// The parked calls whose callers have gone for an answer.
 pub(super) struct Parkings {

@@ -310,7 +310,7 @@ impl Shared {
                     Some(bytes) => builder.max_message(bytes),
                     None => builder,
                 };
-                let lists = Lists::choosing(config.tools().clone());
+                let lists = Lists::choosing(config.tools.clone());
                 self.start_with(&config.name, target, builder, lists)
             }
             Err(error) => {
