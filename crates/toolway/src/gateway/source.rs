@@ -73,34 +73,24 @@ impl MountedHub {
 impl Source for MountedHub {
     fn capabilities(&self) -> ServerCapabilities {
         let hub = &self.upstreams.hub;
+        let can: Vec<_> = hub.snapshot().upstreams().map(|one| one.client.server_capabilities()).collect();
+        // Servers may come of which nothing is known yet.
+        let may = |has: fn(&ServerCapabilities) -> bool| !hub.is_alone() || can.iter().any(has);
         let with = |names: &[&str]| -> Settings {
             names.iter().map(|name| ((*name).to_owned(), true.into())).collect()
         };
+        let subscribes = |can: &ServerCapabilities| {
+            can.resources.as_ref().is_some_and(|settings| settings.get("subscribe") == Some(&true.into()))
+        };
         let mut all = ServerCapabilities::new();
-        for upstream in hub.snapshot().upstreams() {
-            let can = upstream.client.server_capabilities();
-            if can.tools.is_some() {
-                all.tools = Some(with(&["listChanged"]));
-            }
-            if can.prompts.is_some() {
-                all.prompts = Some(with(&["listChanged"]));
-            }
-            if let Some(resources) = can.resources {
-                let settings = all.resources.get_or_insert_with(|| with(&["listChanged"]));
-                if resources.get("subscribe") == Some(&true.into()) {
-                    settings.insert("subscribe".to_owned(), true.into());
-                }
-            }
-            if can.completions.is_some() {
-                all.completions.get_or_insert_default();
-            }
-        }
-        // Servers may come of which nothing is known yet.
-        if !hub.is_alone() {
-            all.tools.get_or_insert_with(|| with(&["listChanged"]));
-            all.prompts.get_or_insert_with(|| with(&["listChanged"]));
-            all.resources = Some(with(&["listChanged", "subscribe"]));
-        }
+        all.tools = may(|can| can.tools.is_some()).then(|| with(&["listChanged"]));
+        all.prompts = may(|can| can.prompts.is_some()).then(|| with(&["listChanged"]));
+        all.resources = if may(subscribes) {
+            Some(with(&["listChanged", "subscribe"]))
+        } else {
+            may(|can| can.resources.is_some()).then(|| with(&["listChanged"]))
+        };
+        all.completions = can.iter().any(|can| can.completions.is_some()).then(Settings::default);
         all
     }
 

@@ -215,7 +215,7 @@ async fn read<T>(mut pages: Pages<T>, pace: Pace) -> Result<(Vec<T>, Option<Inst
             break;
         }
     }
-    Ok((items, due(asked, pages.keep(), pace)))
+    Ok((items, due(asked, pages.keep, pace)))
 }
 
 /// When a list is to be read again. One that is never true for long is not read all the time.

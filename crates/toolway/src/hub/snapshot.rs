@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use toolway_protocol::RawJson;
-use toolway_protocol::types::{CallToolResult, Prompt, Resource, ResourceTemplate, Tool, ToolAnnotations};
+use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool, ToolAnnotations};
 
 use super::lists::{Listed, Lists};
 use super::member::Member;
@@ -142,7 +142,7 @@ impl AgentTool for HubTool {
     fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let called = self.member.ask(|client| client.call(&self.original, arguments)).await;
-            outcome(called.map(CallToolResult::from), self.name())
+            outcome(called, self.name())
         })
     }
 

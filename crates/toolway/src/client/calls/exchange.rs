@@ -16,7 +16,8 @@ use crate::client::connect::connection::PING;
 use crate::client::connect::shared::Shared;
 use crate::client::notifications::listeners::Hook;
 use crate::client::wire::terms::{Progressing, Terms};
-use crate::ground::error::{Error, ErrorKind, Result};
+use crate::client::wire::transport::malformed_reply;
+use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 
@@ -183,12 +184,7 @@ impl<T> Exchange<T> {
 
 /// Reads a result.
 pub(crate) fn decode<R: DeserializeOwned>(request: &Request, result: &RawJson) -> Result<R> {
-    let malformed = || {
-        Error::new(
-            ErrorKind::PeerMisbehaved,
-            format!("the server's reply to {} is malformed", request.method().name()),
-        )
-    };
+    let malformed = || malformed_reply(&request.method());
     // Derived decoders also take an array for an object; the protocol does not.
     if !result.is_object() {
         return Err(malformed());
@@ -268,13 +264,10 @@ impl<T: Send + Unpin + 'static> Stream for Running<T> {
         {
             self.outcome = Some(outcome);
         }
-        if let Some(progress) = self.seen.take() {
-            return Poll::Ready(Some(progress));
+        match self.seen.poll_next(cx) {
+            Poll::Pending if self.outcome.is_some() => Poll::Ready(None),
+            polled => polled,
         }
-        if self.outcome.is_some() {
-            return Poll::Ready(None);
-        }
-        self.seen.poll_wait(cx)
     }
 }
 
@@ -311,11 +304,7 @@ impl Seen {
         }
     }
 
-    fn take(&self) -> Option<Progress> {
-        self.0.lock().0.pop_front()
-    }
-
-    fn poll_wait(&self, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
+    fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
         let mut seen = self.0.lock();
         match seen.0.pop_front() {
             Some(progress) => Poll::Ready(Some(progress)),

@@ -161,18 +161,14 @@ impl Client {
 
     /// Sends a notification outside the protocol. `params` is a JSON object.
     pub async fn notify(&self, method: &str, params: impl Into<RawJson>) -> Result<()> {
-        self.tell(Method::from_name(method), Some(&params.into())).await
-    }
-
-    async fn tell(&self, method: Method, params: Option<&RawJson>) -> Result<()> {
-        let limit = self.shared.reconnector.timeout();
+        let (method, params) = (Method::from_name(method), params.into());
         let telling = async {
             let connection = self.shared.connection().await?;
-            let outgoing = connection.era.notification(method.clone(), params);
+            let outgoing = connection.era.notification(method.clone(), Some(&params));
             connection.size.check(&outgoing)?;
             connection.transport.carry(outgoing).await.map(drop)
         };
-        match limit {
+        match self.shared.reconnector.timeout() {
             None => telling.await,
             Some(limit) => {
                 tokio::time::timeout(limit, telling).await.unwrap_or_else(|_| Err(timed_out(&method, limit)))

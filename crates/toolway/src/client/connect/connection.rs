@@ -87,7 +87,7 @@ impl Sizes {
 impl Connection {
     pub(crate) fn new(opened: OpenConnection, next_id: Arc<AtomicI64>) -> Self {
         let OpenConnection { transport, inbox, era, server } = opened;
-        let size = Sizes::new(inbox.max_message());
+        let size = Sizes::new(inbox.max_message);
         let (lost, taking_back) = (AtomicBool::new(false), watch::Sender::new(0));
         Self { transport, era, server, inbox, next_id, size, lost, taking_back }
     }

@@ -11,14 +11,14 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use toolway_protocol::capability::ClientCapabilities;
-use toolway_protocol::jsonrpc::{Code, Params, write_error, write_result};
+use toolway_protocol::jsonrpc::{Code, Params, write_result};
 use toolway_protocol::types::{Cancelled, InputRequest};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
 use crate::client::answer::answers::{Answers, MAX_ASKED, Place, Unable, check};
 use crate::client::answer::caller::{Caller, Open, OpenCalls};
 use crate::client::wire::inbox::{Answering, MAX_PASSED, RequestHandler};
-use crate::client::wire::outgoing::put_params;
+use crate::client::wire::outgoing::{error_frame, put_params};
 use crate::ground::error::Chain;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
@@ -136,39 +136,33 @@ impl Questions {
         state.running.insert(id.clone(), open);
         Ok((Turn { state: self.state.clone(), id: id.clone() }, taken_back))
     }
-}
 
-impl RequestHandler for Questions {
-    fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<Answering> {
+    /// Begins to answer a request of the server, or says why it is refused.
+    fn begin(
+        &self,
+        id: &Id,
+        method: &Method,
+        params: &Params,
+        during: Option<&Id>,
+    ) -> Result<Answering, RpcError> {
         let stage = self.state.lock().stage.clone();
-        let refuse = |error| Some(Answering::Now(refusal(id, &error)));
         let (version, question) = match (stage, method) {
-            (Stage::Opening, Method::Ping) => return Some(Answering::Now(pong(ProtocolVersion::LATEST, id))),
-            (Stage::Open(version, _), Method::Ping) => return Some(Answering::Now(pong(version, id))),
+            (Stage::Opening, Method::Ping) => return Ok(Answering::Now(pong(ProtocolVersion::LATEST, id))),
+            (Stage::Open(version, _), Method::Ping) => return Ok(Answering::Now(pong(version, id))),
             (Stage::Open(version, declared), method) if method.is_known_in(version) => {
-                let question = read(method, params, &declared).and_then(|question| {
-                    check(&question, &declared).map_err(|unable| unable.to_rpc(method))?;
-                    Ok(question)
-                });
-                match question {
-                    Ok(question) => (version, question),
-                    Err(error) => return refuse(error),
-                }
+                (version, read(method, params, &declared)?)
             }
-            (_, method) => return refuse(RpcError::method_not_found(method.name())),
+            (_, method) => return Err(RpcError::method_not_found(method.name())),
         };
         let is_ours = !self.answers.passes || self.answers.has(&question);
         let theirs = match self.whose(during) {
             _ if is_ours => None,
             Whose::Theirs(theirs) => Some(theirs),
-            Whose::Ours => return refuse(RpcError::new(REFUSED, NOBODY)),
-            Whose::Unknown => return refuse(RpcError::new(REFUSED, UNKNOWN)),
+            Whose::Ours => return Err(RpcError::new(REFUSED, NOBODY)),
+            Whose::Unknown => return Err(RpcError::new(REFUSED, UNKNOWN)),
         };
         let most = if theirs.is_some() { MAX_PASSED } else { MAX_ASKED };
-        let (turn, taken_back) = match self.begin_turn(id, during, most) {
-            Ok(begun) => begun,
-            Err(error) => return refuse(error),
-        };
+        let (turn, taken_back) = self.begin_turn(id, during, most)?;
         let (id, method) = (id.clone(), method.clone());
         let answered: BoxFuture<'static, Bytes> = match theirs {
             Some(theirs) => {
@@ -176,11 +170,12 @@ impl RequestHandler for Questions {
                 Box::pin(async move {
                     match asked.await {
                         Ok(Ok(answer)) if answer.is_object() => told(version, &id, &answer),
-                        Ok(Ok(_)) => refusal(&id, &RpcError::internal("the answer is malformed")),
-                        Ok(Err(error)) => refusal(&id, &error),
-                        Err(_) => {
-                            refusal(&id, &RpcError::new(REFUSED, "nobody is there any more who could answer"))
-                        }
+                        Ok(Ok(_)) => error_frame(&id, &RpcError::internal("the answer is malformed")),
+                        Ok(Err(error)) => error_frame(&id, &error),
+                        Err(_) => error_frame(
+                            &id,
+                            &RpcError::new(REFUSED, "nobody is there any more who could answer"),
+                        ),
                     }
                 })
             }
@@ -189,12 +184,12 @@ impl RequestHandler for Questions {
                 Box::pin(async move {
                     match answering.await {
                         Ok(answer) => told(version, &id, &RawJson::encoded(&answer, version)),
-                        Err(unable) => refusal(&id, &unable.to_rpc(&method)),
+                        Err(unable) => error_frame(&id, &unable.to_rpc(&method)),
                     }
                 })
             }
         };
-        Some(Answering::Later(Box::pin(async move {
+        Ok(Answering::Later(Box::pin(async move {
             let _turn = turn;
             tokio::select! {
                 biased;
@@ -202,6 +197,13 @@ impl RequestHandler for Questions {
                 frame = answered => Some(frame),
             }
         })))
+    }
+}
+
+impl RequestHandler for Questions {
+    fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<Answering> {
+        let begun = self.begin(id, method, params, during);
+        Some(begun.unwrap_or_else(|refused| Answering::Now(error_frame(id, &refused))))
     }
 
     /// A question that is not known was answered meanwhile.
@@ -235,8 +237,10 @@ impl Drop for Turn {
 
 /// The question that a request is. One of a kind that was not declared is not even looked at.
 fn read(method: &Method, params: &Params, declared: &ClientCapabilities) -> Result<InputRequest, RpcError> {
-    InputRequest::of_request(method, params, declared)?
-        .ok_or_else(|| RpcError::method_not_found(method.name()))
+    let question = InputRequest::of_request(method, params, declared)?
+        .ok_or_else(|| RpcError::method_not_found(method.name()))?;
+    check(&question, declared).map_err(|unable| unable.to_rpc(method))?;
+    Ok(question)
 }
 
 impl Unable {
@@ -273,11 +277,5 @@ fn pong(version: ProtocolVersion, id: &Id) -> Bytes {
 fn told(version: ProtocolVersion, id: &Id, answer: &RawJson) -> Bytes {
     let mut frame = Vec::new();
     write_result(&mut frame, version, id, |members| put_params(members, Some(answer)));
-    frame.into()
-}
-
-fn refusal(id: &Id, error: &RpcError) -> Bytes {
-    let mut frame = Vec::new();
-    write_error(&mut frame, Some(id), error);
     frame.into()
 }

@@ -18,11 +18,11 @@ use crate::transport::frame::MAX_MESSAGE;
 
 /// What both directions of a pipe share, and whoever uses it.
 pub(crate) struct PipeState {
-    outbox: Arc<Outbox>,
+    pub(super) outbox: Arc<Outbox>,
     pending: Mutex<HashMap<Id, Pending>>,
     max_message: AtomicUsize,
-    inbox: OnceLock<Inbox>,
-    received: Received,
+    pub(super) inbox: OnceLock<Inbox>,
+    pub(crate) received: Received,
     fading: SetOnce<()>,
     over: SetOnce<Error>,
 }
@@ -106,20 +106,8 @@ impl PipeState {
     }
 
     /// Where answers to questions of the server go.
-    pub(super) fn outbox(&self) -> &Arc<Outbox> {
-        &self.outbox
-    }
-
     pub(crate) fn deliver_to(&self, inbox: Inbox) {
         let _ = self.inbox.set(inbox);
-    }
-
-    pub(super) fn inbox(&self) -> Option<&Inbox> {
-        self.inbox.get()
-    }
-
-    pub(crate) fn received(&self) -> &Received {
-        &self.received
     }
 
     /// Lets nothing more be sent: the end has come, and its reason is being found out. What was sent may still be answered.

@@ -16,7 +16,7 @@ use crate::client::wire::era_link::{EraLink, WatchRequest};
 use crate::client::wire::opening::ServerFacts;
 use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
 use crate::client::wire::terms::{Course, Reply, Terms};
-use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 
@@ -136,14 +136,6 @@ fn name_of(request: &Request) -> Option<String> {
     let Request::Other(method, Some(params)) = request else { return None };
     let params: serde_json::Value = params.decode().ok()?;
     params[method.facts()?.name_member?].as_str().map(str::to_owned)
-}
-
-/// Reads the reply to `server/discover`.
-pub(crate) fn discovered(result: &RawJson) -> Result<Discovered> {
-    result.decode().map_err(|error| {
-        Error::new(ErrorKind::PeerMisbehaved, "the server's reply to server/discover is malformed")
-            .caused_by(error)
-    })
 }
 
 /// What the server said about itself. A malformed identity is none: it is for display only.

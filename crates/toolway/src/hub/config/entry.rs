@@ -442,12 +442,6 @@ fn meant(members: &[(String, Node<'_>)], missing: &[&str]) -> String {
     slip.map(|(key, meant)| format!(" (is `{}` meant to be `{meant}`?)", shown(key))).unwrap_or_default()
 }
 
-impl fmt::Debug for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
-    }
-}
-
 /// Members that say where a server is; the first one that is there counts.
 pub(super) const ADDRESSES: [&str; 3] = ["httpUrl", "serverUrl", "url"];
 

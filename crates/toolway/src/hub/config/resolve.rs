@@ -171,7 +171,7 @@ impl Values<'_> {
     /// A path, which begins at the folder of the project unless it says where it begins.
     fn path(&mut self, text: &Text) -> Option<PathBuf> {
         let path = self.value(text, wrong_path)?;
-        Some(self.known.workspace().map_or_else(|| PathBuf::from(&path), |folder| folder.join(&path)))
+        Some(self.known.workspace.map_or_else(|| PathBuf::from(&path), |folder| folder.join(&path)))
     }
 
     fn env_file(&mut self, text: &Text) -> Option<Vec<(String, String)>> {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use ::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use tokio::time::{sleep, timeout};
-use toolway_protocol::jsonrpc::{Skimmed, Skimmer, write_error};
+use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
 use toolway_protocol::{Id, Message, RpcError};
 
 use crate::client::http::handshake::conversation::{Conversation, MAX_ASIDE};
 use crate::client::wire::backoff::backoff;
 use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
+use crate::client::wire::outgoing::error_frame;
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How often an answer is sent that did not reach the server.
@@ -113,7 +114,5 @@ fn instead(frame: &[u8], error: &Error) -> Option<Bytes> {
         Some(refusal) => refusal.message.to_string(),
         None => format!("the answer is {} bytes long, which is more than the server takes", frame.len()),
     };
-    let mut failed = Vec::new();
-    write_error(&mut failed, Some(&id), &RpcError::internal(text));
-    Some(failed.into())
+    Some(error_frame(&id, &RpcError::internal(text)))
 }

@@ -146,7 +146,7 @@ impl Conversation {
             }
             Ok(response) if may_pass(response.status()) => {
                 cursor.hold(refusal::retry_after(response.headers()));
-                Opened::Failed(refusal::of_page(self.endpoint.url(), response).await)
+                Opened::Failed(refusal::of_page(&self.endpoint.url, response).await)
             }
             Ok(response) => Opened::Refused(response.status()),
             // A redirect that is not followed is an answer, too.

@@ -38,11 +38,6 @@ impl Gate {
         self.stream.send_if_modified(|stream| std::mem::take(&mut stream.is_awaited));
     }
 
-    /// Opens it when the guard is dropped, so also when the task that holds it is aborted.
-    pub(super) fn open_at_the_end(&self) -> OpenOnDrop<'_> {
-        OpenOnDrop(self)
-    }
-
     /// Whether a request with this method has to wait now.
     pub(super) fn holds(&self, method: &Method) -> bool {
         self.stream.borrow().is_awaited && makes_the_server_speak(method)
@@ -105,8 +100,8 @@ fn makes_the_server_speak(method: &Method) -> bool {
     )
 }
 
-/// Opens a [`Gate`] when it is dropped.
-pub(super) struct OpenOnDrop<'g>(&'g Gate);
+/// Opens a [`Gate`] when it is dropped, so also when the task that holds it is aborted.
+pub(super) struct OpenOnDrop<'g>(pub(super) &'g Gate);
 
 impl Drop for OpenOnDrop<'_> {
     fn drop(&mut self) {

@@ -25,7 +25,7 @@ use crate::transport::frame::MAX_MESSAGE;
 
 /// The way to one server.
 pub(crate) struct HttpEndpoint {
-    url: Url,
+    pub(crate) url: Url,
     /// What every request says because of the server.
     headers: HeaderMap,
     /// And because of the client.
@@ -101,10 +101,6 @@ impl HttpEndpoint {
     /// How long a reply, or an event of a reply, may be.
     pub(crate) fn max_message(&self) -> usize {
         self.max_message.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn url(&self) -> &Url {
-        &self.url
     }
 
     /// Sends one message.
