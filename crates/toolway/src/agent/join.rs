@@ -4,6 +4,7 @@
 //! has something to do costs nothing to the others.
 
 use std::collections::BTreeSet;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -11,20 +12,38 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::ground::mutex::Mutex;
 
 /// Runs all of them, and gives their outputs in their order.
-pub(super) fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> JoinAll<F> {
-    let runs: Vec<_> = futures.into_iter().map(|future| Run::Pending(Box::pin(future))).collect();
+pub(super) fn join_all<F: Future>(
+    futures: impl IntoIterator<Item = F>,
+) -> impl Future<Output = Vec<F::Output>> {
+    let mut runs: Vec<_> = futures.into_iter().map(|future| Run::Pending(Box::pin(future))).collect();
+    let mut left = runs.len();
     let shared = Arc::<Mutex<State>>::default();
-    shared.lock().ready = (0..runs.len()).collect();
-    let wakers = (0..runs.len()).map(|index| Arc::new(One { index, shared: Arc::clone(&shared) }).into());
-    JoinAll { left: runs.len(), wakers: wakers.collect(), runs, shared }
-}
-
-/// The future of [`join_all`].
-pub(super) struct JoinAll<F: Future> {
-    runs: Vec<Run<F>>,
-    wakers: Vec<Waker>,
-    left: usize,
-    shared: Arc<Mutex<State>>,
+    shared.lock().ready = (0..left).collect();
+    let wakers = (0..left).map(|index| Arc::new(One { index, shared: Arc::clone(&shared) }).into());
+    let wakers: Vec<Waker> = wakers.collect();
+    poll_fn(move |cx| {
+        let ready = {
+            let mut state = shared.lock();
+            // Before anything is polled: what wakes meanwhile is heard.
+            state.waiting = Some(cx.waker().clone());
+            std::mem::take(&mut state.ready)
+        };
+        for index in ready {
+            let Run::Pending(future) = &mut runs[index] else { continue };
+            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&wakers[index])) {
+                runs[index] = Run::Done(output);
+                left -= 1;
+            }
+        }
+        if left > 0 {
+            return Poll::Pending;
+        }
+        let outputs = std::mem::take(&mut runs).into_iter().filter_map(|run| match run {
+            Run::Done(output) => Some(output),
+            Run::Pending(_) => None,
+        });
+        Poll::Ready(outputs.collect())
+    })
 }
 
 enum Run<F: Future> {
@@ -55,38 +74,6 @@ impl Wake for One {
         if let Some(waker) = waiting {
             waker.wake();
         }
-    }
-}
-
-impl<F: Future> Unpin for JoinAll<F> {}
-
-impl<F: Future> Future for JoinAll<F> {
-    type Output = Vec<F::Output>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let ready = {
-            let mut state = this.shared.lock();
-            // Before anything is polled: what wakes meanwhile is heard.
-            state.waiting = Some(cx.waker().clone());
-            std::mem::take(&mut state.ready)
-        };
-        for index in ready {
-            let Run::Pending(future) = &mut this.runs[index] else { continue };
-            let mut cx = Context::from_waker(&this.wakers[index]);
-            if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
-                this.runs[index] = Run::Done(output);
-                this.left -= 1;
-            }
-        }
-        if this.left > 0 {
-            return Poll::Pending;
-        }
-        let outputs = std::mem::take(&mut this.runs).into_iter().filter_map(|run| match run {
-            Run::Done(output) => Some(output),
-            Run::Pending(_) => None,
-        });
-        Poll::Ready(outputs.collect())
     }
 }
 

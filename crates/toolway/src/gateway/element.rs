@@ -34,34 +34,26 @@ pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elemen
     let edits = &upstreams.edits;
     let servers: HashMap<_, _> =
         snapshot.upstreams().map(|upstream| (upstream.name.clone(), upstream)).collect();
-    let upstream = |member: &Member| {
+    // The server that an element was found at, if it was reached, and what the element is called there.
+    let origin = |found: Option<(&Arc<Member>, &str)>| {
+        let (member, original) = found?;
         let upstream = servers.get(&member.name)?.clone();
-        Some(UpstreamRef { upstreams: upstreams.clone(), upstream })
+        Some((UpstreamRef { upstreams: upstreams.clone(), upstream }, original.to_owned()))
     };
     let mut elements = Elements::new();
     for tool in &*snapshot.definitions {
-        if let Some((member, original)) = snapshot.tool(&tool.name)
-            && let Some(upstream) = upstream(member)
+        if let Some((upstream, original)) = origin(snapshot.tool(&tool.name))
             && let Some(mut definition) = edits.tool(tool.clone())
         {
             rename_pages(&mut definition, |uri| snapshot.uri(upstream.name(), uri));
-            elements = elements.tool(ToolEntry::foreign(Foreign {
-                upstream,
-                definition,
-                original: original.to_owned(),
-            }));
+            elements = elements.tool(ToolEntry::foreign(Foreign { upstream, definition, original }));
         }
     }
     for prompt in &*snapshot.prompts {
-        if let Some((member, original)) = snapshot.prompt(&prompt.name)
-            && let Some(upstream) = upstream(member)
+        if let Some((upstream, original)) = origin(snapshot.prompt(&prompt.name))
             && let Some(definition) = edits.prompt(prompt.clone())
         {
-            elements = elements.prompt(PromptEntry::foreign(Foreign {
-                upstream,
-                definition,
-                original: original.to_owned(),
-            }));
+            elements = elements.prompt(PromptEntry::foreign(Foreign { upstream, definition, original }));
         }
     }
     let resources = snapshot
@@ -72,12 +64,10 @@ pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elemen
         (snapshot.template(&template.uri_template), ResourceDefinition::from(template.clone()))
     });
     for (found, definition) in resources.chain(templates) {
-        if let Some((member, original)) = found
-            && let Some(upstream) = upstream(member)
-            && edits.offers_resource(upstream.name(), original)
+        if let Some((upstream, original)) = origin(found)
+            && edits.offers_resource(upstream.name(), &original)
         {
-            let foreign = Foreign { upstream, definition, original: original.to_owned() };
-            elements = elements.resource(ResourceEntry::foreign(foreign));
+            elements = elements.resource(ResourceEntry::foreign(Foreign { upstream, definition, original }));
         }
     }
     elements

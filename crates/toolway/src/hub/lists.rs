@@ -20,7 +20,7 @@ pub(super) struct Lists {
     pub(super) resources: Listed<Resource>,
     pub(super) templates: Listed<ResourceTemplate>,
     /// Which of the tools are wanted.
-    wanted: Arc<Choice>,
+    pub(super) wanted: Arc<Choice>,
     pub(super) pace: Pace,
 }
 
@@ -63,11 +63,6 @@ impl<T> Default for Listed<T> {
 pub(super) const ALL: [Change; 3] = [Change::Tools, Change::Prompts, Change::Resources];
 
 impl Lists {
-    /// Those of a server of which only some tools are wanted.
-    pub(super) fn choosing(wanted: Arc<Choice>) -> Self {
-        Self { wanted, ..Self::default() }
-    }
-
     /// Reads all lists that the server says it has.
     pub(super) async fn read_all(&mut self, client: &Client) -> Result<()> {
         let has = client.server_capabilities();

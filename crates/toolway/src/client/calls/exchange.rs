@@ -158,10 +158,6 @@ impl<T: Send + 'static> Exchange<T> {
 }
 
 impl Exchange<()> {
-    pub(crate) fn ping(shared: Arc<Shared>) -> Self {
-        Self::of_nothing(shared, PING).safe_to_repeat(true)
-    }
-
     /// A request whose result says nothing.
     pub(crate) fn of_nothing(shared: Arc<Shared>, request: Request) -> Self {
         Self::new(shared, request, |_, _| Ok(()))

@@ -76,14 +76,6 @@ pub(crate) struct Listed<T> {
     keep: Duration,
 }
 
-impl<T> Clone for List<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for List<T> {}
-
 macro_rules! lists {
     ($($name:ident -> $item:ty, $request:ident, $member:literal;)*) => {
         $(impl Pages<$item> {

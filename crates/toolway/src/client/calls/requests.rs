@@ -14,14 +14,14 @@ use crate::client::calls::exchange::{Exchange, decode};
 use crate::client::calls::pages::Pages;
 use crate::client::calls::result::ToolResult;
 use crate::client::connect::client::Client;
-use crate::client::connect::connection::timed_out;
+use crate::client::connect::connection::{PING, timed_out};
 use crate::client::connect::tool_cache::Tools;
 use crate::ground::error::Result;
 
 impl Client {
     /// Asks whether the server is there. The stateless era has no such question; there, discovery is asked.
     pub fn ping(&self) -> Exchange<()> {
-        Exchange::ping(self.shared.clone())
+        Exchange::of_nothing(self.shared.clone(), PING).safe_to_repeat(true)
     }
 
     /// All tools of the server.

@@ -97,10 +97,9 @@ impl Conversation {
             }
             self.endpoint.accepted(response).await
         };
-        match timeout(MAX_ASIDE, saying).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Error::new(ErrorKind::Timeout, "an answer was not taken in time")),
-        }
+        timeout(MAX_ASIDE, saying)
+            .await
+            .unwrap_or_else(|_| Err(Error::new(ErrorKind::Timeout, "an answer was not taken in time")))
     }
 }
 
