@@ -32,7 +32,7 @@ pub struct ServerConfig {
     pub max_message: Option<usize>,
     /// Members that mean nothing here, in the order of the file: `autoApprove`, `trust`, `oauth`, …
     pub other: Vec<(String, RawJson)>,
-    pub(in crate::hub) tools: Arc<Choice>,
+    pub(crate) tools: Arc<Choice>,
     pub(super) endpoint: Endpoint,
     pub(super) inputs: Arc<[Input]>,
     pub(super) origin: Arc<Origin>,
