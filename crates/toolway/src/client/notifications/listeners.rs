@@ -70,7 +70,8 @@ impl Notifications {
             Notification::Progress(progress) => {
                 let heard = self.calls.lock().get(&progress.progress_token).cloned();
                 if let Some(heard) = heard {
-                    heard.note(progress);
+                    *heard.last.lock() = Instant::now();
+                    call(heard.hook.as_ref(), progress);
                 }
                 call(self.hooks.progress.as_ref(), progress);
             }
@@ -128,13 +129,6 @@ impl Notifications {
 pub(crate) struct Heard {
     last: Mutex<Instant>,
     hook: Option<Hook<Progress>>,
-}
-
-impl Heard {
-    fn note(&self, progress: &Progress) {
-        *self.last.lock() = Instant::now();
-        call(self.hook.as_ref(), progress);
-    }
 }
 
 /// One request that is listened to.

@@ -85,7 +85,7 @@ impl PipeState {
         }
         let reply = async {
             match waiting {
-                Some(mut waiting) => waiting.reply().await.map(|reply| reply.map(Some)),
+                Some(mut waiting) => (&mut waiting.receiver).await.ok().map(|reply| reply.map(Some)),
                 None => ticket.done().await.then_some(Ok(None)),
             }
         };
@@ -197,12 +197,6 @@ struct Waiting<'l> {
     pipe: &'l PipeState,
     id: Id,
     receiver: oneshot::Receiver<Result<Message>>,
-}
-
-impl Waiting<'_> {
-    async fn reply(&mut self) -> Option<Result<Message>> {
-        (&mut self.receiver).await.ok()
-    }
 }
 
 impl Drop for Waiting<'_> {

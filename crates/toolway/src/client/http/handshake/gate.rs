@@ -49,7 +49,8 @@ impl Gate {
         if !stream.is_awaited {
             return;
         }
-        let _waiting = Waiting::begin(&self.waiting);
+        self.waiting.send_modify(|waiting| *waiting += 1);
+        let _waiting = Waiting(&self.waiting);
         let mut newest = self.stream.subscribe();
         let answered = newest.wait_for(|newest| newest.number != stream.number || !newest.is_awaited);
         if timeout(MAX_GATED, answered).await.is_err() {
@@ -69,13 +70,6 @@ impl Gate {
 
 /// A request that waits, counted until it is dropped.
 struct Waiting<'g>(&'g watch::Sender<usize>);
-
-impl<'g> Waiting<'g> {
-    fn begin(waiting: &'g watch::Sender<usize>) -> Self {
-        waiting.send_modify(|waiting| *waiting += 1);
-        Self(waiting)
-    }
-}
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
