@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc};
@@ -14,6 +14,7 @@ use crate::client::wire::transport::too_long_a_reply;
 use crate::client::{Answering, Connector, Inbox, IntoTarget, Outgoing, Target, Transport};
 use crate::ground::extensions::Extensions;
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 use crate::ground::outbound::Outbound;
 use crate::server::{Arrival, Connecting, Conversation, Refuse, Server};
 use crate::transport::frame::MAX_MESSAGE;
@@ -78,7 +79,7 @@ impl Hearing {
         inbox.take(&message);
         if let Some(answering) = inbox.answer(&message) {
             let answer = answer(self.conversation.clone(), answering);
-            let mut all = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self.tasks.lock();
             while all.try_join_next().is_some() {}
             all.spawn(answer);
         }
@@ -117,7 +118,7 @@ impl Direct {
         let hearing = Arc::new(Hearing { conversation, inbox: OnceLock::new(), tasks: Mutex::default() });
         let heard = hearing.clone();
         let allowed = admission.as_ref().ok().and_then(|admitted| admitted.allowed.clone());
-        hearing.tasks.lock().unwrap_or_else(PoisonError::into_inner).spawn(async move {
+        hearing.tasks.lock().spawn(async move {
             loop {
                 for frame in heard.conversation.changes(allowed.as_ref()).await {
                     heard.deliver(Some(frame), None);
@@ -182,7 +183,7 @@ impl Transport for Direct {
 
 impl Drop for Direct {
     fn drop(&mut self) {
-        self.hearing.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        self.hearing.tasks.lock().abort_all();
     }
 }
 
@@ -213,7 +214,7 @@ mod tests {
             assert_eq!(asked.recv().await.as_deref(), Some("Who?"));
             client.ping().await.expect("a server");
         }
-        let kept = hearing.tasks.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let kept = hearing.tasks.lock().len();
         assert!(kept < 50, "{kept} of 101 are kept");
     }
 }

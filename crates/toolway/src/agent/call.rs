@@ -85,10 +85,7 @@ impl ToolCall {
 
     /// The calls in a reply of Anthropic: a message, its `content`, or one block of it.
     pub fn from_anthropic(reply: &Value) -> Vec<Self> {
-        let blocks = match &reply["content"] {
-            Value::Array(blocks) => blocks.as_slice(),
-            _ => one_or_many(reply),
-        };
+        let blocks = reply["content"].as_array().map_or_else(|| one_or_many(reply), Vec::as_slice);
         numbered(blocks, |block| {
             (block["type"] == "tool_use").then(|| (block.get("id"), &block["name"], &block["input"]))
         })
@@ -101,10 +98,7 @@ impl ToolCall {
             Value::Null => reply,
             content => content,
         };
-        let parts = match &content["parts"] {
-            Value::Array(parts) => parts.as_slice(),
-            _ => one_or_many(content),
-        };
+        let parts = content["parts"].as_array().map_or_else(|| one_or_many(content), Vec::as_slice);
         numbered(parts, |part| {
             let call = part.get("functionCall").or(part.get("function_call"))?;
             Some((call.get("id"), &call["name"], &call["args"]))

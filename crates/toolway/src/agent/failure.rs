@@ -215,10 +215,7 @@ impl fmt::Debug for ToolFailure {
 
 impl StdError for ToolFailure {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match &self.0.cause {
-            Some(cause) => Some(&**cause),
-            None => None,
-        }
+        self.0.cause.as_ref().map(|cause| &**cause as _)
     }
 }
 

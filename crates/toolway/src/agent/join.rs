@@ -4,25 +4,46 @@
 //! has something to do costs nothing to the others.
 
 use std::collections::BTreeSet;
+use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Runs all of them, and gives their outputs in their order.
-pub(super) fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> JoinAll<F> {
-    let runs: Vec<_> = futures.into_iter().map(|future| Run::Pending(Box::pin(future))).collect();
-    let shared = Arc::new(Shared::default());
-    shared.state().ready = (0..runs.len()).collect();
-    let wakers = (0..runs.len()).map(|index| Arc::new(One { index, shared: Arc::clone(&shared) }).into());
-    JoinAll { left: runs.len(), wakers: wakers.collect(), runs, shared }
-}
+use crate::ground::mutex::Mutex;
 
-/// The future of [`join_all`].
-pub(super) struct JoinAll<F: Future> {
-    runs: Vec<Run<F>>,
-    wakers: Vec<Waker>,
-    left: usize,
-    shared: Arc<Shared>,
+/// Runs all of them, and gives their outputs in their order.
+pub(super) fn join_all<F: Future>(
+    futures: impl IntoIterator<Item = F>,
+) -> impl Future<Output = Vec<F::Output>> {
+    let mut runs: Vec<_> = futures.into_iter().map(|future| Run::Pending(Box::pin(future))).collect();
+    let mut left = runs.len();
+    let shared = Arc::<Mutex<State>>::default();
+    shared.lock().ready = (0..left).collect();
+    let wakers = (0..left).map(|index| Arc::new(One { index, shared: Arc::clone(&shared) }).into());
+    let wakers: Vec<Waker> = wakers.collect();
+    poll_fn(move |cx| {
+        let ready = {
+            let mut state = shared.lock();
+            // Before anything is polled: what wakes meanwhile is heard.
+            state.waiting = Some(cx.waker().clone());
+            std::mem::take(&mut state.ready)
+        };
+        for index in ready {
+            let Run::Pending(future) = &mut runs[index] else { continue };
+            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&wakers[index])) {
+                runs[index] = Run::Done(output);
+                left -= 1;
+            }
+        }
+        if left > 0 {
+            return Poll::Pending;
+        }
+        let outputs = std::mem::take(&mut runs).into_iter().filter_map(|run| match run {
+            Run::Done(output) => Some(output),
+            Run::Pending(_) => None,
+        });
+        Poll::Ready(outputs.collect())
+    })
 }
 
 enum Run<F: Future> {
@@ -32,9 +53,6 @@ enum Run<F: Future> {
 
 /// What wakers tell the whole.
 #[derive(Default)]
-struct Shared(Mutex<State>);
-
-#[derive(Default)]
 struct State {
     /// Those that have something to do.
     ready: BTreeSet<usize>,
@@ -42,58 +60,20 @@ struct State {
     waiting: Option<Waker>,
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 struct One {
     index: usize,
-    shared: Arc<Shared>,
+    shared: Arc<Mutex<State>>,
 }
 
 impl Wake for One {
     fn wake(self: Arc<Self>) {
-        let mut state = self.shared.state();
+        let mut state = self.shared.lock();
         state.ready.insert(self.index);
         let waiting = state.waiting.take();
         drop(state);
         if let Some(waker) = waiting {
             waker.wake();
         }
-    }
-}
-
-impl<F: Future> Unpin for JoinAll<F> {}
-
-impl<F: Future> Future for JoinAll<F> {
-    type Output = Vec<F::Output>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let ready = {
-            let mut state = this.shared.state();
-            // Before anything is polled: what wakes meanwhile is heard.
-            state.waiting = Some(cx.waker().clone());
-            std::mem::take(&mut state.ready)
-        };
-        for index in ready {
-            let Run::Pending(future) = &mut this.runs[index] else { continue };
-            let mut cx = Context::from_waker(&this.wakers[index]);
-            if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
-                this.runs[index] = Run::Done(output);
-                this.left -= 1;
-            }
-        }
-        if this.left > 0 {
-            return Poll::Pending;
-        }
-        let outputs = std::mem::take(&mut this.runs).into_iter().filter_map(|run| match run {
-            Run::Done(output) => Some(output),
-            Run::Pending(_) => None,
-        });
-        Poll::Ready(outputs.collect())
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use toolway_protocol::types::{InputRequest, Progress};
 use toolway_protocol::{RawJson, Request, RpcError};
 
 use super::failure::Failure;
-use super::parked::{Flight, Kept, Parked};
+use super::parked::{Flight, Kept, ParkPlace, Parked};
 use super::upstream_event::{Question, UpstreamEvent, events};
 use super::upstreams::UpstreamRef;
 use crate::client::answer::forwarded::{Passed, Questions};
@@ -133,9 +133,8 @@ impl Call<'_> {
     /// Waits for what comes of it, and passes on what is said meanwhile. A question ends this run.
     async fn attend(&self, mut flight: Flight, id: &mut Option<String>) -> Result<Passed, Failure> {
         loop {
-            let (events, work) = flight.parts();
             tokio::select! {
-                Some(event) = events.next() => match event {
+                Some(event) = flight.events.next() => match event {
                     UpstreamEvent::Question(question) => {
                         let mut questions = vec![question];
                         while let Some(event) = flight.events.try_next() {
@@ -153,7 +152,7 @@ impl Call<'_> {
                     }
                     event => self.tell(event).await,
                 },
-                outcome = work => {
+                outcome = &mut flight.work => {
                     // What was said before the answer comes before it.
                     while let Some(event) = flight.events.try_next() {
                         self.tell(event).await;
@@ -217,17 +216,20 @@ impl Call<'_> {
                 Err(error) => refused.push((question, error)),
             }
         }
-        let place = if self.passing.goes_on() { None } else { self.upstream.upstreams.parkings.place() };
+        let parkings = &self.upstream.upstreams.parkings;
+        let place = if self.passing.goes_on() {
+            Some(ParkPlace::Call(Arc::default()))
+        } else {
+            parkings.place().map(ParkPlace::Table)
+        };
         let turn = flight.turn + 1;
         let id = id.get_or_insert_with(random::<16>);
         let note = Note::Parked { id: id.clone(), turn };
-        let kept = self.passing.goes_on().then(|| Arc::new(Kept::default()));
-        let held = kept.clone().map(|kept| kept as Arc<dyn Any + Send + Sync>);
-        let is_room = kept.is_some() || place.is_some();
-        let left = match (pending.is_empty(), is_room) {
-            (true, _) => Ok(()),
-            (false, true) => self.leave(&note, held),
-            (false, false) => {
+        let left = match &place {
+            _ if pending.is_empty() => Ok(()),
+            Some(ParkPlace::Call(kept)) => self.leave(&note, Some(kept.clone())),
+            Some(ParkPlace::Table(_)) => self.leave(&note, None),
+            None => {
                 Err(AskError::new(AskErrorKind::Busy, "too many calls wait for answers of their callers"))
             }
         };
@@ -247,12 +249,12 @@ impl Call<'_> {
         }
         flight.turn = turn;
         let parked = Parked::new(flight, asked);
-        match (kept, place) {
-            (Some(kept), _) => *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(parked),
-            (None, Some(place)) => {
-                self.upstream.upstreams.parkings.put(id, parked, place, self.passing.question_timeout());
+        match place {
+            Some(ParkPlace::Call(kept)) => *kept.lock() = Some(parked),
+            Some(ParkPlace::Table(permit)) => {
+                parkings.put(id, parked, permit, self.passing.question_timeout());
             }
-            (None, None) => {}
+            None => {}
         }
         Ok(unanswered())
     }
@@ -266,7 +268,7 @@ impl Call<'_> {
     ) -> Result<Flight, Failure> {
         let kept = held.and_then(|held| held.downcast::<Kept>().ok());
         let parked = match kept {
-            Some(kept) => kept.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Some(kept) => kept.lock().take(),
             None => self.upstream.upstreams.parkings.take(id, turn),
         };
         let Parked { flight, pending } = parked.ok_or_else(gone)?;

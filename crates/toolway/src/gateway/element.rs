@@ -25,8 +25,8 @@ use super::upstreams::{UpstreamRef, Upstreams};
 use crate::hub::{Member, Snapshot};
 use crate::server::{
     Arguments, BoxError, CallFuture, Completer, Completers, Completing, Ctx, Elements, Passing, PromptEntry,
-    PromptFuture, PromptHandler, ReadFuture, Reading, ResourceDefinition, ResourceEntry, ResourceError,
-    ResourceHandler, Scope, ToolEntry, ToolHandler, Values,
+    PromptError, PromptFuture, PromptHandler, ReadFuture, Reading, ResourceDefinition, ResourceEntry,
+    ResourceError, ResourceHandler, Scope, ToolEntry, ToolError, ToolHandler, Values,
 };
 
 /// Everything that the servers have listed and that is called something here.
@@ -34,34 +34,26 @@ pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elemen
     let edits = &upstreams.edits;
     let servers: HashMap<_, _> =
         snapshot.upstreams().map(|upstream| (upstream.name.clone(), upstream)).collect();
-    let upstream = |member: &Member| {
+    // The server that an element was found at, if it was reached, and what the element is called there.
+    let origin = |found: Option<(&Arc<Member>, &str)>| {
+        let (member, original) = found?;
         let upstream = servers.get(&member.name)?.clone();
-        Some(UpstreamRef { upstreams: upstreams.clone(), upstream })
+        Some((UpstreamRef { upstreams: upstreams.clone(), upstream }, original.to_owned()))
     };
     let mut elements = Elements::new();
     for tool in &*snapshot.definitions {
-        if let Some((member, original)) = snapshot.tool(&tool.name)
-            && let Some(upstream) = upstream(member)
+        if let Some((upstream, original)) = origin(snapshot.tool(&tool.name))
             && let Some(mut definition) = edits.tool(tool.clone())
         {
             rename_pages(&mut definition, |uri| snapshot.uri(upstream.name(), uri));
-            elements = elements.tool(ToolEntry::foreign(Foreign {
-                upstream,
-                definition,
-                original: original.to_owned(),
-            }));
+            elements = elements.tool(ToolEntry::foreign(Foreign { upstream, definition, original }));
         }
     }
     for prompt in &*snapshot.prompts {
-        if let Some((member, original)) = snapshot.prompt(&prompt.name)
-            && let Some(upstream) = upstream(member)
+        if let Some((upstream, original)) = origin(snapshot.prompt(&prompt.name))
             && let Some(definition) = edits.prompt(prompt.clone())
         {
-            elements = elements.prompt(PromptEntry::foreign(Foreign {
-                upstream,
-                definition,
-                original: original.to_owned(),
-            }));
+            elements = elements.prompt(PromptEntry::foreign(Foreign { upstream, definition, original }));
         }
     }
     let resources = snapshot
@@ -72,12 +64,10 @@ pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elemen
         (snapshot.template(&template.uri_template), ResourceDefinition::from(template.clone()))
     });
     for (found, definition) in resources.chain(templates) {
-        if let Some((member, original)) = found
-            && let Some(upstream) = upstream(member)
-            && edits.offers_resource(upstream.name(), original)
+        if let Some((upstream, original)) = origin(found)
+            && edits.offers_resource(upstream.name(), &original)
         {
-            let foreign = Foreign { upstream, definition, original: original.to_owned() };
-            elements = elements.resource(ResourceEntry::foreign(foreign));
+            elements = elements.resource(ResourceEntry::foreign(Foreign { upstream, definition, original }));
         }
     }
     elements
@@ -110,21 +100,15 @@ fn strip(meta: &mut Option<Settings>) {
 /// A tool may name a page that shows its results.
 fn rename_pages(tool: &mut Tool, rename: impl Fn(&str) -> Option<String>) {
     let Some(meta) = &mut tool.meta else { return };
-    let places = [meta.get("ui").and_then(|ui| ui.get("resourceUri")), meta.get("ui/resourceUri")];
-    if places.iter().all(Option::is_none) {
-        return;
-    }
-    let renamed = |value: &Value| value.as_str().and_then(&rename).map(Value::from);
-    if let Some(page) = meta.get_mut("ui").and_then(|ui| ui.get_mut("resourceUri"))
-        && let Some(here) = renamed(page)
-    {
-        *page = here;
-    }
-    if let Some(page) = meta.get_mut("ui/resourceUri")
-        && let Some(here) = renamed(page)
-    {
-        *page = here;
-    }
+    let rename_in = |page: Option<&mut Value>| {
+        if let Some(page) = page
+            && let Some(here) = page.as_str().and_then(&rename)
+        {
+            *page = here.into();
+        }
+    };
+    rename_in(meta.get_mut("ui").and_then(|ui| ui.get_mut("resourceUri")));
+    rename_in(meta.get_mut("ui/resourceUri"));
 }
 
 /// A tool, a prompt, a resource or a family of resources of another server.
@@ -145,8 +129,9 @@ impl ToolHandler for Foreign<Tool> {
         let upstream = self.upstream.clone();
         let passing = Passing::new(&scope);
         Box::pin(async move {
-            let mut result: CallToolResult =
-                pass(&upstream, request, passing).await.map_err(Failure::into_tool)?;
+            let mut result: CallToolResult = pass(&upstream, request, passing)
+                .await
+                .map_err(|failure| failure.into_error(ToolError::new))?;
             strip(&mut result.meta);
             result.content.iter_mut().for_each(|content| upstream.rename_in(content));
             Ok(result)
@@ -167,8 +152,9 @@ impl PromptHandler for Foreign<Prompt> {
         let upstream = self.upstream.clone();
         let passing = Passing::new(&scope);
         Box::pin(async move {
-            let mut result: GetPromptResult =
-                pass(&upstream, Request::GetPrompt(get), passing).await.map_err(Failure::into_prompt)?;
+            let mut result: GetPromptResult = pass(&upstream, Request::GetPrompt(get), passing)
+                .await
+                .map_err(|failure| failure.into_error(PromptError::new))?;
             strip(&mut result.meta);
             result.messages.iter_mut().for_each(|message| upstream.rename_in(&mut message.content));
             Ok(result)
@@ -269,5 +255,5 @@ async fn complete(
     asked.context = (!known.is_empty()).then(|| CompleteContext::new().with_arguments(known));
     let request = Request::Complete(Box::new(asked));
     let result: Result<CompleteResult, Failure> = pass(upstream, request, Passing::of(ctx)).await;
-    Ok(result.map_err(Failure::into_tool)?.completion)
+    Ok(result.map_err(|failure| failure.into_error(ToolError::new))?.completion)
 }

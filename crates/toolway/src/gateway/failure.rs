@@ -6,7 +6,7 @@ use toolway_protocol::jsonrpc::Code;
 
 use crate::ground::error::{Chain, Error, ErrorKind};
 use crate::hub::Upstream;
-use crate::server::{AskError, PromptError, ResourceError, ToolError};
+use crate::server::{AskError, ResourceError};
 
 /// Why a call has no result.
 pub(super) enum Failure {
@@ -48,19 +48,12 @@ impl Failure {
         Self::new(upstream, Error::new(ErrorKind::PeerMisbehaved, text).caused_by(error))
     }
 
-    pub(super) fn into_tool(self) -> ToolError {
+    /// The error of a handler; `new` makes one of words for the caller.
+    pub(super) fn into_error<E: From<RpcError> + From<AskError>>(self, new: fn(String) -> E) -> E {
         match self {
             Self::Rpc(error) => error.into(),
             Self::Ask(error) => error.into(),
-            Self::Unavailable(text) => ToolError::new(text),
-        }
-    }
-
-    pub(super) fn into_prompt(self) -> PromptError {
-        match self {
-            Self::Rpc(error) => error.into(),
-            Self::Ask(error) => error.into(),
-            Self::Unavailable(text) => PromptError::new(text),
+            Self::Unavailable(text) => new(text),
         }
     }
 
@@ -68,9 +61,7 @@ impl Failure {
     pub(super) fn into_resource(self, uri: &str) -> ResourceError {
         match self {
             Self::Rpc(error) if is_not_found(&error, uri) => ResourceError::not_found(),
-            Self::Rpc(error) => error.into(),
-            Self::Ask(error) => error.into(),
-            Self::Unavailable(text) => ResourceError::new(text),
+            other => other.into_error(ResourceError::new),
         }
     }
 }

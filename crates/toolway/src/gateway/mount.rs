@@ -64,9 +64,7 @@ impl ServerBuilder {
     /// ```
     pub fn mount(mut self, mount: impl IntoMount) -> Self {
         let Mount { hub, following, edits } = mount.into_mount();
-        for mistake in edits.mistakes() {
-            self.mistakes.push(mistake);
-        }
+        self.mistakes.extend(edits.mistakes());
         self.source(Arc::new(MountedHub::new(hub, following, edits)))
     }
 
@@ -97,19 +95,15 @@ impl ServerBuilder {
     /// ```
     pub fn mount_as(mut self, name: impl Into<String>, client: Client) -> Self {
         let name = name.into();
-        self.check_mount(&name);
-        let mut mount = Mount::alone(&name, client);
-        mount.edits.prefix = Some(name);
-        self.mount(mount)
-    }
-
-    fn check_mount(&mut self, name: &str) {
         let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
         if name.is_empty() || !name.chars().all(is_allowed) {
             self.mistakes.push(format!(
                 "`mount_as({name:?}, …)`: what stands before names is made of A–Z, a–z, 0–9, `_`, `-` and `.`"
             ));
         }
+        let mut mount = Mount::alone(&name, client);
+        mount.edits.prefix = Some(name);
+        self.mount(mount)
     }
 }
 

@@ -4,7 +4,7 @@
 //! stands in a table, under a name that cannot be guessed, for as long as an answer may take. Dropping it gives the call up at the other server.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -14,6 +14,7 @@ use tokio::time::sleep;
 use super::upstream_event::{Events, Question};
 use crate::client::answer::forwarded::Passed;
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::mutex::Mutex;
 use crate::server::Running;
 
 /// How many calls may be parked until their callers come back.
@@ -22,7 +23,7 @@ const MAX_PARKED: usize = 1024;
 /// A call that is with the other server.
 pub(super) struct Flight {
     pub(super) events: Events,
-    work: Running<Result<Passed>>,
+    pub(super) work: Running<Result<Passed>>,
     is_task: bool,
     /// How many questions it has asked.
     asked: u32,
@@ -33,11 +34,6 @@ pub(super) struct Flight {
 impl Flight {
     pub(super) fn new(events: Events, work: Running<Result<Passed>>) -> Self {
         Self { events, work, is_task: false, asked: 0, turn: 0 }
-    }
-
-    /// What comes of it, and what is heard meanwhile.
-    pub(super) fn parts(&mut self) -> (&mut Events, &mut Running<Result<Passed>>) {
-        (&mut self.events, &mut self.work)
     }
 
     /// What its next question is called. What the server calls it is an id of that conversation, and does not pass.
@@ -76,6 +72,14 @@ impl Parked {
 /// A place for a parked call that its caller keeps.
 pub(super) type Kept = Mutex<Option<Parked>>;
 
+/// Where a call can be parked.
+pub(super) enum ParkPlace {
+    /// With the call of the caller, which waits.
+    Call(Arc<Kept>),
+    /// In the table, until the caller comes back.
+    Table(ParkPermit),
+}
+
 /// The parked calls whose callers have gone for an answer.
 pub(super) struct Parkings {
     entries: Mutex<HashMap<String, Entry>>,
@@ -100,10 +104,6 @@ impl Default for Parkings {
 }
 
 impl Parkings {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Room for one more, if there is any.
     pub(super) fn place(&self) -> Option<ParkPermit> {
         self.places.clone().try_acquire_owned().ok()
@@ -121,12 +121,12 @@ impl Parkings {
         };
         let expiry = [expiry].into_iter().collect();
         let entry = Entry { parked, turn, _permit: permit, _expiry: expiry };
-        self.lock().insert(id.to_owned(), entry);
+        self.entries.lock().insert(id.to_owned(), entry);
     }
 
     /// The call that was parked under this name, if it is still the one that was parked in this turn.
     pub(super) fn take(&self, id: &str, turn: u32) -> Option<Parked> {
-        let mut entries = self.lock();
+        let mut entries = self.entries.lock();
         entries.get(id).filter(|entry| entry.turn == turn)?;
         entries.remove(id).map(|entry| entry.parked)
     }

@@ -1,8 +1,8 @@
 //! How does what a hub has become what a server offers?
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::{AbortHandle, JoinSet};
 use toolway_protocol::capability::{ServerCapabilities, Settings};
@@ -13,6 +13,7 @@ use super::subscriptions::{Interest, Subscriptions};
 use super::upstreams::{UpstreamRef, Upstreams};
 use crate::client::Client;
 use crate::closest::closest;
+use crate::ground::mutex::Mutex;
 use crate::hub::{Follower, Hub, ServerState};
 use crate::server::{Offering, Passing, ReadFuture, Reading, Running, Scope, Source};
 
@@ -72,34 +73,24 @@ impl MountedHub {
 impl Source for MountedHub {
     fn capabilities(&self) -> ServerCapabilities {
         let hub = &self.upstreams.hub;
+        let can: Vec<_> = hub.snapshot().upstreams().map(|one| one.client.server_capabilities()).collect();
+        // Servers may come of which nothing is known yet.
+        let may = |has: fn(&ServerCapabilities) -> bool| !hub.is_alone() || can.iter().any(has);
         let with = |names: &[&str]| -> Settings {
             names.iter().map(|name| ((*name).to_owned(), true.into())).collect()
         };
+        let subscribes = |can: &ServerCapabilities| {
+            can.resources.as_ref().is_some_and(|settings| settings.get("subscribe") == Some(&true.into()))
+        };
         let mut all = ServerCapabilities::new();
-        for upstream in hub.snapshot().upstreams() {
-            let can = upstream.client.server_capabilities();
-            if can.tools.is_some() {
-                all.tools = Some(with(&["listChanged"]));
-            }
-            if can.prompts.is_some() {
-                all.prompts = Some(with(&["listChanged"]));
-            }
-            if let Some(resources) = can.resources {
-                let settings = all.resources.get_or_insert_with(|| with(&["listChanged"]));
-                if resources.get("subscribe") == Some(&true.into()) {
-                    settings.insert("subscribe".to_owned(), true.into());
-                }
-            }
-            if can.completions.is_some() {
-                all.completions.get_or_insert_default();
-            }
-        }
-        // Servers may come of which nothing is known yet.
-        if !hub.is_alone() {
-            all.tools.get_or_insert_with(|| with(&["listChanged"]));
-            all.prompts.get_or_insert_with(|| with(&["listChanged"]));
-            all.resources = Some(with(&["listChanged", "subscribe"]));
-        }
+        all.tools = may(|can| can.tools.is_some()).then(|| with(&["listChanged"]));
+        all.prompts = may(|can| can.prompts.is_some()).then(|| with(&["listChanged"]));
+        all.resources = if may(subscribes) {
+            Some(with(&["listChanged", "subscribe"]))
+        } else {
+            may(|can| can.resources.is_some()).then(|| with(&["listChanged"]))
+        };
+        all.completions = can.iter().any(|can| can.completions.is_some()).then(Settings::default);
         all
     }
 
@@ -128,7 +119,7 @@ async fn keep(mounted: &MountedHub, offering: Offering) {
     let mut changes = upstreams.hub.watch();
     let mut keeping = Keeping::new(offering.clone());
     let mut wanted = offering.wanted();
-    let following = mounted.following.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let following = mounted.following.lock().take();
     let mut following = following.map(Follower::run);
     loop {
         keeping.follow(upstreams);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `error.rs`, `mistakes.rs`, `panic.rs` | What is an error of this library, and what becomes of a panic in code of the application? |
 //! | `peer.rs`, `extensions.rs` | What is known about the other side, and which values travel with a request? |
+//! | `mutex.rs` | How is a value locked that several tasks share? |
 //! | `outbound.rs` | How does a call speak before its answer? |
 //! | `future.rs`, `poll_once.rs` | What is a boxed future, and is a future ready already? |
 //! | `random.rs`, `jitter.rs` | Where do names that cannot be guessed and uneven waits come from? |
@@ -17,6 +18,8 @@ pub(crate) mod future;
 pub(crate) mod jitter;
 #[cfg(feature = "server")]
 pub(crate) mod mistakes;
+#[cfg(any(feature = "server", feature = "client"))]
+pub(crate) mod mutex;
 #[cfg(feature = "server")]
 pub(crate) mod operator;
 #[cfg(feature = "server")]

@@ -7,7 +7,7 @@
 //! a minute.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -17,6 +17,7 @@ use crate::client::{Connector, Target, Transport};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::ground::jitter::fraction;
+use crate::ground::mutex::Mutex;
 
 /// How often a server may be tried before it is left alone for longer.
 #[derive(Debug, Clone, Copy)]
@@ -54,30 +55,26 @@ impl Breaker {
         Self { limit, state: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// When the next attempt may be made.
     pub(super) fn next(&self) -> Instant {
         let now = Instant::now();
-        self.lock().next.map_or(now, |next| next.max(now))
+        self.state.lock().next.map_or(now, |next| next.max(now))
     }
 
     /// How many attempts were counted so far.
     pub(super) fn counted(&self) -> u64 {
-        self.lock().counted
+        self.state.lock().counted
     }
 
     /// Forgets all attempts.
     pub(super) fn reset(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         *state = State { counted: state.counted, ..State::default() };
     }
 
     /// Says why nothing is tried, if it was tried too often.
     pub(super) fn check(&self) -> Result<()> {
-        let state = self.lock();
+        let state = self.state.lock();
         let wait = state.next.map(|next| next.saturating_duration_since(Instant::now())).unwrap_or_default();
         if state.is_open && !wait.is_zero() { Err(self.left_alone(wait)) } else { Ok(()) }
     }
@@ -98,7 +95,7 @@ impl Breaker {
     /// Counts an attempt, and finds out when the next one may be made.
     pub(super) fn count(&self) {
         let now = Instant::now();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.attempts.front().is_some_and(|first| now.duration_since(*first) >= self.limit.within) {
             state.attempts.pop_front();
         }

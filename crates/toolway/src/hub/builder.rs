@@ -10,10 +10,11 @@ use tokio::time::timeout;
 use super::breaker::Attempts;
 use super::config::{Config, Variables};
 use super::handle::Hub;
+use super::names::joined::Names;
 use super::names::rules::NameRules;
-use super::shared::Settings;
-use super::shared::{Owner, Shared};
-use super::snapshot::Merged;
+use super::names::uris::Uris;
+use super::shared::{Owner, Settings, Shared};
+use super::snapshot::Snapshot;
 use crate::client::ClientBuilder;
 use crate::ground::error::Result;
 
@@ -160,8 +161,8 @@ impl HubBuilder {
     ///
     /// Names cannot be joined as was said: see [`Names::new`](super::Names::new).
     pub fn build(self) -> Result<Hub> {
-        let merged = Merged::new(self.0.names.clone())?;
-        Ok(Hub(Arc::new(Owner(Arc::new(Shared::new(self.0, merged))))))
+        let first = Snapshot::new(Names::new(self.0.names.clone())?, Uris::default());
+        Ok(Hub(Arc::new(Owner(Arc::new(Shared::new(self.0, first))))))
     }
 
     /// Connects to all servers that a file names: see [`Hub::from_file`].

@@ -10,10 +10,9 @@ use toolway_protocol::types::{
 use super::handle::Hub;
 use super::member::Member;
 use super::snapshot::no_such;
-use crate::agent::{AgentTool, ToolAnswer, ToolCall, ToolFailure, ToolOutput, ToolSet};
+use crate::agent::{self, AgentTool, ToolAnswer, ToolCall, ToolFailure, ToolOutput, ToolSet};
 use crate::client::{Client, PromptArguments, ToolResult};
-use crate::ground::error::{Error, Result};
-use crate::ground::future::BoxFuture;
+use crate::ground::error::Result;
 
 impl Hub {
     /// The tools of all servers, for a model: those of now, under their joined names. It costs nothing to ask.
@@ -110,11 +109,7 @@ impl Hub {
             if tools.get(&call.name).is_none()
                 && let Some(member) = snapshot.unknown_yet(&call.name)
             {
-                tools = tools.with(Absent {
-                    name: call.name.clone(),
-                    member: member.clone(),
-                    schema: RawJson::from(serde_json::json!({})),
-                });
+                tools = tools.with(absent(&call.name, member));
             }
         }
         tools.call_all(calls).await
@@ -127,7 +122,7 @@ impl Hub {
     /// The URI is of no server, or of more than one; or the server is not there.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult> {
         let snapshot = self.snapshot();
-        let (member, original) = snapshot.resource(uri).ok_or_else(|| no_such_resource(uri))?;
+        let (member, original) = snapshot.resource(uri).ok_or_else(|| no_such("resource", uri, None))?;
         let mut result = member.ask(|client| client.read_resource(original)).await?;
         for contents in &mut result.contents {
             if let Some(uri) = snapshot.uri(&member.name, &contents.uri) {
@@ -180,36 +175,15 @@ fn reached(found: Option<(&Arc<Member>, &str)>) -> Option<(Client, String)> {
     Some((member.client().ok()?, original.to_owned()))
 }
 
-fn no_such_resource(uri: &str) -> Error {
-    no_such("resource", uri, None)
-}
-
 /// A tool of a server of which nobody knows yet what it has.
-struct Absent {
-    name: String,
-    member: Arc<Member>,
-    schema: RawJson,
-}
-
-impl AgentTool for Absent {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn description(&self) -> &'static str {
-        ""
-    }
-
-    fn input_schema(&self) -> &RawJson {
-        &self.schema
-    }
-
-    fn call(&self, _arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
-        let failure = ToolFailure::unavailable(&self.name);
-        let failure = match self.member.client() {
+fn absent(name: &str, member: &Arc<Member>) -> impl AgentTool {
+    let (tool, member) = (name.to_owned(), member.clone());
+    agent::tool(name, "", serde_json::json!({}), move |_: RawJson| {
+        let failure = ToolFailure::unavailable(&*tool);
+        let failure = match member.client() {
             Err(error) => failure.caused_by(error),
             Ok(_) => failure,
         };
-        Box::pin(std::future::ready(Err(failure)))
-    }
+        std::future::ready(Err::<ToolOutput, _>(failure))
+    })
 }

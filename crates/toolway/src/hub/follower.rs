@@ -301,16 +301,14 @@ impl Shared {
         }
         match configured(config, &self.settings.variables) {
             Ok(target) => {
-                let builder = self.settings.client_of(&config.name);
-                let builder = match config.timeout {
-                    Some(timeout) => builder.timeout(timeout),
-                    None => builder,
-                };
-                let builder = match config.max_message {
-                    Some(bytes) => builder.max_message(bytes),
-                    None => builder,
-                };
-                let lists = Lists::choosing(config.tools().clone());
+                let mut builder = self.settings.client_of(&config.name);
+                if let Some(timeout) = config.timeout {
+                    builder = builder.timeout(timeout);
+                }
+                if let Some(bytes) = config.max_message {
+                    builder = builder.max_message(bytes);
+                }
+                let lists = Lists { wanted: config.tools.clone(), ..Lists::default() };
                 self.start_with(&config.name, target, builder, lists)
             }
             Err(error) => {

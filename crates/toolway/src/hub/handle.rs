@@ -100,8 +100,8 @@ impl Hub {
     /// How the servers are, in the order in which they came.
     pub fn status(&self) -> Vec<ServerStatus> {
         // Held, so that what is said to be ready is in the lists.
-        let merged = self.0.0.merged();
-        merged.members.iter().map(|member| member.status()).collect()
+        let next = self.0.0.next.lock();
+        next.members.iter().map(|member| member.status()).collect()
     }
 
     /// Reads all lists again, and tries at once the servers that are not there. It returns when that is done, as far as it

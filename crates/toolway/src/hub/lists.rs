@@ -20,7 +20,7 @@ pub(super) struct Lists {
     pub(super) resources: Listed<Resource>,
     pub(super) templates: Listed<ResourceTemplate>,
     /// Which of the tools are wanted.
-    wanted: Arc<Choice>,
+    pub(super) wanted: Arc<Choice>,
     pub(super) pace: Pace,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Listed<T> {
 
 impl<T> Default for Listed<T> {
     fn default() -> Self {
-        Self { items: Arc::new([]), problem: None, due: None }
+        Self { items: Arc::default(), problem: None, due: None }
     }
 }
 
@@ -63,11 +63,6 @@ impl<T> Default for Listed<T> {
 pub(super) const ALL: [Change; 3] = [Change::Tools, Change::Prompts, Change::Resources];
 
 impl Lists {
-    /// Those of a server of which only some tools are wanted.
-    pub(super) fn choosing(wanted: Arc<Choice>) -> Self {
-        Self { wanted, ..Self::default() }
-    }
-
     /// Reads all lists that the server says it has.
     pub(super) async fn read_all(&mut self, client: &Client) -> Result<()> {
         let has = client.server_capabilities();
@@ -215,7 +210,7 @@ async fn read<T>(mut pages: Pages<T>, pace: Pace) -> Result<(Vec<T>, Option<Inst
             break;
         }
     }
-    Ok((items, due(asked, pages.keep(), pace)))
+    Ok((items, due(asked, pages.keep, pace)))
 }
 
 /// When a list is to be read again. One that is never true for long is not read all the time.

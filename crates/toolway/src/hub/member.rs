@@ -1,6 +1,6 @@
 //! What is known of one server of a hub, and how is it asked?
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -12,6 +12,7 @@ use super::lists::Lists;
 use super::status::{ServerState, ServerStatus};
 use crate::client::{Client, Exchange};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
+use crate::ground::mutex::Mutex;
 
 /// One server of a hub. The lists that people have taken from the hub refer to it, and find it empty once it was disconnected.
 pub(crate) struct Member {
@@ -79,10 +80,6 @@ impl Member {
         (Arc::new(member), ordered)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Says which task looks after it, which ends with it.
     pub(super) fn kept_by(&self, task: AbortHandle) {
         let _ = self.task.set(task);
@@ -90,42 +87,42 @@ impl Member {
 
     /// Whether something is known of it: that it is there, or that it is not.
     pub(super) fn is_settled(&self) -> bool {
-        !matches!(self.state().phase, Phase::Connecting)
+        !matches!(self.state.lock().phase, Phase::Connecting)
     }
 
     pub(super) fn is_disabled(&self) -> bool {
-        matches!(self.state().phase, Phase::Disabled)
+        matches!(self.state.lock().phase, Phase::Disabled)
     }
 
     /// Whether its lists were read once.
     pub(super) fn is_known(&self) -> bool {
-        self.state().is_known
+        self.state.lock().is_known
     }
 
     fn is_unavailable(&self) -> bool {
-        matches!(self.state().phase, Phase::Unavailable { .. })
+        matches!(self.state.lock().phase, Phase::Unavailable { .. })
     }
 
     /// Why it cannot be reached.
     pub(super) fn failure(&self) -> Option<Error> {
-        match &self.state().phase {
+        match &self.state.lock().phase {
             Phase::Unavailable { error, .. } => Some(error.repeated()),
             _ => None,
         }
     }
 
     pub(super) fn lists(&self) -> Lists {
-        self.state().lists.clone()
+        self.state.lock().lists.clone()
     }
 
     /// Takes a client, and says whether it is in the place of another.
     pub(super) fn set_client(&self, client: Client) -> bool {
-        self.state().client.replace(client).is_some()
+        self.state.lock().client.replace(client).is_some()
     }
 
     /// Takes what it has, and says whether it was known to be there.
     pub(super) fn set_ready(&self, lists: Lists) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let was_ready = matches!(state.phase, Phase::Ready) && state.lists.problems() == lists.problems();
         state.phase = Phase::Ready;
         state.lists = lists;
@@ -134,7 +131,7 @@ impl Member {
     }
 
     pub(super) fn set_unavailable(&self, error: Error) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let since = match &state.phase {
             Phase::Unavailable { since, .. } => *since,
             _ => Instant::now(),
@@ -144,7 +141,7 @@ impl Member {
 
     /// The client, if the server was ever reached and is still of the hub.
     pub(crate) fn client(&self) -> Result<Client> {
-        let state = self.state();
+        let state = self.state.lock();
         match (&state.client, &state.phase) {
             (Some(client), _) => Ok(client.clone()),
             (None, Phase::Unavailable { error, .. }) => {
@@ -187,7 +184,7 @@ impl Member {
         if let Some(task) = self.task.get() {
             task.abort();
         }
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if matches!(state.phase, Phase::Connecting) {
             let error = self.absent("was disconnected before it was reached");
             state.phase = Phase::Unavailable { error, since: Instant::now(), hope: Hope::None };
@@ -207,7 +204,7 @@ impl Member {
     }
 
     pub(super) fn status(&self) -> ServerStatus {
-        let state = self.state();
+        let state = self.state.lock();
         let shown = match (&state.phase, &state.client) {
             (Phase::Disabled, _) => ServerState::Disabled,
             (Phase::Unavailable { error, since, hope }, _) => ServerState::Unavailable {

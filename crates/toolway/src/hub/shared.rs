@@ -1,6 +1,6 @@
 //! What does a hub share with the tasks that look after its servers?
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch as channel;
@@ -10,9 +10,10 @@ use super::config::Variables;
 use super::lists::Lists;
 use super::member::Member;
 use super::names::rules::NameRules;
-use super::snapshot::{Merged, Snapshot};
+use super::snapshot::Snapshot;
 use crate::client::{Client, ClientBuilder};
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::mutex::Mutex;
 
 /// How long starting waits for servers that are slow, unless the builder says otherwise.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -23,18 +24,19 @@ pub(super) struct Owner(pub(super) Arc<Shared>);
 /// What a hub shares with the tasks that look after its servers.
 pub(super) struct Shared {
     pub(super) settings: Settings,
-    merged: Mutex<Merged>,
+    /// What the next snapshot is made from.
+    pub(super) next: Mutex<Snapshot>,
     pub(super) snapshot: channel::Sender<Arc<Snapshot>>,
 }
 
 impl Shared {
-    pub(super) fn new(settings: Settings, merged: Merged) -> Self {
-        let snapshot = channel::Sender::new(merged.snapshot());
-        Self { settings, merged: Mutex::new(merged), snapshot }
+    pub(super) fn new(settings: Settings, first: Snapshot) -> Self {
+        let snapshot = channel::Sender::new(Arc::new(first.clone()));
+        Self { settings, next: Mutex::new(first), snapshot }
     }
 
-    pub(super) fn merged(&self) -> MutexGuard<'_, Merged> {
-        self.merged.lock().unwrap_or_else(PoisonError::into_inner)
+    fn publish(&self, next: &Snapshot) {
+        self.snapshot.send_replace(Arc::new(next.clone()));
     }
 
     /// Adds a server, if its name is free. One that is only listed as disabled makes room.
@@ -43,52 +45,57 @@ impl Shared {
         if name.is_empty() {
             return Err(Error::new(ErrorKind::Misuse, "a server of a hub needs a name: it has an empty one"));
         }
-        let mut merged = self.merged();
-        if let Some(old) = merged.members.iter().find(|old| old.name == member.name).cloned() {
+        let mut next = self.next.lock();
+        if let Some(old) = next.member(name).cloned() {
             if !old.is_disabled() {
                 let message =
                     format!("there is a server `{name}` already: disconnect it, or take another name");
                 return Err(Error::new(ErrorKind::Misuse, message));
             }
-            merged.remove(&old);
+            next.remove(&old);
         }
-        self.snapshot.send_replace(merged.insert(member.clone()));
+        next.insert(member);
+        self.publish(&next);
         Ok(())
     }
 
     /// Takes a server out, and gives back its client to be closed.
     pub(super) fn remove(&self, member: &Arc<Member>) -> Option<Client> {
-        let mut merged = self.merged();
+        let mut next = self.next.lock();
         // Before the change is told: those who wait for the server wait for nothing more.
         let client = member.leave();
-        if merged.has(member) {
-            self.snapshot.send_replace(merged.remove(member));
+        if next.has(member) {
+            next.remove(member);
+            self.publish(&next);
         }
         client
     }
 
     /// A server has a client. Those who have the one before have to know that it changed.
     pub(super) fn connected(&self, member: &Arc<Member>, client: &Client) {
-        let mut merged = self.merged();
-        if merged.has(member) && member.set_client(client.clone()) {
-            self.snapshot.send_replace(merged.state_changed());
+        let mut next = self.next.lock();
+        if next.has(member) && member.set_client(client.clone()) {
+            next.versions.servers += 1;
+            self.publish(&next);
         }
     }
 
     /// A server is there, and has this.
     pub(super) fn ready(&self, member: &Arc<Member>, lists: Lists) {
-        let mut merged = self.merged();
-        if merged.has(member) {
-            self.snapshot.send_replace(merged.ready(member, lists));
+        let mut next = self.next.lock();
+        if next.has(member) {
+            next.ready(member, lists);
+            self.publish(&next);
         }
     }
 
     /// A server is not there.
     pub(super) fn unavailable(&self, member: &Arc<Member>, error: Error) {
-        let mut merged = self.merged();
-        if merged.has(member) {
+        let mut next = self.next.lock();
+        if next.has(member) {
             member.set_unavailable(error);
-            self.snapshot.send_replace(merged.state_changed());
+            next.versions.servers += 1;
+            self.publish(&next);
         }
     }
 
@@ -98,14 +105,14 @@ impl Shared {
         // The sender is this very hub's.
         let _ = snapshots.wait_for(|_| members.iter().all(|member| member.is_settled())).await;
         // A member is settled a moment before the snapshot is there that has what it offers. The task that makes it holds this.
-        drop(self.merged());
+        drop(self.next.lock());
     }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        let members = std::mem::take(&mut self.0.merged().members);
-        for member in members {
+        let members = std::mem::take(&mut self.0.next.lock().members);
+        for member in &*members {
             member.drop_out();
         }
     }

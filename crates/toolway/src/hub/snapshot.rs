@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use toolway_protocol::RawJson;
-use toolway_protocol::types::{CallToolResult, Prompt, Resource, ResourceTemplate, Tool, ToolAnnotations};
+use toolway_protocol::types::{Prompt, Resource, ResourceTemplate, Tool, ToolAnnotations};
 
-use super::lists::Lists;
+use super::lists::{Listed, Lists};
 use super::member::Member;
 use super::names::joined::Names;
-use super::names::rules::NameRules;
 use super::names::uris::Uris;
 use crate::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
 use crate::client::calls::remote::outcome;
@@ -18,7 +17,7 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
 /// Everything that the servers of a hub have, under the names that it has here. Cheap to clone.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Snapshot {
     pub(super) versions: Versions,
     pub(super) members: Arc<[Arc<Member>]>,
@@ -85,8 +84,7 @@ impl Snapshot {
     }
 
     pub(super) fn no_such_tool(&self, name: &str) -> Error {
-        let meant = closest(name, self.tools.iter().map(AgentTool::name));
-        no_such("tool", name, meant)
+        no_such("tool", name, closest(name, self.tools.iter().map(AgentTool::name)))
     }
 
     pub(super) fn no_such_prompt(&self, name: &str) -> Error {
@@ -95,10 +93,7 @@ impl Snapshot {
 
     pub(super) fn no_such_server(&self, name: &str) -> Error {
         let names: Vec<_> = self.members.iter().map(|member| &*member.name).collect();
-        let hint = match closest(name, names.iter().copied()) {
-            Some(meant) => format!(", did you mean `{meant}`?"),
-            None => String::new(),
-        };
+        let hint = hint(closest(name, names.iter().copied()));
         let known = match &*names {
             [] => "there is none".to_owned(),
             names => format!("there are `{}`", names.join("`, `")),
@@ -108,8 +103,11 @@ impl Snapshot {
 }
 
 pub(super) fn no_such(what: &str, name: &str, meant: Option<&str>) -> Error {
-    let hint = meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default();
-    Error::new(ErrorKind::Misuse, format!("no such {what}: `{name}`{hint}"))
+    Error::new(ErrorKind::Misuse, format!("no such {what}: `{name}`{}", hint(meant)))
+}
+
+fn hint(meant: Option<&str>) -> String {
+    meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default()
 }
 
 /// A tool of a server under the name that it has here, for a model.
@@ -144,7 +142,7 @@ impl AgentTool for HubTool {
     fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let called = self.member.ask(|client| client.call(&self.original, arguments)).await;
-            outcome(called.map(CallToolResult::from), self.name())
+            outcome(called, self.name())
         })
     }
 
@@ -161,168 +159,124 @@ impl AgentTool for HubTool {
     }
 }
 
-/// The servers of a hub and the names of what they have, from which snapshots are made.
-pub(super) struct Merged {
-    pub(super) members: Vec<Arc<Member>>,
-    current: Snapshot,
-}
-
-impl Merged {
-    pub(super) fn new(rules: NameRules) -> Result<Self> {
-        Ok(Self::with(Names::new(rules)?, Uris::default()))
-    }
-
+/// How the next snapshot is made.
+impl Snapshot {
     /// No servers yet, and these names for what they will have.
-    pub(super) fn with(names: Names, uris: Uris) -> Self {
-        let current = Snapshot {
-            versions: Versions::default(),
-            members: Arc::new([]),
-            tools: ToolSet::new(),
-            prompts: Arc::new([]),
-            resources: Arc::new([]),
-            templates: Arc::new([]),
-            definitions: Arc::new([]),
-            tool_names: Arc::new(names.clone()),
-            prompt_names: Arc::new(names),
-            uris: Arc::new(uris),
-            families: Arc::default(),
-        };
-        Self { members: Vec::new(), current }
+    pub(super) fn new(names: Names, uris: Uris) -> Self {
+        let (prompt_names, tool_names) = (Arc::new(names.clone()), Arc::new(names));
+        Self { tool_names, prompt_names, uris: Arc::new(uris), ..Self::default() }
     }
 
     pub(super) fn has(&self, member: &Arc<Member>) -> bool {
         self.members.iter().any(|known| Arc::ptr_eq(known, member))
     }
 
-    pub(super) fn insert(&mut self, member: Arc<Member>) -> Arc<Snapshot> {
+    pub(super) fn insert(&mut self, member: &Arc<Member>) {
         let nothing = [""; 0];
-        Arc::make_mut(&mut self.current.tool_names).set(&member.name, nothing);
-        Arc::make_mut(&mut self.current.prompt_names).set(&member.name, nothing);
-        Arc::make_mut(&mut self.current.uris).set(&member.name, nothing, nothing);
-        self.members.push(member);
-        self.all_changed()
+        Arc::make_mut(&mut self.tool_names).set(&member.name, nothing);
+        Arc::make_mut(&mut self.prompt_names).set(&member.name, nothing);
+        Arc::make_mut(&mut self.uris).set(&member.name, nothing, nothing);
+        self.members = self.members.iter().chain([member]).cloned().collect();
+        self.all_changed();
     }
 
-    pub(super) fn remove(&mut self, member: &Arc<Member>) -> Arc<Snapshot> {
-        self.members.retain(|known| !Arc::ptr_eq(known, member));
-        Arc::make_mut(&mut self.current.tool_names).remove(&member.name);
-        Arc::make_mut(&mut self.current.prompt_names).remove(&member.name);
-        Arc::make_mut(&mut self.current.uris).remove(&member.name);
-        self.all_changed()
+    pub(super) fn remove(&mut self, member: &Arc<Member>) {
+        self.members = self.members.iter().filter(|known| !Arc::ptr_eq(known, member)).cloned().collect();
+        Arc::make_mut(&mut self.tool_names).remove(&member.name);
+        Arc::make_mut(&mut self.prompt_names).remove(&member.name);
+        Arc::make_mut(&mut self.uris).remove(&member.name);
+        self.all_changed();
     }
 
     /// A server is there, and has this.
-    pub(super) fn ready(&mut self, member: &Arc<Member>, lists: Lists) -> Arc<Snapshot> {
+    pub(super) fn ready(&mut self, member: &Arc<Member>, lists: Lists) {
         let old = member.lists();
-        let before = self.current.versions;
+        let before = self.versions;
         let was_ready = member.set_ready(lists.clone());
         if old.tools.items != lists.tools.items {
-            Arc::make_mut(&mut self.current.tool_names)
+            Arc::make_mut(&mut self.tool_names)
                 .set(&member.name, lists.tools.items.iter().map(|tool| &*tool.name));
             self.tools_changed();
         }
         if old.prompts.items != lists.prompts.items {
-            Arc::make_mut(&mut self.current.prompt_names)
+            Arc::make_mut(&mut self.prompt_names)
                 .set(&member.name, lists.prompts.items.iter().map(|prompt| &*prompt.name));
             self.prompts_changed();
         }
         if old.resources.items != lists.resources.items || old.templates.items != lists.templates.items {
             let resources = lists.resources.items.iter().map(|resource| &*resource.uri);
             let templates = lists.templates.items.iter().map(|template| &*template.uri_template);
-            Arc::make_mut(&mut self.current.uris).set(&member.name, resources, templates);
+            Arc::make_mut(&mut self.uris).set(&member.name, resources, templates);
             self.resources_changed();
         }
-        if !was_ready || self.current.versions != before {
-            self.current.versions.servers += 1;
+        if !was_ready || self.versions != before {
+            self.versions.servers += 1;
         }
-        self.snapshot()
-    }
-
-    /// A server is not as it was.
-    pub(super) fn state_changed(&mut self) -> Arc<Snapshot> {
-        self.current.versions.servers += 1;
-        self.snapshot()
-    }
-
-    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::new(self.current.clone())
     }
 
     /// A server that comes or goes may change names of others.
-    fn all_changed(&mut self) -> Arc<Snapshot> {
-        self.current.members = self.members.as_slice().into();
-        self.current.versions.servers += 1;
+    fn all_changed(&mut self) {
+        self.versions.servers += 1;
         self.tools_changed();
         self.prompts_changed();
         self.resources_changed();
-        self.snapshot()
     }
 
     fn tools_changed(&mut self) {
-        let (mut all, mut origins) = (Vec::new(), Vec::new());
-        for member in &self.members {
-            for tool in &*member.lists().tools.items {
-                if let Some(name) = self.current.tool_names.name(&member.name, &tool.name) {
-                    let mut joined = tool.clone();
-                    name.clone_into(&mut joined.name);
-                    all.push(joined);
-                    origins.push((tool.name.clone(), member.clone()));
-                }
-            }
-        }
-        let definitions: Arc<[Tool]> = all.into();
-        let tools = origins.into_iter().enumerate();
-        self.current.tools = tools
-            .map(|(index, (original, member))| HubTool {
-                definitions: definitions.clone(),
-                index,
-                original,
-                member,
-            })
-            .collect();
-        self.current.definitions = definitions;
-        self.current.versions.tools += 1;
+        let mut origins = Vec::new();
+        let rename = |member: &Arc<Member>, tool: &mut Tool| {
+            let name = self.tool_names.name(&member.name, &tool.name)?.to_owned();
+            origins.push((std::mem::replace(&mut tool.name, name), member.clone()));
+            Some(())
+        };
+        self.definitions = joined(&self.members, |lists| &lists.tools, rename);
+        let tools = origins.into_iter().enumerate().map(|(index, (original, member))| {
+            let definitions = self.definitions.clone();
+            HubTool { definitions, index, original, member }
+        });
+        self.tools = tools.collect();
+        self.versions.tools += 1;
     }
 
     fn prompts_changed(&mut self) {
-        let mut all = Vec::new();
-        for member in &self.members {
-            for prompt in &*member.lists().prompts.items {
-                if let Some(name) = self.current.prompt_names.name(&member.name, &prompt.name) {
-                    let mut joined = prompt.clone();
-                    name.clone_into(&mut joined.name);
-                    all.push(joined);
-                }
-            }
-        }
-        self.current.prompts = all.into();
-        self.current.versions.prompts += 1;
+        let rename = |member: &Arc<Member>, prompt: &mut Prompt| {
+            prompt.name = self.prompt_names.name(&member.name, &prompt.name)?.to_owned();
+            Some(())
+        };
+        self.prompts = joined(&self.members, |lists| &lists.prompts, rename);
+        self.versions.prompts += 1;
     }
 
     fn resources_changed(&mut self) {
-        let (mut resources, mut templates, mut families) = (Vec::new(), Vec::new(), HashMap::new());
-        for member in &self.members {
-            let lists = member.lists();
-            for resource in &*lists.resources.items {
-                if let Some(uri) = self.current.uris.uri(&member.name, &resource.uri) {
-                    let mut joined = resource.clone();
-                    joined.uri = uri;
-                    resources.push(joined);
-                }
-            }
-            for template in &*lists.templates.items {
-                if let Some(uri_template) = self.current.uris.template(&member.name, &template.uri_template) {
-                    let original = (member.name.clone(), template.uri_template.clone());
-                    families.insert(uri_template.clone(), original);
-                    let mut joined = template.clone();
-                    joined.uri_template = uri_template;
-                    templates.push(joined);
-                }
-            }
-        }
-        self.current.resources = resources.into();
-        self.current.templates = templates.into();
-        self.current.families = Arc::new(families);
-        self.current.versions.resources += 1;
+        let rename = |member: &Arc<Member>, resource: &mut Resource| {
+            resource.uri = self.uris.uri(&member.name, &resource.uri)?;
+            Some(())
+        };
+        self.resources = joined(&self.members, |lists| &lists.resources, rename);
+        let mut families = HashMap::new();
+        let rename = |member: &Arc<Member>, template: &mut ResourceTemplate| {
+            let here = self.uris.template(&member.name, &template.uri_template)?;
+            let original = std::mem::replace(&mut template.uri_template, here.clone());
+            families.insert(here, (member.name.clone(), original));
+            Some(())
+        };
+        self.templates = joined(&self.members, |lists| &lists.templates, rename);
+        self.families = Arc::new(families);
+        self.versions.resources += 1;
     }
+}
+
+/// One list of all servers. `rename` gives an item the name that it has here; one that has none is left out.
+fn joined<T: Clone>(
+    members: &[Arc<Member>],
+    list: fn(&Lists) -> &Listed<T>,
+    mut rename: impl FnMut(&Arc<Member>, &mut T) -> Option<()>,
+) -> Arc<[T]> {
+    let mut all = Vec::new();
+    for member in members {
+        let mut items = list(&member.lists()).items.to_vec();
+        items.retain_mut(|item| rename(member, item).is_some());
+        all.append(&mut items);
+    }
+    all.into()
 }

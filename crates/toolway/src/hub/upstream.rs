@@ -14,9 +14,7 @@ pub(crate) use super::member::Member;
 use super::member::Phase;
 use super::names::joined::Names;
 use super::names::uris::Uris;
-use super::shared::Settings;
-use super::shared::{Owner, Shared};
-use super::snapshot::Merged;
+use super::shared::{Owner, Settings, Shared};
 pub(crate) use super::snapshot::Snapshot;
 use super::watch::HubWatch;
 use crate::client::Client;
@@ -40,9 +38,9 @@ impl Hub {
         let breaker = Arc::new(Breaker::new(Attempts { number: usize::MAX, ..Attempts::default() }));
         let (member, orders) =
             Member::new(name, client.target(), breaker, Phase::Connecting, lists, Some(client));
-        let mut merged = Merged::with(names, uris);
-        merged.insert(member.clone());
-        let shared = Arc::new(Shared::new(Settings::default(), merged));
+        let mut first = Snapshot::new(names, uris);
+        first.insert(&member);
+        let shared = Arc::new(Shared::new(Settings::default(), first));
         let follower = Follower::new(shared.clone(), member, None, orders);
         (Self(Arc::new(Owner(shared))), follower)
     }

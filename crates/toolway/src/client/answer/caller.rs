@@ -6,12 +6,14 @@
 //! (`handshake/questions.rs`). Otherwise the message reaches no caller: what is meant for one must not reach another.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use toolway_protocol::capability::ClientCapabilities;
 use toolway_protocol::types::{InputRequest, LogLevel, LogMessage};
 use toolway_protocol::{Id, RawJson, RpcError};
+
+use crate::ground::mutex::Mutex;
 
 /// A caller for whom a request is forwarded.
 pub(crate) trait Caller: Send + Sync {
@@ -43,19 +45,15 @@ pub(crate) enum Open {
 }
 
 impl OpenCalls {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Option<Arc<dyn Caller>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notes a request until the guard is dropped.
     pub(crate) fn note(&self, id: &Id, caller: Option<&Arc<dyn Caller>>) -> OpenCall<'_> {
-        self.lock().insert(id.clone(), caller.cloned());
+        self.0.lock().insert(id.clone(), caller.cloned());
         OpenCall { calls: self, id: id.clone() }
     }
 
     /// The requests under way that a message may be about: the one on whose stream it came, or else all.
     pub(crate) fn open(&self, during: Option<&Id>) -> Open {
-        let calls = self.lock();
+        let calls = self.0.lock();
         if let Some(id) = during {
             return calls.get(id).map_or(Open::None, |caller| Open::One(caller.clone()));
         }
@@ -84,6 +82,6 @@ pub(crate) struct OpenCall<'c> {
 
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
-        self.calls.lock().remove(&self.id);
+        self.calls.0.lock().remove(&self.id);
     }
 }

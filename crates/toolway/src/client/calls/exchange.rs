@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -16,8 +16,10 @@ use crate::client::connect::connection::PING;
 use crate::client::connect::shared::Shared;
 use crate::client::notifications::listeners::Hook;
 use crate::client::wire::terms::{Progressing, Terms};
-use crate::ground::error::{Error, ErrorKind, Result};
+use crate::client::wire::transport::malformed_reply;
+use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 
 /// How much progress is kept for somebody who does not read it; the oldest goes first.
 const MAX_UNREAD: usize = 256;
@@ -156,10 +158,6 @@ impl<T: Send + 'static> Exchange<T> {
 }
 
 impl Exchange<()> {
-    pub(crate) fn ping(shared: Arc<Shared>) -> Self {
-        Self::of_nothing(shared, PING).safe_to_repeat(true)
-    }
-
     /// A request whose result says nothing.
     pub(crate) fn of_nothing(shared: Arc<Shared>, request: Request) -> Self {
         Self::new(shared, request, |_, _| Ok(()))
@@ -182,12 +180,7 @@ impl<T> Exchange<T> {
 
 /// Reads a result.
 pub(crate) fn decode<R: DeserializeOwned>(request: &Request, result: &RawJson) -> Result<R> {
-    let malformed = || {
-        Error::new(
-            ErrorKind::PeerMisbehaved,
-            format!("the server's reply to {} is malformed", request.method().name()),
-        )
-    };
+    let malformed = || malformed_reply(&request.method());
     // Derived decoders also take an array for an object; the protocol does not.
     if !result.is_object() {
         return Err(malformed());
@@ -267,13 +260,10 @@ impl<T: Send + Unpin + 'static> Stream for Running<T> {
         {
             self.outcome = Some(outcome);
         }
-        if let Some(progress) = self.seen.take() {
-            return Poll::Ready(Some(progress));
+        match self.seen.poll_next(cx) {
+            Poll::Pending if self.outcome.is_some() => Poll::Ready(None),
+            polled => polled,
         }
-        if self.outcome.is_some() {
-            return Poll::Ready(None);
-        }
-        self.seen.poll_wait(cx)
     }
 }
 
@@ -300,7 +290,7 @@ struct Seen(Mutex<(VecDeque<Progress>, Option<std::task::Waker>)>);
 
 impl Seen {
     fn put(&self, progress: Progress) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.0.lock();
         if seen.0.len() == MAX_UNREAD {
             seen.0.pop_front();
         }
@@ -310,12 +300,8 @@ impl Seen {
         }
     }
 
-    fn take(&self) -> Option<Progress> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.pop_front()
-    }
-
-    fn poll_wait(&self, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
+        let mut seen = self.0.lock();
         match seen.0.pop_front() {
             Some(progress) => Poll::Ready(Some(progress)),
             None => {

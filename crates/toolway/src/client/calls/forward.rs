@@ -59,7 +59,7 @@ impl Client {
     /// Has the server say as much of the log as this needs. One that does not want to is left alone.
     async fn hear_log(&self, level: LogLevel) {
         let connection = self.shared.current();
-        let is_told = self.shared.log_level().is_some_and(|known| known <= level);
+        let is_told = self.shared.log_level.lock().is_some_and(|known| known <= level);
         if is_told || !connection.is_usable() || connection.server.capabilities.logging.is_none() {
             return;
         }

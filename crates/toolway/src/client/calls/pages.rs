@@ -16,6 +16,7 @@ use toolway_protocol::{RawJson, Request};
 
 use crate::client::calls::exchange::Exchange;
 use crate::client::connect::shared::Shared;
+use crate::client::wire::transport::malformed_reply;
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How many pages of a list are read. A server whose pages never end is not followed for ever.
@@ -47,8 +48,8 @@ pub struct Pages<T> {
     list: List<T>,
     state: State,
     seen: HashSet<String>,
-    /// How long the list may be believed: as long as each of its pages.
-    keep: Option<Duration>,
+    /// How long what was read so far may be believed: as long as each of its pages. Nothing, if nothing was read.
+    pub(crate) keep: Option<Duration>,
     /// What stands on the page that is being read out.
     items: std::vec::IntoIter<T>,
     asking: Option<Exchange<RawJson>>,
@@ -74,14 +75,6 @@ pub(crate) struct Listed<T> {
     next: Option<String>,
     keep: Duration,
 }
-
-impl<T> Clone for List<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for List<T> {}
 
 macro_rules! lists {
     ($($name:ident -> $item:ty, $request:ident, $member:literal;)*) => {
@@ -158,11 +151,6 @@ impl<T> Pages<T> {
         Ok(all)
     }
 
-    /// How long what was read so far may be believed; nothing, if nothing was read.
-    pub(crate) fn keep(&self) -> Option<Duration> {
-        self.keep
-    }
-
     fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<T>>>> {
         let State::More(cursor) = &self.state else { return Poll::Ready(None) };
         let asking = self.asking.get_or_insert_with(|| {
@@ -180,17 +168,17 @@ impl<T> Pages<T> {
     }
 
     fn turn(&mut self, text: &RawJson) -> Result<Vec<T>> {
-        let misbehaved = |reason: String| Error::new(ErrorKind::PeerMisbehaved, reason);
         let listed = (self.list.read)(text).map_err(|error| {
             let method = (self.list.request)(Page::new()).method();
-            misbehaved(format!("the server's reply to {} is malformed", method.name())).caused_by(error)
+            malformed_reply(&method).caused_by(error)
         })?;
         self.keep = Some(self.keep.map_or(listed.keep, |keep| keep.min(listed.keep)));
         self.state = match listed.next {
             None => State::Over,
             Some(cursor) => {
                 if self.seen.len() == MAX_PAGES || !self.seen.insert(cursor.clone()) {
-                    return Err(misbehaved(format!("the server's list of {} does not end", self.list.name)));
+                    let message = format!("the server's list of {} does not end", self.list.name);
+                    return Err(Error::new(ErrorKind::PeerMisbehaved, message));
                 }
                 State::More(Some(cursor))
             }

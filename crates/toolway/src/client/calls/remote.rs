@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use toolway_protocol::RawJson;
-use toolway_protocol::types::{CallToolResult, Tool, ToolAnnotations};
+use toolway_protocol::types::{Tool, ToolAnnotations};
 
 use crate::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
+use crate::client::calls::result::ToolResult;
 use crate::client::connect::client::Client;
 use crate::ground::error::{Error, Result};
 use crate::ground::future::BoxFuture;
@@ -73,10 +74,7 @@ impl AgentTool for RemoteTool {
     }
 
     fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>> {
-        Box::pin(async move {
-            let called = self.client.call(&self.tool.name, arguments).await;
-            outcome(called.map(CallToolResult::from), &self.tool.name)
-        })
+        Box::pin(async move { outcome(self.client.call(&self.tool.name, arguments).await, &self.tool.name) })
     }
 
     fn title(&self) -> Option<&str> {
@@ -102,17 +100,14 @@ impl fmt::Debug for RemoteTool {
 }
 
 /// What a call came to, for a model that knows the tool by this name.
-pub(crate) fn outcome(called: Result<CallToolResult>, tool: &str) -> Result<ToolOutput, ToolFailure> {
-    let failure = match called {
-        Ok(result) => match ToolOutput::try_from(result) {
-            Ok(output) => return Ok(output),
-            Err(failure) => failure,
-        },
+pub(crate) fn outcome(called: Result<ToolResult>, tool: &str) -> Result<ToolOutput, ToolFailure> {
+    let outcome = match called {
+        Ok(result) => ToolOutput::try_from(result.into_inner()),
         // A client that was closed has no server any more; nobody gave up this very call.
-        Err(error) if error.is_session_ended() => ToolFailure::unavailable(tool).caused_by(error),
-        Err(error) => error.into(),
+        Err(error) if error.is_session_ended() => Err(ToolFailure::unavailable(tool).caused_by(error)),
+        Err(error) => Err(error.into()),
     };
-    Err(failure.of_tool(tool))
+    outcome.map_err(|failure| failure.of_tool(tool))
 }
 
 /// For those who look after many clients.

@@ -14,14 +14,14 @@ use crate::client::calls::exchange::{Exchange, decode};
 use crate::client::calls::pages::Pages;
 use crate::client::calls::result::ToolResult;
 use crate::client::connect::client::Client;
-use crate::client::connect::connection::timed_out;
+use crate::client::connect::connection::{PING, timed_out};
 use crate::client::connect::tool_cache::Tools;
 use crate::ground::error::Result;
 
 impl Client {
     /// Asks whether the server is there. The stateless era has no such question; there, discovery is asked.
     pub fn ping(&self) -> Exchange<()> {
-        Exchange::ping(self.shared.clone())
+        Exchange::of_nothing(self.shared.clone(), PING).safe_to_repeat(true)
     }
 
     /// All tools of the server.
@@ -136,7 +136,7 @@ impl Client {
     /// stateless era carry it.
     pub async fn set_log_level(&self, level: LogLevel) -> Result<()> {
         let connection = self.shared.connection().await?;
-        *self.shared.log_level() = Some(level);
+        *self.shared.log_level.lock() = Some(level);
         match connection.set_log_level(level) {
             Some(request) => Exchange::of_nothing(self.shared.clone(), request).await,
             None => Ok(()),
@@ -161,18 +161,14 @@ impl Client {
 
     /// Sends a notification outside the protocol. `params` is a JSON object.
     pub async fn notify(&self, method: &str, params: impl Into<RawJson>) -> Result<()> {
-        self.tell(Method::from_name(method), Some(&params.into())).await
-    }
-
-    async fn tell(&self, method: Method, params: Option<&RawJson>) -> Result<()> {
-        let limit = self.shared.reconnector.timeout();
+        let (method, params) = (Method::from_name(method), params.into());
         let telling = async {
             let connection = self.shared.connection().await?;
-            let outgoing = connection.era.notification(method.clone(), params);
+            let outgoing = connection.era.notification(method.clone(), Some(&params));
             connection.size.check(&outgoing)?;
             connection.transport.carry(outgoing).await.map(drop)
         };
-        match limit {
+        match self.shared.reconnector.timeout() {
             None => telling.await,
             Some(limit) => {
                 tokio::time::timeout(limit, telling).await.unwrap_or_else(|_| Err(timed_out(&method, limit)))

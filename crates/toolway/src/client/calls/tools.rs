@@ -44,7 +44,7 @@ impl Shared {
         });
         let tools = Tools(tools.into());
         // Where nothing is said about how long a list is true, it is so until the server says otherwise.
-        let until = connection.era.lists_expire().then(|| asked + pages.keep().unwrap_or_default());
+        let until = connection.era.lists_expire().then(|| asked + pages.keep.unwrap_or_default());
         self.tools.put(Listed { tools: tools.clone(), facts, changes, until });
         Ok(tools)
     }

@@ -87,7 +87,7 @@ impl Sizes {
 impl Connection {
     pub(crate) fn new(opened: OpenConnection, next_id: Arc<AtomicI64>) -> Self {
         let OpenConnection { transport, inbox, era, server } = opened;
-        let size = Sizes::new(inbox.max_message());
+        let size = Sizes::new(inbox.max_message);
         let (lost, taking_back) = (AtomicBool::new(false), watch::Sender::new(0));
         Self { transport, era, server, inbox, next_id, size, lost, taking_back }
     }
@@ -264,7 +264,8 @@ impl Drop for GivenUp {
             return;
         }
         tracing::debug!(method = method.name(), "a request is given up");
-        let connection = TakingBack::begin(connection);
+        connection.taking_back.send_modify(|left| *left += 1);
+        let connection = TakingBack(connection);
         runtime.spawn(async move {
             let TakingBack(connection) = &connection;
             let cancelled = Cancelled::new().with_request_id(id).with_reason("the caller gave it up");
@@ -281,13 +282,6 @@ impl Drop for GivenUp {
 
 /// A request that is being taken back. However that ends, it is not waited for any longer.
 struct TakingBack(Arc<Connection>);
-
-impl TakingBack {
-    fn begin(connection: Arc<Connection>) -> Self {
-        connection.taking_back.send_modify(|left| *left += 1);
-        Self(connection)
-    }
-}
 
 impl Drop for TakingBack {
     fn drop(&mut self) {

@@ -1,7 +1,7 @@
 //! How is a connection opened, and opened again?
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -16,13 +16,14 @@ use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::opening::Opening;
 use crate::client::wire::target::Target;
 use crate::ground::error::{Error, Result};
+use crate::ground::mutex::Mutex;
 
 /// Opens connections to one server, as often as it takes.
 pub(crate) struct Reconnector {
     target: Target,
     config: Config,
     notifications: Arc<Notifications>,
-    attempts: Mutex<Attempts>,
+    pub(crate) attempts: Mutex<Attempts>,
     /// Whether questions that the application does not answer are for the callers of forwarded requests.
     pub(crate) passes: AtomicBool,
 }
@@ -61,13 +62,9 @@ impl Reconnector {
         if self.is_lasting() { self.config.retries } else { 0 }
     }
 
-    pub(crate) fn attempts(&self) -> MutexGuard<'_, Attempts> {
-        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Ends the attempt that is being made, if any: nobody wants another connection.
     pub(crate) fn stop(&self) {
-        if let Some((_, task)) = self.attempts().running.take() {
+        if let Some((_, task)) = self.attempts.lock().running.take() {
             task.abort();
         }
     }

@@ -2,8 +2,8 @@
 //! wait for that, and get what came of it. A call that cannot wait any longer fails, and the connection is opened all the same: the next
 //! call needs it, too.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -18,6 +18,7 @@ use crate::client::handshake::subscriptions::Subscriptions;
 use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::target::Target;
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::mutex::Mutex;
 
 /// How long nobody tries after somebody has tried in vain: many calls may wait for one server.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -25,12 +26,13 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// What all clones share, whichever connection they are at.
 pub(crate) struct Shared {
     pub(crate) reconnector: Arc<Reconnector>,
-    current: RwLock<Arc<Connection>>,
+    current: Mutex<Arc<Connection>>,
     pub(crate) closed: AtomicBool,
     next_id: Arc<AtomicI64>,
     pub(crate) notifications: Arc<Notifications>,
     pub(crate) tools: ToolCache,
-    log_level: Mutex<Option<LogLevel>>,
+    /// How much of the log is wanted, if that was said.
+    pub(crate) log_level: Mutex<Option<LogLevel>>,
     pub(crate) subscriptions: Arc<Subscriptions>,
 }
 
@@ -43,7 +45,7 @@ impl Shared {
         let connection = reconnector.open(&next_id).await?;
         Ok(Self {
             reconnector,
-            current: RwLock::new(Arc::new(connection)),
+            current: Mutex::new(Arc::new(connection)),
             closed: AtomicBool::new(false),
             next_id,
             notifications,
@@ -55,16 +57,11 @@ impl Shared {
 
     /// The connection of now, whatever became of it.
     pub(crate) fn current(&self) -> Arc<Connection> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.lock().clone()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
-    }
-
-    /// How much of the log is wanted, if that was said.
-    pub(crate) fn log_level(&self) -> MutexGuard<'_, Option<LogLevel>> {
-        self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection that can be used: the one there is, or another one.
@@ -94,7 +91,7 @@ impl Shared {
 
     /// Joins the attempt that is being made, or begins one.
     fn attempt(self: &Arc<Self>) -> Result<Outcome> {
-        let mut attempts = self.reconnector.attempts();
+        let mut attempts = self.reconnector.attempts.lock();
         // Whoever closes it sees to it that no attempt is left behind.
         if self.is_closed() {
             return Err(closed());
@@ -127,7 +124,7 @@ impl Shared {
             if let Ok(connection) = &opened {
                 // The client is gone, and so is whoever waited.
                 let Some(shared) = shared.upgrade() else { return };
-                let (log_level, subscriptions) = (*shared.log_level(), shared.subscriptions.clone());
+                let (log_level, subscriptions) = (*shared.log_level.lock(), shared.subscriptions.clone());
                 drop(shared);
                 let log_request = log_level.and_then(|level| connection.set_log_level(level));
                 subscriptions.restore(connection.clone(), log_request).await;
@@ -145,7 +142,7 @@ impl Shared {
         match opened {
             Ok(opened) => {
                 {
-                    let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+                    let mut current = self.current.lock();
                     // Whoever closes it ends the connection of now, and this one ends when it is dropped.
                     if self.is_closed() {
                         return;
@@ -155,7 +152,7 @@ impl Shared {
                 }
                 self.notifications.opened_again();
             }
-            Err(error) => self.reconnector.attempts().failed = Some((error.repeated(), Instant::now())),
+            Err(error) => self.reconnector.attempts.lock().failed = Some((error.repeated(), Instant::now())),
         }
     }
 }

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::time::Instant;
 use toolway_protocol::RawJson;
 use toolway_protocol::http::param::ParamHeaders;
 use toolway_protocol::types::Tool;
+
+use crate::ground::mutex::Mutex;
 
 /// The tools of a server, as they were when they were listed. Cheap to clone.
 ///
@@ -96,29 +98,25 @@ pub(crate) struct Facts {
 }
 
 impl ToolCache {
-    fn lock(&self) -> MutexGuard<'_, Option<Listed>> {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn fresh(&self, changes: u64) -> Option<Tools> {
-        let listed = self.lock();
+        let listed = self.listed.lock();
         let listed = listed.as_ref()?;
         let is_fresh = listed.changes == changes && listed.until.is_none_or(|until| Instant::now() < until);
         is_fresh.then(|| listed.tools.clone())
     }
 
     pub(crate) fn put(&self, listed: Listed) {
-        *self.lock() = Some(listed);
+        *self.listed.lock() = Some(listed);
     }
 
     /// When the list that is known stops being true by itself, if the server said so.
     pub(crate) fn until(&self) -> Option<Instant> {
-        self.lock().as_ref().and_then(|listed| listed.until)
+        self.listed.lock().as_ref().and_then(|listed| listed.until)
     }
 
     /// Whether a tool says of itself that it does no harm to call it twice.
     pub(crate) fn is_safe(&self, name: &str) -> bool {
-        let listed = self.lock();
+        let listed = self.listed.lock();
         listed.as_ref().and_then(|listed| listed.facts.get(name)).is_some_and(|facts| facts.safe)
     }
 
@@ -129,7 +127,7 @@ impl ToolCache {
         arguments: Option<&RawJson>,
         headers: &mut Vec<(String, String)>,
     ) {
-        let listed = self.lock();
+        let listed = self.listed.lock();
         let Some(facts) = listed.as_ref().and_then(|listed| listed.facts.get(name)) else { return };
         if facts.headers.is_empty() {
             return;

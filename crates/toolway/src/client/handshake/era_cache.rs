@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::ground::mutex::Mutex;
 
 /// How long it is believed that a server is an older one: it may be replaced by a newer one, and nothing would tell.
 const KEPT: Duration = Duration::from_mins(10);
@@ -31,7 +33,7 @@ pub struct EraCache(Arc<Mutex<HashMap<String, Instant>>>);
 /// Shows how many servers are remembered; what they are known by may hold secrets.
 impl fmt::Debug for EraCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EraCache").field("servers", &self.lock().len()).finish()
+        f.debug_struct("EraCache").field("servers", &self.0.lock().len()).finish()
     }
 }
 
@@ -43,21 +45,21 @@ impl EraCache {
 
     /// Forgets everything.
     pub fn clear(&self) {
-        self.lock().clear();
+        self.0.lock().clear();
     }
 
     pub(super) fn has(&self, server: &str) -> bool {
-        self.lock().get(server).is_some_and(|until| Instant::now() < *until)
+        self.0.lock().get(server).is_some_and(|until| Instant::now() < *until)
     }
 
     /// What was believed of a server is not so.
     pub(super) fn forget(&self, server: &str) {
-        self.lock().remove(server);
+        self.0.lock().remove(server);
     }
 
     /// Remembers that a server wants a handshake.
     pub(super) fn learn(&self, server: &str) {
-        let mut servers = self.lock();
+        let mut servers = self.0.lock();
         if servers.len() >= MAX_SERVERS {
             let now = Instant::now();
             servers.retain(|_, until| now < *until);
@@ -65,10 +67,6 @@ impl EraCache {
         if servers.len() < MAX_SERVERS {
             servers.insert(server.to_owned(), Instant::now() + KEPT);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -87,6 +85,6 @@ mod tests {
         for number in 0..2 * MAX_SERVERS {
             eras.learn(&number.to_string());
         }
-        assert_eq!(eras.lock().len(), MAX_SERVERS);
+        assert_eq!(eras.0.lock().len(), MAX_SERVERS);
     }
 }

@@ -19,7 +19,7 @@ use crate::client::wire::inbox::Inbox;
 use crate::client::wire::opening::ServerFacts;
 use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
 use crate::client::wire::terms::{Course, Terms};
-use crate::client::wire::transport::{Transport, exchange};
+use crate::client::wire::transport::{Transport, exchange, malformed_reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
@@ -44,10 +44,8 @@ pub(super) async fn shake_hands(
     let mut frame = Vec::new();
     write_initialize(&mut frame, version, &id, &Initialize::new(version.as_str(), capabilities, info));
     let outgoing = Outgoing::new(frame, Some(id), Method::Initialize, None);
-    let answer: Initialized = exchange(transport, outgoing).await?.decode().map_err(|error| {
-        Error::new(ErrorKind::PeerMisbehaved, "the server's reply to initialize is malformed")
-            .caused_by(error)
-    })?;
+    let answer = exchange(transport, outgoing).await?.decode::<Initialized>();
+    let answer = answer.map_err(|error| malformed_reply(&Method::Initialize).caused_by(error))?;
     let version = match answer.protocol_version.parse::<ProtocolVersion>() {
         Ok(version) if version.era() == Era::Handshake => version,
         _ => {

@@ -5,22 +5,23 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use toolway_protocol::capability::ClientCapabilities;
-use toolway_protocol::jsonrpc::{Code, Params, write_error, write_result};
+use toolway_protocol::jsonrpc::{Code, Params, write_result};
 use toolway_protocol::types::{Cancelled, InputRequest};
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
 use crate::client::answer::answers::{Answers, MAX_ASKED, Place, Unable, check};
 use crate::client::answer::caller::{Caller, Open, OpenCalls};
 use crate::client::wire::inbox::{Answering, MAX_PASSED, RequestHandler};
-use crate::client::wire::outgoing::put_params;
+use crate::client::wire::outgoing::{error_frame, put_params};
 use crate::ground::error::Chain;
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 
 /// The questions of one conversation.
 pub(crate) struct Questions {
@@ -83,17 +84,13 @@ impl Questions {
 
     /// From now on the server may ask everything that was declared.
     pub(crate) fn open(&self, version: ProtocolVersion, declared: ClientCapabilities) {
-        lock(&self.state).stage = Stage::Open(version, Arc::new(declared));
-    }
-
-    fn callers(&self) -> MutexGuard<'_, Callers> {
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().stage = Stage::Open(version, Arc::new(declared));
     }
 
     /// Notes for whom the connection is about to carry a request that the server may ask about.
     pub(crate) fn note_caller(&self, caller: Option<&Arc<dyn Caller>>) {
         let caller = caller.map(|caller| caller.id().clone());
-        let mut callers = self.callers();
+        let mut callers = self.callers.lock();
         *callers = match std::mem::take(&mut *callers) {
             Callers::None => Callers::One(caller),
             Callers::One(known) if known == caller => Callers::One(known),
@@ -105,7 +102,7 @@ impl Questions {
     fn whose(&self, during: Option<&Id>) -> Whose {
         // The calls first: a caller is noted before its call.
         let open = self.calls.open(during);
-        let is_alone = during.is_some() || !matches!(*self.callers(), Callers::Several);
+        let is_alone = during.is_some() || !matches!(*self.callers.lock(), Callers::Several);
         match open {
             Open::None if is_alone => Whose::Ours,
             Open::One(caller) if is_alone => caller.map_or(Whose::Ours, Whose::Theirs),
@@ -115,7 +112,7 @@ impl Questions {
 
     /// Whether somebody thinks about an answer that a request of ours may wait for, which was sent then.
     pub(crate) fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
-        lock(&self.state).running.values().any(|open| match &open.during {
+        self.state.lock().running.values().any(|open| match &open.during {
             Some(during) => during == request,
             None => open.since >= sent,
         })
@@ -127,7 +124,7 @@ impl Questions {
         during: Option<&Id>,
         most: usize,
     ) -> Result<(Turn, oneshot::Receiver<Infallible>), RpcError> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if state.running.contains_key(id) {
             return Err(RpcError::invalid_request("the id is that of a question that is not answered yet"));
         }
@@ -139,39 +136,33 @@ impl Questions {
         state.running.insert(id.clone(), open);
         Ok((Turn { state: self.state.clone(), id: id.clone() }, taken_back))
     }
-}
 
-impl RequestHandler for Questions {
-    fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<Answering> {
-        let stage = lock(&self.state).stage.clone();
-        let refuse = |error| Some(Answering::Now(refusal(id, &error)));
+    /// Begins to answer a request of the server, or says why it is refused.
+    fn begin(
+        &self,
+        id: &Id,
+        method: &Method,
+        params: &Params,
+        during: Option<&Id>,
+    ) -> Result<Answering, RpcError> {
+        let stage = self.state.lock().stage.clone();
         let (version, question) = match (stage, method) {
-            (Stage::Opening, Method::Ping) => return Some(Answering::Now(pong(ProtocolVersion::LATEST, id))),
-            (Stage::Open(version, _), Method::Ping) => return Some(Answering::Now(pong(version, id))),
+            (Stage::Opening, Method::Ping) => return Ok(Answering::Now(pong(ProtocolVersion::LATEST, id))),
+            (Stage::Open(version, _), Method::Ping) => return Ok(Answering::Now(pong(version, id))),
             (Stage::Open(version, declared), method) if method.is_known_in(version) => {
-                let question = read(method, params, &declared).and_then(|question| {
-                    check(&question, &declared).map_err(|unable| unable.to_rpc(method))?;
-                    Ok(question)
-                });
-                match question {
-                    Ok(question) => (version, question),
-                    Err(error) => return refuse(error),
-                }
+                (version, read(method, params, &declared)?)
             }
-            (_, method) => return refuse(RpcError::method_not_found(method.name())),
+            (_, method) => return Err(RpcError::method_not_found(method.name())),
         };
         let is_ours = !self.answers.passes || self.answers.has(&question);
         let theirs = match self.whose(during) {
             _ if is_ours => None,
             Whose::Theirs(theirs) => Some(theirs),
-            Whose::Ours => return refuse(RpcError::new(REFUSED, NOBODY)),
-            Whose::Unknown => return refuse(RpcError::new(REFUSED, UNKNOWN)),
+            Whose::Ours => return Err(RpcError::new(REFUSED, NOBODY)),
+            Whose::Unknown => return Err(RpcError::new(REFUSED, UNKNOWN)),
         };
         let most = if theirs.is_some() { MAX_PASSED } else { MAX_ASKED };
-        let (turn, taken_back) = match self.begin_turn(id, during, most) {
-            Ok(begun) => begun,
-            Err(error) => return refuse(error),
-        };
+        let (turn, taken_back) = self.begin_turn(id, during, most)?;
         let (id, method) = (id.clone(), method.clone());
         let answered: BoxFuture<'static, Bytes> = match theirs {
             Some(theirs) => {
@@ -179,11 +170,12 @@ impl RequestHandler for Questions {
                 Box::pin(async move {
                     match asked.await {
                         Ok(Ok(answer)) if answer.is_object() => told(version, &id, &answer),
-                        Ok(Ok(_)) => refusal(&id, &RpcError::internal("the answer is malformed")),
-                        Ok(Err(error)) => refusal(&id, &error),
-                        Err(_) => {
-                            refusal(&id, &RpcError::new(REFUSED, "nobody is there any more who could answer"))
-                        }
+                        Ok(Ok(_)) => error_frame(&id, &RpcError::internal("the answer is malformed")),
+                        Ok(Err(error)) => error_frame(&id, &error),
+                        Err(_) => error_frame(
+                            &id,
+                            &RpcError::new(REFUSED, "nobody is there any more who could answer"),
+                        ),
                     }
                 })
             }
@@ -192,12 +184,12 @@ impl RequestHandler for Questions {
                 Box::pin(async move {
                     match answering.await {
                         Ok(answer) => told(version, &id, &RawJson::encoded(&answer, version)),
-                        Err(unable) => refusal(&id, &unable.to_rpc(&method)),
+                        Err(unable) => error_frame(&id, &unable.to_rpc(&method)),
                     }
                 })
             }
         };
-        Some(Answering::Later(Box::pin(async move {
+        Ok(Answering::Later(Box::pin(async move {
             let _turn = turn;
             tokio::select! {
                 biased;
@@ -206,11 +198,18 @@ impl RequestHandler for Questions {
             }
         })))
     }
+}
+
+impl RequestHandler for Questions {
+    fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<Answering> {
+        let begun = self.begin(id, method, params, during);
+        Some(begun.unwrap_or_else(|refused| Answering::Now(error_frame(id, &refused))))
+    }
 
     /// A question that is not known was answered meanwhile.
     fn cancel(&self, cancelled: &Cancelled) {
         if let Some(id) = &cancelled.request_id
-            && let Some(running) = lock(&self.state).running.get_mut(id)
+            && let Some(running) = self.state.lock().running.get_mut(id)
         {
             running.taken_back = None;
         }
@@ -232,18 +231,16 @@ struct Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        lock(&self.state).running.remove(&self.id);
+        self.state.lock().running.remove(&self.id);
     }
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The question that a request is. One of a kind that was not declared is not even looked at.
 fn read(method: &Method, params: &Params, declared: &ClientCapabilities) -> Result<InputRequest, RpcError> {
-    InputRequest::of_request(method, params, declared)?
-        .ok_or_else(|| RpcError::method_not_found(method.name()))
+    let question = InputRequest::of_request(method, params, declared)?
+        .ok_or_else(|| RpcError::method_not_found(method.name()))?;
+    check(&question, declared).map_err(|unable| unable.to_rpc(method))?;
+    Ok(question)
 }
 
 impl Unable {
@@ -280,11 +277,5 @@ fn pong(version: ProtocolVersion, id: &Id) -> Bytes {
 fn told(version: ProtocolVersion, id: &Id, answer: &RawJson) -> Bytes {
     let mut frame = Vec::new();
     write_result(&mut frame, version, id, |members| put_params(members, Some(answer)));
-    frame.into()
-}
-
-fn refusal(id: &Id, error: &RpcError) -> Bytes {
-    let mut frame = Vec::new();
-    write_error(&mut frame, Some(id), error);
     frame.into()
 }

@@ -4,7 +4,7 @@
 //! the application has asked for, and what is watched, outlives it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -15,6 +15,7 @@ use toolway_protocol::request::ResourceUri;
 
 use crate::client::wire::era_link::{Requester, WatchRequest};
 use crate::ground::error::{Error, Result};
+use crate::ground::mutex::Mutex;
 
 /// How long a new connection may take to hear what the old one knew.
 const MAX_RESTORING: Duration = Duration::from_secs(10);
@@ -51,16 +52,12 @@ struct Resources {
 }
 
 impl Subscriptions {
-    fn lock(&self) -> MutexGuard<'_, Resources> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Remembers what the application has asked for.
     pub(crate) fn note(&self, request: &Request) {
         if let Request::Subscribe(resource) = request {
-            self.lock().asked.insert(resource.uri.clone());
+            self.0.lock().asked.insert(resource.uri.clone());
         } else if let Request::Unsubscribe(resource) = request {
-            self.lock().asked.remove(&resource.uri);
+            self.0.lock().asked.remove(&resource.uri);
         }
     }
 
@@ -68,7 +65,7 @@ impl Subscriptions {
     /// answer, goes on without.
     pub(crate) async fn restore(&self, requester: impl Requester + Clone + 'static, first: Option<Request>) {
         let asked: Vec<_> =
-            self.lock().asked.iter().map(|uri| Request::Subscribe(ResourceUri::new(uri))).collect();
+            self.0.lock().asked.iter().map(|uri| Request::Subscribe(ResourceUri::new(uri))).collect();
         let restoring = async {
             let mut telling = JoinSet::new();
             for request in first.into_iter().chain(asked) {
@@ -108,7 +105,7 @@ impl WatchGuard {
         resources: HashSet<String>,
         connection: Box<CurrentConnection>,
     ) -> Self {
-        let mut all = subscriptions.lock();
+        let mut all = subscriptions.0.lock();
         for uri in &resources {
             *all.watched.entry(uri.clone()).or_default() += 1;
         }
@@ -118,7 +115,7 @@ impl WatchGuard {
 
     /// Forgets the watcher, and returns what is not wanted any more.
     fn end(&self) -> Vec<String> {
-        let Resources { asked, watched } = &mut *self.subscriptions.lock();
+        let Resources { asked, watched } = &mut *self.subscriptions.0.lock();
         let mut unwanted = Vec::new();
         for uri in &self.resources {
             let Some(watchers) = watched.get_mut(uri) else { continue };

@@ -3,8 +3,8 @@
 //! It outlives connections: whoever listens goes on listening when the server was started again.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{SetOnce, watch};
 use tokio::time::Instant;
@@ -13,6 +13,7 @@ use toolway_protocol::{Id, Notification};
 
 use crate::client::notifications::changes::{Changes, Watchers};
 use crate::client::notifications::news::{News, Readers};
+use crate::ground::mutex::Mutex;
 use crate::ground::panic::attempt;
 
 /// Something of the application that is told of each `T`.
@@ -67,9 +68,10 @@ impl Notifications {
     pub(crate) fn take(&self, news: &Notification, bytes: usize) {
         match news {
             Notification::Progress(progress) => {
-                let heard = self.lock().get(&progress.progress_token).cloned();
+                let heard = self.calls.lock().get(&progress.progress_token).cloned();
                 if let Some(heard) = heard {
-                    heard.note(progress);
+                    *heard.last.lock() = Instant::now();
+                    call(heard.hook.as_ref(), progress);
                 }
                 call(self.hooks.progress.as_ref(), progress);
             }
@@ -112,7 +114,7 @@ impl Notifications {
     /// Listens to the progress of one request, until the guard is dropped.
     pub(crate) fn hear(self: &Arc<Self>, id: Id, hook: Option<Hook<Progress>>) -> Hearing {
         let heard = Arc::new(Heard { last: Mutex::new(Instant::now()), hook });
-        self.lock().insert(id.clone(), heard.clone());
+        self.calls.lock().insert(id.clone(), heard.clone());
         Hearing { notifications: self.clone(), id, heard }
     }
 
@@ -121,23 +123,12 @@ impl Notifications {
         self.watchers.close();
         self.readers.close();
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Arc<Heard>>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// When something of a request was heard last, and who is told.
 pub(crate) struct Heard {
     last: Mutex<Instant>,
     hook: Option<Hook<Progress>>,
-}
-
-impl Heard {
-    fn note(&self, progress: &Progress) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        call(self.hook.as_ref(), progress);
-    }
 }
 
 /// One request that is listened to.
@@ -149,13 +140,13 @@ pub(crate) struct Hearing {
 
 impl Hearing {
     pub(crate) fn last(&self) -> Instant {
-        *self.heard.last.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.heard.last.lock()
     }
 }
 
 impl Drop for Hearing {
     fn drop(&mut self) {
-        self.notifications.lock().remove(&self.id);
+        self.notifications.calls.lock().remove(&self.id);
     }
 }
 

@@ -1,8 +1,10 @@
 //! How is each of many readers told, and what is kept for those that do not read? A queue each, which ends with its reader.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use tokio::sync::Notify;
+
+use crate::ground::mutex::Mutex;
 
 /// What one reader has not read yet. It keeps its own bound.
 pub(super) trait Unread {
@@ -29,12 +31,6 @@ struct State<U> {
     is_over: bool,
 }
 
-impl<U> Queue<U> {
-    fn lock(&self) -> MutexGuard<'_, State<U>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl<U> Default for Subscribers<U> {
     fn default() -> Self {
         Self(Mutex::default())
@@ -42,28 +38,24 @@ impl<U> Default for Subscribers<U> {
 }
 
 impl<U> Subscribers<U> {
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Queue<U>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds a reader.
     pub(super) fn add(&self, unread: U) -> Subscription<U> {
         let state = Mutex::new(State { unread, is_over: false });
         let queue = Arc::new(Queue { state, told: Notify::new() });
-        let mut readers = self.lock();
+        let mut readers = self.0.lock();
         readers.retain(|reader| reader.strong_count() > 0);
         readers.push(Arc::downgrade(&queue));
         Subscription(queue)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.lock().iter().all(|reader| reader.strong_count() == 0)
+        self.0.lock().iter().all(|reader| reader.strong_count() == 0)
     }
 
     /// Tells every reader; `put` returns whether there is something new to read.
     pub(super) fn put(&self, put: impl Fn(&mut U) -> bool) {
-        for reader in self.lock().iter().filter_map(Weak::upgrade) {
-            let is_new = put(&mut reader.lock().unread);
+        for reader in self.0.lock().iter().filter_map(Weak::upgrade) {
+            let is_new = put(&mut reader.state.lock().unread);
             if is_new {
                 reader.told.notify_one();
             }
@@ -72,8 +64,8 @@ impl<U> Subscribers<U> {
 
     /// Ends all subscriptions, after what is unread.
     pub(super) fn close(&self) {
-        for reader in self.lock().drain(..).filter_map(|reader| reader.upgrade()) {
-            reader.lock().is_over = true;
+        for reader in self.0.lock().drain(..).filter_map(|reader| reader.upgrade()) {
+            reader.state.lock().is_over = true;
             reader.told.notify_one();
         }
     }
@@ -85,7 +77,7 @@ impl<U: Unread> Subscription<U> {
         loop {
             let told = self.0.told.notified();
             {
-                let mut state = self.0.lock();
+                let mut state = self.0.state.lock();
                 if let Some(item) = state.unread.take() {
                     return Some(item);
                 }
@@ -99,13 +91,13 @@ impl<U: Unread> Subscription<U> {
 
     /// Takes the next item, if it is there already.
     pub(super) fn try_next(&mut self) -> Option<U::Item> {
-        self.0.lock().unread.take()
+        self.0.state.lock().unread.take()
     }
 }
 
 impl<U> Subscription<U> {
     /// Looks at what is unread.
     pub(super) fn unread<T>(&self, look: impl FnOnce(&U) -> T) -> T {
-        look(&self.0.lock().unread)
+        look(&self.0.state.lock().unread)
     }
 }

@@ -8,11 +8,12 @@ use serde::de::IgnoredAny;
 use tokio::io::AsyncRead;
 use tokio::task::JoinSet;
 use toolway_protocol::json::Limits;
-use toolway_protocol::jsonrpc::{Incoming, Rejected, Skimmed, parse, write_error};
+use toolway_protocol::jsonrpc::{Incoming, Rejected, Skimmed, parse};
 use toolway_protocol::{Id, Message, RpcError};
 
 use crate::client::pipe::state::PipeState;
 use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
+use crate::client::wire::outgoing::error_frame;
 use crate::client::wire::transport::too_long_a_reply;
 use crate::ground::error::{Error, ErrorKind};
 use crate::transport::frame::{self, Lines};
@@ -78,7 +79,7 @@ impl Reading<'_> {
             // Whoever speaks 2025-03-26 must take them; from others they do no harm.
             Ok(Incoming::Batch(messages)) => {
                 if messages.iter().any(Result::is_err) {
-                    self.pipe.received().note_junk(text);
+                    self.pipe.received.note_junk(text);
                 }
                 for message in messages.into_iter().flatten() {
                     self.take(message);
@@ -87,20 +88,18 @@ impl Reading<'_> {
             Err(rejected) => match replied_to(text) {
                 Some(id) => self.pipe.settle(&id, Err(malformed(&rejected))),
                 // Rubbish on a pipe is skipped.
-                None => self.pipe.received().note_junk(text),
+                None => self.pipe.received.note_junk(text),
             },
         }
     }
 
     /// Does without a message that was too long to be kept. Only the call that waits for it fails.
     fn refuse(&self, skimmed: Skimmed, max: usize) {
-        self.pipe.received().note_message();
+        self.pipe.received.note_message();
         match skimmed {
             Skimmed::Reply(id) => self.pipe.settle(&id, Err(too_long_a_reply(max))),
             Skimmed::Request(id) => {
-                let mut frame = Vec::new();
-                write_error(&mut frame, Some(&id), &RpcError::too_large(max));
-                self.pipe.outbox().owe(&frame);
+                self.pipe.outbox.owe(&error_frame(&id, &RpcError::too_large(max)));
             }
             Skimmed::Notification | Skimmed::Unknown => tracing::warn!(
                 max_message = max,
@@ -110,22 +109,22 @@ impl Reading<'_> {
     }
 
     fn take(&mut self, message: Message) {
-        self.pipe.received().note_message();
+        self.pipe.received.note_message();
         if let Message::Response { id, outcome } = &message {
             match (id.clone(), outcome) {
                 (Some(id), _) => self.pipe.settle(&id, Ok(message)),
                 (None, Err(error)) => {
-                    self.pipe.received().note_stray(error);
+                    self.pipe.received.note_stray(error);
                     self.pipe.refuse_long(error);
                 }
                 (None, Ok(_)) => {}
             }
             return;
         }
-        let Some(inbox) = self.pipe.inbox() else { return };
+        let Some(inbox) = self.pipe.inbox.get() else { return };
         inbox.take(&message);
         match inbox.answer(&message) {
-            Some(Answering::Now(frame)) => self.pipe.outbox().owe(&frame),
+            Some(Answering::Now(frame)) => self.pipe.outbox.owe(&frame),
             Some(Answering::Later(frame)) => self.answer_later(frame),
             None => {}
         }
@@ -137,7 +136,7 @@ impl Reading<'_> {
         if self.answering.len() >= MAX_ANSWERING {
             return;
         }
-        let outbox = self.pipe.outbox().clone();
+        let outbox = self.pipe.outbox.clone();
         self.answering.spawn(async move {
             if let Some(frame) = frame.await {
                 outbox.answer(&frame).await;

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use toolway_protocol::RpcError;
 
 use crate::client::pipe::printable::printable;
+use crate::ground::mutex::Mutex;
 
 /// What came from the server. Displayed it tells of what nobody could use, and nothing if there was none.
 #[derive(Default)]
@@ -40,7 +41,7 @@ impl Received {
 
     pub(super) fn note_junk(&self, line: &[u8]) {
         {
-            let mut useless = self.lock();
+            let mut useless = self.useless.lock();
             useless.lines += 1;
             if useless.lines == 1 {
                 useless.first = printable(line, MAX_SHOWN);
@@ -62,17 +63,13 @@ impl Received {
 
     /// Servers that cannot read a request answer so: without the id that they could not read.
     pub(super) fn note_stray(&self, error: &RpcError) {
-        self.lock().stray.get_or_insert_with(|| printable(error.to_string().as_bytes(), MAX_SHOWN));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Useless> {
-        self.useless.lock().unwrap_or_else(PoisonError::into_inner)
+        self.useless.lock().stray.get_or_insert_with(|| printable(error.to_string().as_bytes(), MAX_SHOWN));
     }
 }
 
 impl fmt::Display for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let useless = self.lock();
+        let useless = self.useless.lock();
         let Useless { lines, first, stray } = &*useless;
         match lines {
             0 => {}

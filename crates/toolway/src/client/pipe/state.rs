@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{SetOnce, oneshot};
 use toolway_protocol::jsonrpc::Code;
@@ -13,15 +13,16 @@ use crate::client::pipe::received::Received;
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::mutex::Mutex;
 use crate::transport::frame::MAX_MESSAGE;
 
 /// What both directions of a pipe share, and whoever uses it.
 pub(crate) struct PipeState {
-    outbox: Arc<Outbox>,
+    pub(super) outbox: Arc<Outbox>,
     pending: Mutex<HashMap<Id, Pending>>,
     max_message: AtomicUsize,
-    inbox: OnceLock<Inbox>,
-    received: Received,
+    pub(super) inbox: OnceLock<Inbox>,
+    pub(crate) received: Received,
     fading: SetOnce<()>,
     over: SetOnce<Error>,
 }
@@ -84,7 +85,7 @@ impl PipeState {
         }
         let reply = async {
             match waiting {
-                Some(mut waiting) => waiting.reply().await.map(|reply| reply.map(Some)),
+                Some(mut waiting) => (&mut waiting.receiver).await.ok().map(|reply| reply.map(Some)),
                 None => ticket.done().await.then_some(Ok(None)),
             }
         };
@@ -105,20 +106,8 @@ impl PipeState {
     }
 
     /// Where answers to questions of the server go.
-    pub(super) fn outbox(&self) -> &Arc<Outbox> {
-        &self.outbox
-    }
-
     pub(crate) fn deliver_to(&self, inbox: Inbox) {
         let _ = self.inbox.set(inbox);
-    }
-
-    pub(super) fn inbox(&self) -> Option<&Inbox> {
-        self.inbox.get()
-    }
-
-    pub(crate) fn received(&self) -> &Received {
-        &self.received
     }
 
     /// Lets nothing more be sent: the end has come, and its reason is being found out. What was sent may still be answered.
@@ -146,26 +135,22 @@ impl PipeState {
         self.over.wait().await;
     }
 
-    fn pending(&self) -> MutexGuard<'_, HashMap<Id, Pending>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn wait(&self, id: Id) -> Waiting<'_> {
         let (reply, receiver) = oneshot::channel();
-        self.pending().insert(id.clone(), Pending { reply, sent: 0 });
+        self.pending.lock().insert(id.clone(), Pending { reply, sent: 0 });
         Waiting { pipe: self, id, receiver }
     }
 
     /// Notes how long a request is that is about to be written: nothing can be heard of it before.
     pub(super) fn note_sent(&self, id: &Id, bytes: usize) {
-        if let Some(pending) = self.pending().get_mut(id) {
+        if let Some(pending) = self.pending.lock().get_mut(id) {
             pending.sent = bytes;
         }
     }
 
     /// Hands a reply to whoever waits for it.
     pub(super) fn settle(&self, id: &Id, reply: Result<Message>) {
-        if let Some(pending) = self.pending().remove(id) {
+        if let Some(pending) = self.pending.lock().remove(id) {
             // Nobody waits any more: the call was dropped, and a late answer means nothing.
             let _ = pending.reply.send(reply);
         }
@@ -179,7 +164,7 @@ impl PipeState {
     /// that a server may not take it. It is only a guess, so no more than one is given up for it, and those that wait to be
     /// written are not.
     pub(super) fn refuse_long(&self, error: &RpcError) {
-        let mut pending = self.pending();
+        let mut pending = self.pending.lock();
         let lost: Vec<Id> = match error.max_message() {
             Some(max) => {
                 let longer = pending.iter().filter(|(_, pending)| pending.sent > max);
@@ -214,15 +199,9 @@ struct Waiting<'l> {
     receiver: oneshot::Receiver<Result<Message>>,
 }
 
-impl Waiting<'_> {
-    async fn reply(&mut self) -> Option<Result<Message>> {
-        (&mut self.receiver).await.ok()
-    }
-}
-
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.pipe.pending().remove(&self.id);
+        self.pipe.pending.lock().remove(&self.id);
     }
 }
 

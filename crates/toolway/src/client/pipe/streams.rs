@@ -94,7 +94,7 @@ fn end(pipe: &PipeState, ended: &Ended) {
             ),
         ),
     };
-    pipe.end(because(Error::new(kind, message), pipe.received().to_string()));
+    pipe.end(because(Error::new(kind, message), pipe.received.to_string()));
 }
 
 /// Nobody waits for what a task does that is gone.

@@ -62,7 +62,7 @@ impl<E: FarEnd> Transport for PipeTransport<E> {
     }
 
     fn diagnosis(&self) -> Option<String> {
-        self.end.diagnosis(self.pipe.received())
+        self.end.diagnosis(&self.pipe.received)
     }
 
     fn close(&self) -> BoxFuture<'_, Result<()>> {

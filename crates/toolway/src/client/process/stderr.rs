@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::client::pipe::printable::printable;
+use crate::ground::mutex::Mutex;
 use crate::ground::panic::attempt;
 
 /// What is called with each line.
@@ -42,7 +43,7 @@ impl Stderr {
                     Some((b'\n', text)) => (text, true),
                     _ => (piece, false),
                 };
-                self.lock().extend(text);
+                self.tail.lock().extend(text);
                 if ends {
                     self.finish_line(server);
                 }
@@ -53,7 +54,7 @@ impl Stderr {
 
     fn finish_line(&self, server: &str) {
         let line = {
-            let mut tail = self.lock();
+            let mut tail = self.tail.lock();
             let line = std::mem::take(&mut tail.partial);
             if line.trim_ascii().is_empty() {
                 return;
@@ -69,10 +70,6 @@ impl Stderr {
                 tracing::warn!(%panic, "what was to be called with a line of stderr failed");
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Tail> {
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -94,7 +91,7 @@ impl Tail {
 
 impl fmt::Display for Stderr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tail = self.lock();
+        let tail = self.tail.lock();
         let partial = printable(&tail.partial, MAX_SHOWN);
         let lines = tail.lines.iter().chain((!partial.is_empty()).then_some(&partial));
         for (index, line) in lines.enumerate() {
@@ -135,7 +132,7 @@ mod tests {
             stderr.drain("ö".repeat(5000).as_bytes(), "test").await;
         }
         assert!(stderr.to_string().len() <= MAX_TAIL + 3 * MAX_LINES);
-        assert!(stderr.lock().partial.capacity() <= 2 * MAX_LINE);
+        assert!(stderr.tail.lock().partial.capacity() <= 2 * MAX_LINE);
     }
 
     #[tokio::test]
@@ -143,7 +140,7 @@ mod tests {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let seen = lines.clone();
         let stderr = Arc::new(Stderr::new(Some(Arc::new(move |line: &str| {
-            seen.lock().unwrap().push(line.to_owned());
+            seen.lock().push(line.to_owned());
             assert_ne!(line, "one", "a test");
         }))));
         let (mut writer, reader) = tokio::io::duplex(64);
@@ -158,6 +155,6 @@ mod tests {
         assert_eq!(stderr.to_string(), "one | two | Password:");
         drop(writer);
         draining.await.unwrap();
-        assert_eq!(*lines.lock().unwrap(), ["one", "two", "Password: "]);
+        assert_eq!(*lines.lock(), ["one", "two", "Password: "]);
     }
 }

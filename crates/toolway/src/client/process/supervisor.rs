@@ -56,7 +56,7 @@ pub(super) fn start(
 ) -> impl Transport {
     let (pipe, queue) = PipeState::new();
     if let Some(hook) = on_stray_line {
-        pipe.received().tell_of_stray_lines(hook);
+        pipe.received.tell_of_stray_lines(hook);
     }
     let (pipe, facts, gone) = (Arc::new(pipe), Arc::new(facts), Arc::new(SetOnce::new()));
     let (held, released) = oneshot::channel();
@@ -159,7 +159,7 @@ impl Supervisor {
             () = pipe.ended() => {}
             () = self.find_out() => {}
         }
-        self.pipe.end(self.facts.over(self.trouble, self.pipe.received()));
+        self.pipe.end(self.facts.over(self.trouble, &self.pipe.received));
         self.take_down(&mut released).await;
     }
 

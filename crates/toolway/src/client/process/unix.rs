@@ -5,7 +5,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rustix::fs::{Access, access};
 use rustix::io::retry_on_intr;
@@ -15,6 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::client::process::child_pipes::ChildPipes;
 use crate::client::process::diagnosis::end;
+use crate::ground::mutex::Mutex;
 
 /// Whether a file can be started, as far as its permissions tell.
 pub(super) fn is_program(file: &Path) -> bool {
@@ -63,7 +64,7 @@ impl Group {
                 Ok(Some(end)) => return end,
                 Err(_) => {
                     // It is no child of ours any more: somebody has waited for it, and its number may be another's.
-                    self.leader.lock().pid = None;
+                    self.leader.0.lock().pid = None;
                     return end(None);
                 }
             }
@@ -86,7 +87,7 @@ impl Group {
     /// Lets the system forget the first process, which has ended.
     pub(super) fn reap(&mut self) {
         // No signal may be on its way to a number that is given to somebody else meanwhile.
-        let mut leading = self.leader.lock();
+        let mut leading = self.leader.0.lock();
         leading.pid = None;
         if let Some(mut child) = self.child.take() {
             let _ = child.try_wait();
@@ -103,7 +104,7 @@ impl Drop for Group {
         let reap = move || {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), options));
-            leader.lock().pid = None;
+            leader.0.lock().pid = None;
             let _ = child.try_wait();
         };
         // Without a thread it stays a zombie until this program ends.
@@ -114,7 +115,7 @@ impl Drop for Group {
 impl Leader {
     /// Asks the group to end, once: some programs give up at once when they are asked again.
     pub(super) fn terminate(&self) {
-        let mut leading = self.lock();
+        let mut leading = self.0.lock();
         if !std::mem::replace(&mut leading.is_told, true)
             && let Some(pid) = leading.pid
         {
@@ -123,14 +124,10 @@ impl Leader {
     }
 
     fn signal(&self, signal: Signal) {
-        if let Some(pid) = self.lock().pid {
+        if let Some(pid) = self.0.lock().pid {
             // They may all be gone.
             let _ = kill_process_group(pid, signal);
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Leading> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

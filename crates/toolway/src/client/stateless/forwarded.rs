@@ -2,10 +2,9 @@
 
 use toolway_protocol::{Method, RawJson};
 
-use crate::client::answer::answers::Place;
 use crate::client::answer::forwarded::Questions;
 use crate::client::stateless::link::StatelessLink;
-use crate::client::stateless::rounds::{failed, read};
+use crate::client::stateless::rounds::{answer_one, read};
 use crate::client::wire::forward_link::ForwardLink;
 use crate::client::wire::terms::Reply;
 use crate::ground::error::Result;
@@ -19,10 +18,7 @@ impl ForwardLink for StatelessLink {
                 asked.into_iter().partition(|(_, question)| self.answers.has(question));
             let mut given = Vec::new();
             for (key, question) in ours {
-                let (kind, place) =
-                    (question.method(), Place { key: Some(key.clone()), during: Some(method.clone()) });
-                let answer = self.answers.clone().answer(question, place).await;
-                let answer = answer.map_err(|unable| failed(&key, kind, unable))?;
+                let (key, answer) = answer_one(self.answers.clone(), method.clone(), key, question).await?;
                 given.push((key, RawJson::encoded(&answer, self.version)));
             }
             Ok(Questions { open, given, state: required.request_state })

@@ -1,7 +1,5 @@
 //! How does a request of the stateless era describe itself, and what does the server say about itself?
 
-use std::sync::{Mutex, PoisonError};
-
 use toolway_protocol::capability::Settings;
 use toolway_protocol::era::Envelope;
 use toolway_protocol::era::stateless::{Discovered, write_bare, write_call};
@@ -18,8 +16,9 @@ use crate::client::wire::era_link::{EraLink, WatchRequest};
 use crate::client::wire::opening::ServerFacts;
 use crate::client::wire::outgoing::{Outgoing, put_params, split_meta};
 use crate::client::wire::terms::{Course, Reply, Terms};
-use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 
 /// What every request to one server carries.
 #[derive(Debug)]
@@ -98,11 +97,11 @@ impl EraLink for StatelessLink {
     }
 
     fn set_log_level(&self, level: LogLevel) {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        *self.log_level.lock() = Some(level);
     }
 
     fn log_level(&self) -> Option<LogLevel> {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.log_level.lock()
     }
 
     fn mirrors_arguments(&self) -> bool {
@@ -137,14 +136,6 @@ fn name_of(request: &Request) -> Option<String> {
     let Request::Other(method, Some(params)) = request else { return None };
     let params: serde_json::Value = params.decode().ok()?;
     params[method.facts()?.name_member?].as_str().map(str::to_owned)
-}
-
-/// Reads the reply to `server/discover`.
-pub(crate) fn discovered(result: &RawJson) -> Result<Discovered> {
-    result.decode().map_err(|error| {
-        Error::new(ErrorKind::PeerMisbehaved, "the server's reply to server/discover is malformed")
-            .caused_by(error)
-    })
 }
 
 /// What the server said about itself. A malformed identity is none: it is for display only.

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use toolway_protocol::ProtocolVersion;
 use toolway_protocol::era::negotiate::{Verdict, choose, judge_error, judge_status};
+use toolway_protocol::era::stateless::Discovered;
+use toolway_protocol::{Method, ProtocolVersion};
 
-use crate::client::stateless::link::{StatelessLink, discovered, facts};
+use crate::client::stateless::link::{StatelessLink, facts};
 use crate::client::wire::era_link::EraLink;
 use crate::client::wire::opening::{FreshTransport, OpenConnection, Opening, ServerFacts, explained};
-use crate::client::wire::transport::{Transport, exchange};
+use crate::client::wire::transport::{Transport, exchange, malformed_reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// What a probe has shown.
@@ -57,7 +58,8 @@ pub(crate) async fn probe(
         };
         let (verdict, refusal) = match outcome {
             Ok(result) => {
-                let server = discovered(&result)?;
+                let server = result.decode::<Discovered>();
+                let server = server.map_err(|error| malformed_reply(&Method::Discover).caused_by(error))?;
                 match choose(&server.supported_versions) {
                     Verdict::Stateless(chosen) => {
                         return Ok(ProbeOutcome::Opened(link(chosen), facts(server)));

@@ -105,18 +105,10 @@ async fn answer(
     }
     let mut asking = JoinSet::new();
     for (place, (key, question)) in questions.into_iter().enumerate() {
-        let answers = answers.clone();
-        let during = Some(method.clone());
-        asking.spawn(async move {
-            let kind = question.method();
-            let answer = answers.answer(question, Place { key: Some(key.clone()), during }).await;
-            match answer {
-                Ok(answer) => Ok((place, key, answer)),
-                Err(unable) => Err(failed(&key, kind, unable)),
-            }
-        });
+        let answered = answer_one(answers.clone(), method.clone(), key, question);
+        asking.spawn(async move { Ok::<_, Error>((place, answered.await?)) });
     }
-    let mut given: Vec<(usize, String, InputResponse)> = Vec::new();
+    let mut given = Vec::new();
     while let Some(answered) = asking.join_next().await {
         // Panics of the application were caught inside; what is left is a runtime that shuts down.
         let answered = answered.map_err(|error| {
@@ -124,13 +116,28 @@ async fn answer(
         })?;
         given.push(answered?);
     }
-    given.sort_by_key(|(place, ..)| *place);
-    let given: Keyed<_> = given.into_iter().map(|(_, key, answer)| (key, answer)).collect::<Vec<_>>().into();
+    given.sort_by_key(|(place, _)| *place);
+    let given: Keyed<_> = given.into_iter().map(|(_, answered)| answered).collect::<Vec<_>>().into();
     Ok(RawJson::encoded(&given, version))
 }
 
+/// Answers one question of the server, which it asks about a request.
+pub(super) async fn answer_one(
+    answers: Answers,
+    during: Method,
+    key: String,
+    question: InputRequest,
+) -> Result<(String, InputResponse)> {
+    let kind = question.method();
+    let place = Place { key: Some(key.clone()), during: Some(during) };
+    match answers.answer(question, place).await {
+        Ok(answer) => Ok((key, answer)),
+        Err(unable) => Err(failed(&key, kind, unable)),
+    }
+}
+
 /// Why a call ends with a question that has no answer.
-pub(super) fn failed(key: &str, kind: Method, unable: Unable) -> Error {
+fn failed(key: &str, kind: Method, unable: Unable) -> Error {
     let kind = kind.name();
     match unable {
         Unable::Undeclared => Error::new(

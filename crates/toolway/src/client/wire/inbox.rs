@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use toolway_protocol::jsonrpc::{Params, write_error};
+use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::types::Cancelled;
 use toolway_protocol::{Id, Message, Method, Notification, RpcError};
 
 use crate::client::answer::caller::{Caller, OpenCalls};
 use crate::client::notifications::listeners::Notifications;
+use crate::client::wire::outgoing::error_frame;
 use crate::ground::future::BoxFuture;
 
 /// Where what the server says unasked goes: its notifications, and its questions.
@@ -39,8 +40,8 @@ pub struct Inbox {
     handler: Arc<OnceLock<Arc<dyn RequestHandler>>>,
     /// The request of ours on whose stream everything comes.
     during: Option<Id>,
-    /// The most bytes that an answer may have.
-    max_message: usize,
+    /// The most bytes that a message may have.
+    pub(crate) max_message: usize,
 }
 
 /// Answers the requests of a server, in an era in which servers send them.
@@ -160,11 +161,6 @@ impl Inbox {
             }
         })
     }
-
-    /// The most bytes that a message may have.
-    pub(crate) fn max_message(&self) -> usize {
-        self.max_message
-    }
 }
 
 /// An answer, or an error in its place if it is longer than a message may be: the server waits for one of them.
@@ -181,7 +177,5 @@ fn fitting(frame: Bytes, id: &Id, max: usize) -> Bytes {
     let text = format!(
         "the answer is {size} bytes long, and the client sends at most {max}: raise `max_message` on the client"
     );
-    let mut failed = Vec::new();
-    write_error(&mut failed, Some(id), &RpcError::internal(text));
-    failed.into()
+    error_frame(id, &RpcError::internal(text))
 }

@@ -61,18 +61,16 @@ impl Opening<'_> {
 
     /// Waits for an answer while there is time. Whoever is late is asked why, which is too late when all of this is dropped.
     pub(crate) async fn in_time<T>(&self, asking: impl Future<Output = Result<T>>) -> Result<T> {
-        timeout_at(self.deadline, asking).await.unwrap_or_else(|_| Err(self.late()))
+        timeout_at(self.deadline, asking).await.unwrap_or_else(|_| {
+            let message = format!("nothing came within {:?}", self.connect_timeout);
+            Err(Error::new(ErrorKind::Timeout, message).unsent())
+        })
     }
 
     /// When a time from now is over; some are longer than clocks go.
     pub(crate) fn deadline(limit: Duration) -> Instant {
         let now = Instant::now();
         now.checked_add(limit).unwrap_or(now + Duration::from_hours(24 * 365))
-    }
-
-    fn late(&self) -> Error {
-        let limit = self.connect_timeout;
-        Error::new(ErrorKind::Timeout, format!("nothing came within {limit:?}")).unsent()
     }
 
     pub(crate) fn id(&self) -> Id {

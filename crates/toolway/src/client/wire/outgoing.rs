@@ -6,7 +6,8 @@ use bytes::Bytes;
 use serde_json::Value;
 use toolway_protocol::capability::Settings;
 use toolway_protocol::json::Members;
-use toolway_protocol::{Id, Method, ProtocolVersion, RawJson};
+use toolway_protocol::jsonrpc::write_error;
+use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
 /// A frame to send, and what a transport may need to know about it without reading it.
 #[derive(Clone)]
@@ -52,6 +53,13 @@ impl Outgoing {
     ) -> Self {
         Self { frame: frame.into(), id, method, name: None, version, headers: Vec::new() }
     }
+}
+
+/// The answer to a request of the server that has no result.
+pub(crate) fn error_frame(id: &Id, error: &RpcError) -> Bytes {
+    let mut frame = Vec::new();
+    write_error(&mut frame, Some(id), error);
+    frame.into()
 }
 
 /// Writes the members of an object of parameters.

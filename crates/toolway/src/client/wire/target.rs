@@ -1,11 +1,12 @@
 //! Where is a server, and how does one get there?
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 
 /// Opens the way to one server, as often as it takes: a client that loses its connection asks for another one.
 pub trait Connector: Send + Sync + 'static {
@@ -83,7 +84,7 @@ struct Once(Mutex<Option<Box<dyn Transport>>>);
 
 impl Connector for Once {
     fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
-        let transport = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let transport = self.0.lock().take();
         Box::pin(std::future::ready(transport.ok_or_else(|| {
             Error::new(ErrorKind::Transport, "the transport is closed, and cannot be opened again").unsent()
         })))

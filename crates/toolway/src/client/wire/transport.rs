@@ -1,6 +1,6 @@
 //! What must something do to carry messages?
 
-use toolway_protocol::{Message, ProtocolVersion, RawJson};
+use toolway_protocol::{Message, Method, ProtocolVersion, RawJson};
 
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::outgoing::Outgoing;
@@ -79,6 +79,11 @@ pub(crate) fn too_long_a_reply(max: usize) -> Error {
     let text =
         format!("the reply is longer than {max} bytes: ask for less, or raise `max_message` on the client");
     Error::new(ErrorKind::TooLarge, text)
+}
+
+/// A reply that cannot be read as what the protocol says it is.
+pub(crate) fn malformed_reply(method: &Method) -> Error {
+    Error::new(ErrorKind::PeerMisbehaved, format!("the server's reply to {} is malformed", method.name()))
 }
 
 /// Sends a request and takes the result out of the reply.

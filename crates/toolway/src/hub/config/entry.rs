@@ -32,7 +32,7 @@ pub struct ServerConfig {
     pub max_message: Option<usize>,
     /// Members that mean nothing here, in the order of the file: `autoApprove`, `trust`, `oauth`, …
     pub other: Vec<(String, RawJson)>,
-    pub(super) tools: Arc<Choice>,
+    pub(crate) tools: Arc<Choice>,
     pub(super) endpoint: Endpoint,
     pub(super) inputs: Arc<[Input]>,
     pub(super) origin: Arc<Origin>,
@@ -41,12 +41,12 @@ pub struct ServerConfig {
 impl ServerConfig {
     /// The file that describes it, if it was read from one.
     pub fn file(&self) -> Option<&Path> {
-        self.origin.file()
+        self.origin.file.as_deref()
     }
 
     /// Whose file that is, as far as its name tells.
     pub fn host(&self) -> Option<Host> {
-        self.origin.host()
+        self.origin.host
     }
 
     /// Whether the file wants this tool of the server to be used: it is not among its `disabledTools` or `excludeTools`, and among
@@ -65,13 +65,9 @@ impl ServerConfig {
         self.tools.takes(tool)
     }
 
-    pub(crate) fn tools(&self) -> &Arc<Choice> {
-        &self.tools
-    }
-
     /// The folder of the project to which the file belongs; `None` for files of a user.
     pub fn project(&self) -> Option<&Path> {
-        self.origin.project()
+        self.origin.project.as_deref()
     }
 }
 
@@ -168,7 +164,7 @@ pub(super) fn read(
     match reader.entry(node, blank.clone()) {
         Some(read) if reader.mistakes.is_empty() => Ok(read),
         _ if is_off(node) => {
-            let name = name_of(node).filter(|_| key.is_none());
+            let name = node.member("name").filter(|_| key.is_none()).and_then(|name| name.text().ok());
             Ok((name, ServerConfig { endpoint: Endpoint::Wrong(reader.mistakes), ..blank }))
         }
         _ => Err(reader.mistakes),
@@ -182,11 +178,6 @@ fn is_off(node: Node<'_>) -> bool {
         members.iter().any(|(key, value)| key == name && value.truth().is_ok_and(|truth| truth == word))
     };
     says("disabled", true) || says("enabled", false)
-}
-
-fn name_of(node: Node<'_>) -> Option<String> {
-    let members = node.members().unwrap_or_default();
-    members.into_iter().find(|(key, _)| key == "name").and_then(|(_, value)| value.text().ok())
 }
 
 /// Reads values of a file, and keeps what is wrong with them.
@@ -449,12 +440,6 @@ enum Type {
 fn meant(members: &[(String, Node<'_>)], missing: &[&str]) -> String {
     let slip = members.iter().find_map(|(key, _)| Some((key, closest(key, missing.iter().copied())?)));
     slip.map(|(key, meant)| format!(" (is `{}` meant to be `{meant}`?)", shown(key))).unwrap_or_default()
-}
-
-impl fmt::Debug for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
-    }
 }
 
 /// Members that say where a server is; the first one that is there counts.

@@ -88,7 +88,7 @@ impl Config {
         if mistakes.is_empty() {
             Ok(Self { servers })
         } else {
-            Err(ConfigError::new(origin.file(), mistakes))
+            Err(ConfigError::new(origin.file.as_deref(), mistakes))
         }
     }
 }

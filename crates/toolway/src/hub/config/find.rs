@@ -181,7 +181,7 @@ fn servers_in(host: Host, file: &Path, places: &Places) -> Result<Vec<Vec<Outcom
     }
     let project = places.is_of_project(file).then(|| places.project.clone());
     let is_of_user = project.is_none();
-    let origin = Arc::new(Origin::new(file.to_owned(), host, project));
+    let origin = Arc::new(Origin { file: Some(file.to_owned()), host: Some(host), project });
     let bytes = bytes_of(file)?;
     let wrong = |mistake: Mistake| ConfigError::new(Some(file), mistake.into());
     let source = Source::new(&bytes).map_err(wrong)?;

@@ -79,9 +79,10 @@ impl fmt::Display for Host {
 /// Where a configuration comes from.
 #[derive(Debug, Default)]
 pub(super) struct Origin {
-    file: Option<PathBuf>,
-    host: Option<Host>,
-    project: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
+    pub(super) host: Option<Host>,
+    /// The folder of the project it belongs to.
+    pub(super) project: Option<PathBuf>,
 }
 
 impl Origin {
@@ -100,23 +101,6 @@ impl Origin {
             _ => None,
         };
         Self { file: Some(path.to_owned()), host, project: project.map(Path::to_owned) }
-    }
-
-    pub(super) fn new(file: PathBuf, host: Host, project: Option<PathBuf>) -> Self {
-        Self { file: Some(file), host: Some(host), project }
-    }
-
-    pub(super) fn file(&self) -> Option<&Path> {
-        self.file.as_deref()
-    }
-
-    pub(super) fn host(&self) -> Option<Host> {
-        self.host
-    }
-
-    /// The folder of the project it belongs to.
-    pub(super) fn project(&self) -> Option<&Path> {
-        self.project.as_deref()
     }
 }
 

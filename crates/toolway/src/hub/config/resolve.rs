@@ -72,8 +72,8 @@ impl ServerConfig {
     /// # Ok::<(), toolway::hub::ConfigError>(())
     /// ```
     pub fn resolve(&self, variables: &Variables) -> Result<ServerKind, ConfigError> {
-        let dollar = if self.origin.host() == Some(Host::Gemini) { Dollar::Variable } else { Dollar::Text };
-        let known = Known::new(variables, &self.inputs, self.origin.project(), dollar);
+        let dollar = if self.origin.host == Some(Host::Gemini) { Dollar::Variable } else { Dollar::Text };
+        let known = Known::new(variables, &self.inputs, self.origin.project.as_deref(), dollar);
         let mut values =
             Values { server: &self.name, known, room: MAX_EXPANDED, mistakes: Mistakes::default() };
         let kind = match &self.endpoint {
@@ -92,14 +92,15 @@ impl ServerConfig {
                 let url = values.value(url, wrong_url).unwrap_or_default();
                 ServerKind::Url { url, headers: values.named(headers, wrong_header), sse: *sse }
             }
-            Endpoint::Wrong(mistakes) => return Err(ConfigError::new(self.origin.file(), mistakes.clone())),
+            Endpoint::Wrong(mistakes) => return Err(ConfigError::new(self.file(), mistakes.clone())),
         };
-        let mistakes = values.mistakes;
-        if mistakes.is_empty() { Ok(kind) } else { Err(ConfigError::new(self.origin.file(), mistakes)) }
+        if values.mistakes.is_empty() {
+            Ok(kind)
+        } else {
+            Err(ConfigError::new(self.file(), values.mistakes))
+        }
     }
-}
 
-impl ServerConfig {
     /// The program and its arguments as the file has them, with variables and without what they stand for; nothing for a URL.
     ///
     /// This is what may be shown: values of variables are often secrets.
@@ -170,7 +171,7 @@ impl Values<'_> {
     /// A path, which begins at the folder of the project unless it says where it begins.
     fn path(&mut self, text: &Text) -> Option<PathBuf> {
         let path = self.value(text, wrong_path)?;
-        Some(self.known.workspace().map_or_else(|| PathBuf::from(&path), |folder| folder.join(&path)))
+        Some(self.known.workspace.map_or_else(|| PathBuf::from(&path), |folder| folder.join(&path)))
     }
 
     fn env_file(&mut self, text: &Text) -> Option<Vec<(String, String)>> {

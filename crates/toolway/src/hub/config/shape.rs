@@ -86,12 +86,9 @@ pub(super) fn layout_of_project<'s>(
     project: &Path,
     mistakes: &mut Mistakes,
 ) -> Option<Layout<'s>> {
-    let get = |node: Node<'s>, key: &str| {
-        node.members().ok()?.into_iter().find(|(name, _)| name == key).map(|(_, value)| value)
-    };
     // Written with `/` on Windows, too.
     let project = project.to_str()?.replace('\\', "/");
-    let servers = get(get(get(root, "projects")?, &project)?, "mcpServers")?;
+    let servers = root.member("projects")?.member(&project)?.member("mcpServers")?;
     let mut layout = Layout { places: Vec::new(), inputs: Vec::new() };
     layout.add(&format!("{}.mcpServers", member("projects", &project)), servers, mistakes);
     Some(layout)
@@ -181,10 +178,8 @@ fn inputs(path: &str, node: Node<'_>, mistakes: &mut Mistakes) -> Vec<Input> {
 
 /// What can be chosen is a text, or something with a `value`.
 fn option(node: Node<'_>) -> Option<String> {
-    if !node.is_object() {
-        return node.scalar().ok();
-    }
-    node.members().ok()?.into_iter().find(|(key, _)| key == "value")?.1.scalar().ok()
+    let value = if node.is_object() { node.member("value")? } else { node };
+    value.scalar().ok()
 }
 
 /// A name for a server that the file gives none: what is run, or where it is. With a number if it is taken.

@@ -120,6 +120,11 @@ impl<'s> Node<'s> {
         Ok(members.into_iter().map(|(name, raw)| (name, Node { raw, ..self })).collect())
     }
 
+    /// The first member of this name, if it is an object that has one.
+    pub(super) fn member(self, name: &str) -> Option<Node<'s>> {
+        self.members().ok()?.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
     /// The items of a list.
     pub(super) fn items(self) -> Result<Vec<Node<'s>>, String> {
         self.expect(Kind::List)?;

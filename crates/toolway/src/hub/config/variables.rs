@@ -128,7 +128,7 @@ impl Variables {
 pub(super) struct Known<'a> {
     variables: &'a Variables,
     inputs: &'a [Input],
-    workspace: Option<&'a Path>,
+    pub(super) workspace: Option<&'a Path>,
     dollar: Dollar,
 }
 
@@ -148,10 +148,6 @@ impl<'a> Known<'a> {
     ) -> Self {
         let workspace = variables.workspace.as_deref().or(project).or(variables.here.as_deref());
         Self { variables, inputs, workspace, dollar }
-    }
-
-    pub(super) fn workspace(&self) -> Option<&'a Path> {
-        self.workspace
     }
 
     /// The text with values instead of variables, or everything that is wrong with it. `room` is how long all texts

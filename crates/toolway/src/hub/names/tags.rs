@@ -22,6 +22,12 @@ pub(crate) struct Tags {
 /// Mixes a text and the number of an attempt.
 pub(crate) type Hash = fn(&str, u32) -> u64;
 
+impl Default for Tags {
+    fn default() -> Self {
+        Self::new(NameRules::default(), fnv)
+    }
+}
+
 impl Tags {
     pub(crate) fn new(rules: NameRules, hash: Hash) -> Self {
         Self { rules, hash, of: BTreeMap::new(), whose: HashMap::new() }

@@ -14,8 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
-use super::rules::NameRules;
-use super::tags::{Tags, fnv};
+use super::tags::Tags;
 
 /// The URIs of resources, and of templates, of several servers in one list.
 ///
@@ -34,7 +33,7 @@ use super::tags::{Tags, fnv};
 /// assert_eq!(uris.route("hub://docs/file:///readme"), Some(("docs", "file:///readme")));
 /// assert_eq!(uris.route("file:///readme"), None);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Uris {
     tags: Tags,
     servers: BTreeMap<String, Listed>,
@@ -51,18 +50,6 @@ pub struct Uris {
 struct Listed {
     resources: BTreeSet<String>,
     templates: BTreeSet<String>,
-}
-
-impl Default for Uris {
-    fn default() -> Self {
-        Self {
-            tags: Tags::new(NameRules::default(), fnv),
-            servers: BTreeMap::new(),
-            resources: HashMap::new(),
-            templates: BTreeMap::new(),
-            alone: None,
-        }
-    }
 }
 
 impl Uris {

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use toolway_protocol::types::{CacheHints, CacheScope, Content, Progress, ReadResourceResult, Resource};
 use toolway_protocol::{Id, Notification};
 
+use crate::ground::mutex::Mutex;
 use crate::ground::peer::Peer;
 use crate::server::Server;
 use crate::server::call::log::Log;
@@ -282,7 +283,7 @@ pub(crate) fn millis(time: Duration) -> u64 {
 /// Whether `done` is more than was told before; remembers it if so.
 pub(crate) fn is_more(told: &Mutex<f64>, done: &serde_json::Number) -> bool {
     let Some(done) = done.as_f64() else { return false };
-    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut told = told.lock();
     if done <= *told {
         return false;
     }

@@ -108,7 +108,7 @@ impl Passing {
         self.check_askable(&question)?;
         let past = self.scope().arrival().asking.past.as_deref();
         check_rounds(past)?;
-        let mut state = self.scope().asked().lock();
+        let mut state = self.scope().asked().0.lock();
         if state.open.len() >= MAX_OPEN {
             let text = format!("more than {MAX_OPEN} questions were asked at once");
             return Err(AskError::new(AskErrorKind::Busy, text));
@@ -138,7 +138,7 @@ impl Passing {
 
     /// Leaves something to the next run. What is held ends with the call, if it [goes on](Self::goes_on) here.
     pub(crate) fn leave(&self, note: RawJson, held: Option<Held>) -> Result<(), AskError> {
-        let mut state = self.scope().asked().lock();
+        let mut state = self.scope().asked().0.lock();
         state.grow(note.as_bytes().len(), self.scope().arrival().asking.past.as_deref())?;
         state.left = Some(note);
         state.held = held;

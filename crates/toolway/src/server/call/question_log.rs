@@ -1,13 +1,14 @@
 //! What was asked, answered and done in one run of a function?
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolway_protocol::types::InputRequest;
 use toolway_protocol::{ProtocolVersion, RawJson};
 
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 use crate::ground::outbound::Outbound;
 use crate::server::call::replay::{Held, MAX_PAST, Past, Taken, size, too_large};
 use crate::server::failure::ask::AskError;
@@ -53,7 +54,7 @@ pub(crate) trait Asker: std::fmt::Debug + Send + Sync {
 
 /// What one run has asked and done so far.
 #[derive(Debug, Default)]
-pub(crate) struct Asked(Mutex<State>);
+pub(crate) struct Asked(pub(super) Mutex<State>);
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -80,19 +81,13 @@ pub(super) struct State {
 }
 
 impl Asked {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether a question has no answer: then the run ends in it, whatever the function does.
     pub(crate) fn is_open(&self) -> bool {
-        !self.lock().open.is_empty()
+        !self.0.lock().open.is_empty()
     }
-}
 
-impl Asked {
     pub(super) fn take(&self, key: &str, taken: Taken, past: Option<&Past>) -> Result<(), AskError> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if state.taken.contains_key(key) {
             return Ok(());
         }

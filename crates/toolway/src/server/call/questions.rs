@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 use std::hash::Hasher;
 use std::pin::pin;
-use std::sync::PoisonError;
 
 use siphasher::sip::SipHasher13;
 use toolway_protocol::capability::ClientCapabilities;
@@ -31,7 +30,7 @@ impl Scope {
         let Asking { past, fresh, .. } = &self.arrival().asking;
         let past = past.as_deref();
         let (form, whole) = digests(peer.version, question);
-        let mut state = self.asked().lock();
+        let mut state = self.asked().0.lock();
         match state.seen.get(key) {
             None => drop(state.seen.insert(key.to_owned(), whole)),
             Some(seen) if *seen == whole => {}
@@ -116,13 +115,13 @@ impl Scope {
         if let Some(result) = past.and_then(|past| past.effects.get(key)) {
             return Ok(Some(result.clone()));
         }
-        Ok(self.asked().lock().effects.get(key).cloned())
+        Ok(self.asked().0.lock().effects.get(key).cloned())
     }
 
     /// Remembers the result of something.
     pub(crate) fn did(&self, key: String, result: RawJson) -> Result<(), AskError> {
         let past = self.arrival().asking.past.as_deref();
-        let mut state = self.asked().lock();
+        let mut state = self.asked().0.lock();
         state.grow(size(&key) + result.as_bytes().len(), past)?;
         // It will not be done again, so nothing of what it has said will be met again.
         state.said_in_vain.remove(&key);
@@ -134,9 +133,9 @@ impl Scope {
     pub(crate) async fn attempt<F: Future>(&self, key: &str, effect: F) -> F::Output {
         let mut effect = pin!(effect);
         poll_fn(|cx| {
-            let around = self.asked().lock().say_apart(key);
+            let around = self.asked().0.lock().say_apart(key);
             let polled = effect.as_mut().poll(cx);
-            self.asked().lock().say_again(key, around);
+            self.asked().0.lock().say_again(key, around);
             polled
         })
         .await
@@ -150,7 +149,7 @@ impl Scope {
         }
         let text = serde_json::to_vec(message).unwrap_or_default();
         let digest = digest(&text);
-        let mut state = self.asked().lock();
+        let mut state = self.asked().0.lock();
         // More than can be remembered need not be counted either.
         if state.said.len() < MAX_SENT {
             state.said.push(digest);
@@ -163,7 +162,7 @@ impl Scope {
 
     /// What the run asks for, and what it leaves to the next one; nothing, if no question is open.
     pub(crate) fn questions(&self) -> Option<(Vec<(String, InputRequest)>, Past)> {
-        let mut state = std::mem::take(&mut *self.asked().lock());
+        let mut state = std::mem::take(&mut *self.asked().0.lock());
         if state.open.is_empty() {
             return None;
         }
@@ -177,7 +176,7 @@ impl Scope {
         past.held = state.held;
         let unmet = state.unmet.unwrap_or_else(|| past.logs().to_vec());
         past.set_logs(unmet.into_iter().chain(state.said_in_vain.into_values().flatten()).chain(state.said));
-        past.set_told(*self.told().lock().unwrap_or_else(PoisonError::into_inner));
+        past.set_told(*self.told().lock());
         Some((state.open, past))
     }
 }

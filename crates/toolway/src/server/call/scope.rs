@@ -7,7 +7,7 @@ use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Deref;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -17,6 +17,7 @@ use toolway_protocol::types::CacheHints;
 use toolway_protocol::{ProtocolVersion, RawJson};
 
 use crate::ground::extensions::Extensions;
+use crate::ground::mutex::Mutex;
 use crate::ground::outbound::Outbound;
 use crate::ground::peer::Peer;
 use crate::schema::Checker;
@@ -240,11 +241,11 @@ impl Scope {
 
     /// What a handler said about keeping the answer.
     pub(crate) fn cache_hints(&self) -> Option<CacheHints> {
-        self.shared.cache.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.cache.lock().clone()
     }
 
     pub(crate) fn set_cache_hints(&self, hints: CacheHints) {
-        *self.shared.cache.lock().unwrap_or_else(PoisonError::into_inner) = Some(hints);
+        *self.shared.cache.lock() = Some(hints);
     }
 
     /// How long the run may take.

@@ -4,9 +4,11 @@
 //! Its author may never notice, so the log tells. Without a log there is no clock either, and this costs nothing.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+
+use crate::ground::mutex::Mutex;
 
 /// The time that a call may run in one piece before the log names its tool.
 const LONG: Duration = Duration::from_millis(100);
@@ -41,7 +43,7 @@ impl Pace {
         if took <= LONG {
             return false;
         }
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.0.lock();
         let is_due = told.is_none_or(|told| now.duration_since(told) >= AGAIN);
         if is_due {
             *told = Some(now);

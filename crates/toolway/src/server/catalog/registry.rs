@@ -2,8 +2,8 @@
 //! already written. A change makes the next snapshot; whoever looks at the old one is not disturbed.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
 use toolway_protocol::RpcError;
@@ -12,6 +12,7 @@ use toolway_protocol::json::Encode;
 use toolway_protocol::types::{Listing, Prompt, Resource, ResourceTemplate, Tool};
 use toolway_protocol::uri_template::{UriTemplate, Values};
 
+use crate::ground::mutex::Mutex;
 use crate::server::call::state::{Absent, States};
 use crate::server::call::visibility::Allowed;
 use crate::server::catalog::cursor::CursorKey;
@@ -79,7 +80,7 @@ impl Registry {
         states: &States,
         edit: impl FnOnce(&mut Elements) -> T,
     ) -> Result<T, Vec<String>> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changing = self.changing.lock();
         let current = self.current.load_full();
         let mut elements = current.elements.clone();
         let outcome = edit(&mut elements);

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -20,6 +20,7 @@ use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::types::ReadResourceResult;
 
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 use crate::ground::panic::catch;
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::passing::RequestMeta;
@@ -288,14 +289,14 @@ impl Offering {
         }
         elements.put_inside(&attached.added.layers);
         elements.of_source();
-        *lock(&attached.offered) = elements;
+        *attached.offered.lock() = elements;
         let before = inner.registry.load_full();
         let changed = inner.registry.change(&inner.states, |all| {
             all.keep_own();
             let mut left_out = Vec::new();
             // All of them: what one does not offer any more, another may have.
             for (place, attached) in inner.sources.all.iter().enumerate() {
-                let others = all.add_free(lock(&attached.offered).clone());
+                let others = all.add_free(attached.offered.lock().clone());
                 if place == self.place {
                     left_out = others;
                 }
@@ -421,10 +422,6 @@ fn add_free<E: Entry>(
     }
 }
 
-fn lock(elements: &Mutex<Elements>) -> MutexGuard<'_, Elements> {
-    elements.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The lists in which two snapshots differ.
 fn differences(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = List> + use<> {
     fn differ<E, D: PartialEq>(before: &[E], after: &[E], definition: fn(&E) -> &D) -> bool {
@@ -443,7 +440,7 @@ fn differences(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = List
 impl Interest {
     /// The resources, and how often they have become others until now.
     fn now(&self) -> (BTreeSet<String>, u64) {
-        let counts = self.lock();
+        let counts = self.counts.lock();
         (counts.keys().cloned().collect(), *self.version.borrow())
     }
 

@@ -1,9 +1,10 @@
 //! Which resources does anybody want to hear of? Whoever has to ask somebody else for news has to know.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
+
+use crate::ground::mutex::Mutex;
 
 /// How many listeners want to hear of each resource.
 #[derive(Debug)]
@@ -20,13 +21,9 @@ impl Default for Interest {
 }
 
 impl Interest {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<String, usize>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// One more wants to hear of this.
     pub(crate) fn add(&self, uri: &str) {
-        let mut counts = self.lock();
+        let mut counts = self.counts.lock();
         if let Some(count) = counts.get_mut(uri) {
             *count += 1;
             return;
@@ -37,7 +34,7 @@ impl Interest {
 
     /// One does not any more.
     pub(crate) fn remove(&self, uri: &str) {
-        let mut counts = self.lock();
+        let mut counts = self.counts.lock();
         let Some(count) = counts.get_mut(uri) else { return };
         *count -= 1;
         if *count == 0 {

@@ -4,7 +4,7 @@
 //! notification afterwards, and memory is bounded by what the peer has subscribed to.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
@@ -12,6 +12,7 @@ use toolway_protocol::capability::{ServerCapabilities, Settings};
 use toolway_protocol::types::{ResourceUpdated, Told};
 use toolway_protocol::{Notification, RpcError};
 
+use crate::ground::mutex::Mutex;
 use crate::server::changes::interest::Interest;
 
 /// A list that has changed.
@@ -36,7 +37,7 @@ pub(crate) struct Listeners(Mutex<Vec<Weak<Listener>>>);
 
 impl Listeners {
     pub(crate) fn add(&self, listener: &Arc<Listener>) {
-        let mut listeners = lock(&self.0);
+        let mut listeners = self.0.lock();
         // Those that have gone are looked for when there may be as many as are there.
         if listeners.len() == listeners.capacity() {
             listeners.retain(|listener| listener.strong_count() > 0);
@@ -55,7 +56,7 @@ impl Listeners {
     }
 
     fn all_but(&self, but: Option<&Arc<Listener>>, tell: impl Fn(&Listener)) {
-        let listeners: Vec<_> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
+        let listeners: Vec<_> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         for listener in listeners {
             if but.is_none_or(|but| !Arc::ptr_eq(but, &listener)) {
                 tell(&listener);
@@ -114,7 +115,7 @@ impl Listener {
 
     /// Remembers a change, if it is one to be told.
     fn note(&self, change: &Change) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let State { lists, subscribed, hears_all, pending, .. } = &mut *state;
         let is_wanted = match change {
             Change::List(list) => {
@@ -138,7 +139,7 @@ impl Listener {
 
     /// Anything that it wants to hear of may have changed.
     fn note_everything(&self) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let State { lists, subscribed, pending, .. } = &mut *state;
         pending.lists = *lists;
         pending.updated = subscribed.iter().cloned().collect();
@@ -158,7 +159,7 @@ impl Listener {
 
     /// Takes what is to be told.
     fn take(&self) -> impl Iterator<Item = Notification> {
-        let Pending { lists, updated } = std::mem::take(&mut lock(&self.state).pending);
+        let Pending { lists, updated } = std::mem::take(&mut self.state.lock().pending);
         let makers =
             [Notification::ToolsChanged, Notification::PromptsChanged, Notification::ResourcesChanged];
         let lists =
@@ -182,7 +183,7 @@ impl Listener {
 
     /// Takes back what could not be told.
     fn put_back(&self, news: impl IntoIterator<Item = Notification>) {
-        let pending = &mut lock(&self.state).pending;
+        let pending = &mut self.state.lock().pending;
         for news in news {
             match news {
                 Notification::ToolsChanged(_) => pending.lists[List::Tools as usize] = true,
@@ -207,14 +208,14 @@ impl Listener {
 
     /// Keeps to what the peer was promised: nothing else is told.
     pub(crate) fn promise(&self, capabilities: &ServerCapabilities) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.lists = promised(capabilities);
         state.can_subscribe = has(capabilities.resources.as_ref(), "subscribe");
     }
 
     /// Whether resources can be subscribed to.
     pub(crate) fn can_subscribe(&self) -> bool {
-        lock(&self.state).can_subscribe
+        self.state.lock().can_subscribe
     }
 
     /// Wants to hear of a resource from now on.
@@ -222,7 +223,7 @@ impl Listener {
         if uri.len() > MAX_URI {
             return Err(RpcError::invalid_params(format!("`params.uri` is longer than {MAX_URI} bytes")));
         }
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if state.subscribed.len() >= MAX_SUBSCRIBED && !state.subscribed.contains(&uri) {
             let text = format!("there are {MAX_SUBSCRIBED} subscriptions already, and no more are kept");
             return Err(RpcError::invalid_request(text));
@@ -242,7 +243,7 @@ impl Listener {
 
     /// Does not any more; what was not told yet is forgotten.
     pub(crate) fn unsubscribe(&self, uri: &str) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if let Some(uri) = state.subscribed.take(uri) {
             self.wants_no_more([&uri]);
         }
@@ -264,7 +265,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.wants_no_more(&lock(&self.state).subscribed);
+        self.wants_no_more(&self.state.lock().subscribed);
     }
 }
 
@@ -310,7 +311,3 @@ const MAX_URI: usize = 8 << 10;
 const MAX_SUBSCRIBED: usize = 1000;
 /// How long their URIs may be together. They are kept as long as the conversation, and written down with each change.
 const MAX_SUBSCRIBED_BYTES: usize = 256 << 10;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

@@ -1,12 +1,13 @@
 //! The session of a pipe: before its handshake, and after it.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use toolway_protocol::era::batch;
 use toolway_protocol::era::lifecycle::Lifecycle;
 use toolway_protocol::jsonrpc::{Incoming, Params, Rejected, write_error};
 use toolway_protocol::{Era, Id, Message, Method, Notification, RawJson, RpcError};
 
+use crate::ground::mutex::Mutex;
 use crate::server::Server;
 use crate::server::call::scope::Arrival;
 use crate::server::call::visibility::Allowed;
@@ -32,10 +33,6 @@ impl PipeSession {
         Self { opened: OnceLock::new(), unopened, lifecycle: Mutex::default(), listener }
     }
 
-    fn lifecycle(&self) -> MutexGuard<'_, Lifecycle> {
-        self.lifecycle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn current(&self) -> &Session {
         self.opened.get().unwrap_or(&self.unopened)
     }
@@ -51,7 +48,7 @@ impl PipeSession {
         let Some(listener) = &self.listener else { return std::future::pending().await };
         listener.changed().await;
         let Some(session) = self.opened.get() else { return Vec::new() };
-        if !self.lifecycle().may_tell(&Method::ToolsChanged) {
+        if !self.lifecycle.lock().may_tell(&Method::ToolsChanged) {
             return Vec::new();
         }
         let sight = Sight::new(server, allowed.cloned());
@@ -93,7 +90,7 @@ impl PipeSession {
     }
 
     fn open(&self, server: &Server, id: &Id, params: &Params) -> Vec<u8> {
-        let mut lifecycle = self.lifecycle();
+        let mut lifecycle = self.lifecycle.lock();
         match handshake::initialize(server, &mut lifecycle, id, params, self.listener.clone()) {
             Ok((frame, session)) => {
                 self.opened.get_or_init(|| session);
@@ -116,7 +113,7 @@ impl PipeSession {
         arrival: Box<Arrival>,
     ) {
         if *method == Method::Initialized {
-            self.lifecycle().initialized();
+            self.lifecycle.lock().initialized();
             if let Some(listener) = &self.listener {
                 listener.rouse();
             }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use toolway_protocol::types::{Cancelled, Elicit, InputRequest};
 use toolway_protocol::{Id, Notification, ProtocolVersion, RawJson, RpcError};
 
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 use crate::ground::outbound::Outbound;
 use crate::ground::random::random;
 use crate::server::call::question_log::{Answers, Asker};
@@ -50,14 +51,8 @@ struct Waiters {
 }
 
 impl Pending {
-    fn lock(&self) -> MutexGuard<'_, Waiters> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Pending {
     fn expect(&self, id: &Id) -> Result<oneshot::Receiver<Outcome>, AskError> {
-        let mut waiters = self.lock();
+        let mut waiters = self.0.lock();
         if waiters.is_over {
             return Err(over());
         }
@@ -76,7 +71,7 @@ impl Pending {
 impl Questions {
     /// Takes an answer, or gives it back if nobody waits for it.
     pub(super) fn settle(&self, id: &Id, outcome: Outcome) -> Result<(), Outcome> {
-        match self.pending.lock().by_id.remove(id) {
+        match self.pending.0.lock().by_id.remove(id) {
             Some(waiting) => waiting.send(outcome),
             None => Err(outcome),
         }
@@ -84,7 +79,7 @@ impl Questions {
 
     /// No answer can come any more.
     pub(super) fn end(&self) {
-        let mut pending = self.pending.lock();
+        let mut pending = self.pending.0.lock();
         pending.is_over = true;
         pending.by_id.clear();
     }
@@ -209,7 +204,7 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.pending.lock().by_id.remove(&self.id);
+        self.pending.0.lock().by_id.remove(&self.id);
         if self.is_sent {
             let mut cancelled = Cancelled::new();
             cancelled.request_id = Some(self.id.clone());

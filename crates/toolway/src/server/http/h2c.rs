@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::io::Cursor;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -31,6 +31,8 @@ use tokio::task::JoinSet;
 use super::door::body::HttpBody;
 use super::door::endpoint::BoxError;
 use super::service::HttpService;
+
+use crate::ground::mutex::Mutex;
 
 /// Answers everything that comes on one connection.
 pub(super) async fn converse(
@@ -164,7 +166,7 @@ struct Streams(Weak<Tasks>);
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, stream: F) {
         let Some(tasks) = self.0.upgrade() else { return };
-        let mut set = tasks.set.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut set = tasks.set.lock();
         while set.try_join_next().is_some() {}
         // A request that is dropped is reset.
         if set.len() < tasks.most {

@@ -3,7 +3,7 @@
 //! The doors know when something is over, often because a future or a body is dropped, where nothing can be waited for. So hooks
 //! run in tasks of the server, each for a bounded time; a door that ends on purpose waits for them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
@@ -12,6 +12,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::ground::mutex::Mutex;
 use crate::ground::random::random;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
@@ -197,7 +198,7 @@ impl HookTasks {
         }
         self.running.send_modify(|running| *running += 1);
         let counted = Counted(self.running.clone());
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = self.tasks.lock();
         while tasks.try_join_next().is_some() {}
         let work = async move {
             work.await;

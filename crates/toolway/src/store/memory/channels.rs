@@ -3,15 +3,15 @@
 //! Everybody who listens has a short queue of their own, which takes no memory while nothing is in it.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::expiring::give_back;
-use super::lock::lock;
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 use crate::store::backend::Subscription;
 
 /// Those who listen, by the name of the channel and in the order in which they came.
@@ -71,7 +71,7 @@ struct Unheard {
 
 impl Queue {
     fn push(&self, message: Bytes) {
-        let mut unheard = lock(&self.unheard);
+        let mut unheard = self.unheard.lock();
         if unheard.messages.len() == MAX_BEHIND {
             unheard.messages.pop_front();
             unheard.has_missed = true;
@@ -83,7 +83,7 @@ impl Queue {
 
     /// What comes next, if it is there: a message, or that some were missed.
     fn take(&self) -> Poll<Option<Bytes>> {
-        let mut unheard = lock(&self.unheard);
+        let mut unheard = self.unheard.lock();
         if std::mem::take(&mut unheard.has_missed) {
             return Poll::Ready(None);
         }
@@ -101,7 +101,7 @@ pub(super) struct Heard {
 
 impl Heard {
     pub(super) fn on(channels: &Arc<Mutex<Channels>>, channel: &str) -> Self {
-        let (channel, listener, queue) = lock(channels).join(channel);
+        let (channel, listener, queue) = channels.lock().join(channel);
         Self { channels: channels.clone(), channel, listener, queue }
     }
 }
@@ -122,7 +122,7 @@ impl Subscription for Heard {
 
 impl Drop for Heard {
     fn drop(&mut self) {
-        lock(&self.channels).leave(&self.channel, self.listener);
+        self.channels.lock().leave(&self.channel, self.listener);
     }
 }
 

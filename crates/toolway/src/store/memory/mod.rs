@@ -5,21 +5,20 @@
 
 mod channels;
 mod expiring;
-mod lock;
 mod log;
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use self::channels::{Channels, Heard};
 use self::expiring::Expiring;
-use self::lock::lock;
 use self::log::Log;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
+use crate::ground::mutex::Mutex;
 use crate::store::backend::{Entry, Room, Store, Subscription};
 
 /// A store in memory: nothing survives the process, and servers of one process may share it.
@@ -63,15 +62,15 @@ fn storing<'s, T>(work: impl FnOnce() -> T + Send + 's) -> BoxFuture<'s, Result<
 
 impl Store for Memory {
     fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<Option<Bytes>>> {
-        storing(|| lock(&self.values).get(key).cloned())
+        storing(|| self.values.lock().get(key).cloned())
     }
 
     fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, Result<Option<Bytes>>> {
-        storing(move || lock(&self.values).renew(key, ttl).cloned())
+        storing(move || self.values.lock().renew(key, ttl).cloned())
     }
 
     fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, Result<()>> {
-        storing(move || lock(&self.values).put(key, value, ttl))
+        storing(move || self.values.lock().put(key, value, ttl))
     }
 
     fn swap<'s>(
@@ -82,7 +81,7 @@ impl Store for Memory {
         ttl: Duration,
     ) -> BoxFuture<'s, Result<bool>> {
         storing(move || {
-            let mut values = lock(&self.values);
+            let mut values = self.values.lock();
             let is_expected = values.get(key) == expected.as_ref();
             if is_expected {
                 values.put(key, value, ttl);
@@ -92,7 +91,7 @@ impl Store for Memory {
     }
 
     fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<bool>> {
-        storing(|| lock(&self.values).remove(key).is_some())
+        storing(|| self.values.lock().remove(key).is_some())
     }
 
     fn append<'s>(
@@ -103,7 +102,7 @@ impl Store for Memory {
         ttl: Duration,
     ) -> BoxFuture<'s, Result<u64>> {
         storing(move || {
-            let mut logs = lock(&self.logs);
+            let mut logs = self.logs.lock();
             if let Some(log) = logs.renew(log, ttl) {
                 return log.push(entry, room);
             }
@@ -115,27 +114,27 @@ impl Store for Memory {
     }
 
     fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> BoxFuture<'s, Result<Vec<(u64, Bytes)>>> {
-        storing(move || lock(&self.logs).get(log).map(|log| log.read(after, max)).unwrap_or_default())
+        storing(move || self.logs.lock().get(log).map(|log| log.read(after, max)).unwrap_or_default())
     }
 
     fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<Option<u64>>> {
-        storing(|| lock(&self.logs).get(log).map(Log::last))
+        storing(|| self.logs.lock().get(log).map(Log::last))
     }
 
     fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>> {
-        storing(move || lock(&self.logs).renew(log, ttl).is_some())
+        storing(move || self.logs.lock().renew(log, ttl).is_some())
     }
 
     fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>> {
         storing(|| {
             // A long log is dropped when the lock is free again.
-            let forgotten = lock(&self.logs).remove(log);
+            let forgotten = self.logs.lock().remove(log);
             forgotten.is_some()
         })
     }
 
     fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>> {
-        storing(move || lock(&self.channels).publish(channel, &message))
+        storing(move || self.channels.lock().publish(channel, &message))
     }
 
     fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>> {
@@ -146,9 +145,9 @@ impl Store for Memory {
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Memory")
-            .field("values", &lock(&self.values).len())
-            .field("logs", &lock(&self.logs).len())
-            .field("channels", &lock(&self.channels).len())
+            .field("values", &self.values.lock().len())
+            .field("logs", &self.logs.lock().len())
+            .field("channels", &self.channels.lock().len())
             .finish()
     }
 }

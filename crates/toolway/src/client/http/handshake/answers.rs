@@ -1,16 +1,17 @@
 //! What becomes of the server's questions, and how do the answers get there?
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use ::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use tokio::time::{sleep, timeout};
-use toolway_protocol::jsonrpc::{Skimmed, Skimmer, write_error};
+use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
 use toolway_protocol::{Id, Message, RpcError};
 
 use crate::client::http::handshake::conversation::{Conversation, MAX_ASIDE};
 use crate::client::wire::backoff::backoff;
 use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
+use crate::client::wire::outgoing::error_frame;
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How often an answer is sent that did not reach the server.
@@ -45,7 +46,7 @@ impl Conversation {
         tried: u32,
     ) {
         let conversation = self.clone();
-        let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answering = self.answering.lock();
         while answering.try_join_next().is_some() {}
         if answering.len() >= MAX_ANSWERING {
             tracing::debug!("an answer is given up, because too many do not get through");
@@ -96,10 +97,9 @@ impl Conversation {
             }
             self.endpoint.accepted(response).await
         };
-        match timeout(MAX_ASIDE, saying).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Error::new(ErrorKind::Timeout, "an answer was not taken in time")),
-        }
+        timeout(MAX_ASIDE, saying)
+            .await
+            .unwrap_or_else(|_| Err(Error::new(ErrorKind::Timeout, "an answer was not taken in time")))
     }
 }
 
@@ -113,7 +113,5 @@ fn instead(frame: &[u8], error: &Error) -> Option<Bytes> {
         Some(refusal) => refusal.message.to_string(),
         None => format!("the answer is {} bytes long, which is more than the server takes", frame.len()),
     };
-    let mut failed = Vec::new();
-    write_error(&mut failed, Some(&id), &RpcError::internal(text));
-    Some(failed.into())
+    Some(error_frame(&id, &RpcError::internal(text)))
 }

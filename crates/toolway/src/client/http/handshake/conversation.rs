@@ -1,6 +1,6 @@
 //! What is known of a conversation, and how does it end?
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ::http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
@@ -22,6 +22,7 @@ use crate::client::http::request::headers::insert;
 use crate::client::http::request::refusal;
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::mutex::Mutex;
 
 /// How long the server may take over something that nobody's call waits for: an answer to its question, a farewell.
 pub(super) const MAX_ASIDE: Duration = Duration::from_secs(5);
@@ -117,7 +118,7 @@ impl Conversation {
         if let Some(task) = self.listening.get() {
             task.abort();
         }
-        self.answering.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        self.answering.lock().abort_all();
     }
 
     /// What every request says: which conversation it belongs to, and what was agreed there; then what its caller wants.
@@ -145,7 +146,7 @@ impl Conversation {
             }
             Ok(response) if may_pass(response.status()) => {
                 cursor.hold(refusal::retry_after(response.headers()));
-                Opened::Failed(refusal::of_page(self.endpoint.url(), response).await)
+                Opened::Failed(refusal::of_page(&self.endpoint.url, response).await)
             }
             Ok(response) => Opened::Refused(response.status()),
             // A redirect that is not followed is an answer, too.

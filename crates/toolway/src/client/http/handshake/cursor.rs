@@ -28,7 +28,7 @@ pub(super) struct Cursor {
     last_id: Option<HeaderValue>,
     retry: Option<Duration>,
     /// How often the stream was asked for since it last said something.
-    fruitless: u32,
+    pub(super) fruitless: u32,
     /// How long the server wanted to be left alone when it was last asked.
     hold: Option<Duration>,
     /// Nothing with an id has come since it was asked for again.
@@ -81,10 +81,6 @@ impl Cursor {
         self.hold = wait.map(|wait| wait.min(MAX_RETRY));
     }
 
-    pub(super) fn fruitless(&self) -> u32 {
-        self.fruitless
-    }
-
     /// How long to wait before the next attempt.
     pub(super) fn wait(&self) -> Duration {
         let Pause { asked, own } = self.pause();
@@ -131,10 +127,10 @@ mod tests {
         }
         assert_eq!(cursor.begin().expect("an id"), "b");
         assert!(!cursor.note(&event(Some("b"), None)), "it comes a second time");
-        assert_eq!(cursor.fruitless(), 1, "and is no progress");
+        assert_eq!(cursor.fruitless, 1, "and is no progress");
         assert!(cursor.note(&event(Some("c"), None)));
         assert!(cursor.note(&event(Some("c"), None)), "only right after resuming");
-        assert_eq!(cursor.fruitless(), 0);
+        assert_eq!(cursor.fruitless, 0);
     }
 
     #[test]
@@ -183,7 +179,7 @@ mod tests {
         for attempt in 1..100 {
             cursor.begin();
             assert!(cursor.note(&event(None, Some(7_000))));
-            assert_eq!(cursor.fruitless(), attempt, "to be told to wait is no progress");
+            assert_eq!(cursor.fruitless, attempt, "to be told to wait is no progress");
             let asked = Duration::from_secs(7);
             assert_spread(&cursor, asked, asked + MAX_WAIT.min(FIRST_WAIT * (1 << attempt.min(5))));
         }

@@ -38,11 +38,6 @@ impl Gate {
         self.stream.send_if_modified(|stream| std::mem::take(&mut stream.is_awaited));
     }
 
-    /// Opens it when the guard is dropped, so also when the task that holds it is aborted.
-    pub(super) fn open_at_the_end(&self) -> OpenOnDrop<'_> {
-        OpenOnDrop(self)
-    }
-
     /// Whether a request with this method has to wait now.
     pub(super) fn holds(&self, method: &Method) -> bool {
         self.stream.borrow().is_awaited && makes_the_server_speak(method)
@@ -54,7 +49,8 @@ impl Gate {
         if !stream.is_awaited {
             return;
         }
-        let _waiting = Waiting::begin(&self.waiting);
+        self.waiting.send_modify(|waiting| *waiting += 1);
+        let _waiting = Waiting(&self.waiting);
         let mut newest = self.stream.subscribe();
         let answered = newest.wait_for(|newest| newest.number != stream.number || !newest.is_awaited);
         if timeout(MAX_GATED, answered).await.is_err() {
@@ -74,13 +70,6 @@ impl Gate {
 
 /// A request that waits, counted until it is dropped.
 struct Waiting<'g>(&'g watch::Sender<usize>);
-
-impl<'g> Waiting<'g> {
-    fn begin(waiting: &'g watch::Sender<usize>) -> Self {
-        waiting.send_modify(|waiting| *waiting += 1);
-        Self(waiting)
-    }
-}
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
@@ -105,8 +94,8 @@ fn makes_the_server_speak(method: &Method) -> bool {
     )
 }
 
-/// Opens a [`Gate`] when it is dropped.
-pub(super) struct OpenOnDrop<'g>(&'g Gate);
+/// Opens a [`Gate`] when it is dropped, so also when the task that holds it is aborted.
+pub(super) struct OpenOnDrop<'g>(pub(super) &'g Gate);
 
 impl Drop for OpenOnDrop<'_> {
     fn drop(&mut self) {

@@ -60,7 +60,7 @@ pub(super) async fn open(conversation: &Arc<Conversation>, of_caller: &HeaderMap
             "the server wants messages to be posted to {post_to}, which is another server: they are not sent there"
         )));
     }
-    tracing::debug!(server = %endpoint.url(), "the server speaks the transport of 2024-11-05");
+    tracing::debug!(server = %endpoint.url, "the server speaks the transport of 2024-11-05");
     let hearing = hear_all(conversation.clone(), events);
     conversation.listening.get_or_init(|| tokio::spawn(hearing).abort_handle());
     Ok(Some(post_to))

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use crate::client::http::handshake::conversation::{Conversation, Opened};
 use crate::client::http::handshake::cursor::{Cursor, Pause};
-use crate::client::http::handshake::gate::Gate;
+use crate::client::http::handshake::gate::{Gate, OpenOnDrop};
 use crate::client::http::request::events::{Break, Events};
 
 /// How often in a row a stream is refused that was offered before, until the conversation is given up.
@@ -16,7 +16,7 @@ const MAX_REFUSED: u32 = 5;
 /// Hears the server until it offers no such stream; the caller has closed the gate, and aborts this with the client.
 pub(super) async fn listen(conversation: Arc<Conversation>) {
     let gate = &conversation.gate;
-    let _open = gate.open_at_the_end();
+    let _open = OpenOnDrop(gate);
     let mut cursor = Cursor::default();
     let mut was_offered = false;
     let mut refused = 0;

@@ -2,36 +2,33 @@
 //! they speak on unasked.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 use toolway_protocol::{Id, Message};
+
+use crate::ground::mutex::Mutex;
 
 /// The requests whose replies are waited for.
 #[derive(Debug, Default)]
 pub(super) struct PendingReplies(Mutex<HashMap<Id, oneshot::Sender<Message>>>);
 
 impl PendingReplies {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Id, oneshot::Sender<Message>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits for the reply to a request, until the wait is dropped.
     pub(super) fn expect(&self, id: &Id) -> Expected<'_> {
         let (sender, reply) = oneshot::channel();
-        self.lock().insert(id.clone(), sender);
+        self.0.lock().insert(id.clone(), sender);
         Expected { pending: self, id: id.clone(), reply }
     }
 
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.0.lock().is_empty()
     }
 
     /// Takes a message that came on a stream of no request; gives it back if nobody waits for it.
     pub(super) fn take(&self, message: Message) -> Option<Message> {
         let Message::Response { id: Some(id), .. } = &message else { return Some(message) };
-        match self.lock().remove(id) {
+        match self.0.lock().remove(id) {
             Some(waiting) => waiting.send(message).err(),
             None => Some(message),
         }
@@ -56,6 +53,6 @@ impl Expected<'_> {
 
 impl Drop for Expected<'_> {
     fn drop(&mut self) {
-        self.pending.lock().remove(&self.id);
+        self.pending.0.lock().remove(&self.id);
     }
 }

@@ -65,7 +65,7 @@ async fn reopen(
             lost("the reply broke off before its first event id, so it cannot be resumed").caused_by(cause)
         );
     }
-    while cursor.fruitless() < MAX_FRUITLESS {
+    while cursor.fruitless < MAX_FRUITLESS {
         sleep(cursor.wait()).await;
         match conversation.open(cursor, of_caller).await {
             Opened::Stream(events) => return Ok(events),

@@ -1,7 +1,7 @@
 //! How does one HTTP request reach the server, and what shape has the reply?
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use ::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use ::http::{Method, Request, Response};
@@ -20,11 +20,12 @@ use crate::client::http::request::url::Url;
 use crate::client::wire::inbox::Inbox;
 use crate::client::wire::transport::too_long_a_reply;
 use crate::ground::error::{Error, ErrorKind, Result};
+use crate::ground::mutex::Mutex;
 use crate::transport::frame::MAX_MESSAGE;
 
 /// The way to one server.
 pub(crate) struct HttpEndpoint {
-    url: Url,
+    pub(crate) url: Url,
     /// What every request says because of the server.
     headers: HeaderMap,
     /// And because of the client.
@@ -102,10 +103,6 @@ impl HttpEndpoint {
         self.max_message.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn url(&self) -> &Url {
-        &self.url
-    }
-
     /// Sends one message.
     pub(crate) async fn post(&self, headers: HeaderMap, frame: Bytes) -> Result<Response<HttpBody>> {
         self.send(Method::POST, of_post(headers), frame).await
@@ -123,7 +120,7 @@ impl HttpEndpoint {
 
     /// Where the server is, as far as it has told.
     pub(crate) fn place(&self) -> Url {
-        let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        let moved = self.moved.lock();
         moved.clone().unwrap_or_else(|| self.url.clone())
     }
 
@@ -136,7 +133,7 @@ impl HttpEndpoint {
     ) -> Result<Response<HttpBody>> {
         let Arrived { response, for_good, .. } = self.send_to(self.place(), method, headers, body).await?;
         if for_good.is_some() {
-            *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = for_good;
+            *self.moved.lock() = for_good;
         }
         Ok(response)
     }

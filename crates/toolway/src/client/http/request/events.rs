@@ -4,10 +4,11 @@ use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, Response};
 use http_body_util::BodyExt;
 use toolway_protocol::json::Limits;
-use toolway_protocol::jsonrpc::{Incoming, Skimmed, parse, write_error};
+use toolway_protocol::jsonrpc::{Incoming, Skimmed, parse};
 use toolway_protocol::{Message, RpcError};
 
 use crate::client::http::request::client::HttpBody;
+use crate::client::wire::outgoing::error_frame;
 use crate::client::wire::transport::too_long_a_reply;
 use crate::transport::sse::{Event, Parser};
 
@@ -44,9 +45,7 @@ impl Events {
             None => {}
             Some(Skimmed::Reply(id)) => {
                 let error = RpcError::internal(too_long_a_reply(self.max_message).to_string());
-                let mut frame = Vec::new();
-                write_error(&mut frame, Some(&id), &error.with_max_message(self.max_message));
-                event.data = frame.into();
+                event.data = error_frame(&id, &error.with_max_message(self.max_message));
             }
             Some(_) => tracing::warn!(
                 max_message = self.max_message,

@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::future::poll_fn;
-use std::sync::{Mutex, PoisonError};
 
 use tower_layer::Layer;
 
 use crate::ground::future::BoxFuture;
 use crate::ground::mistakes::BoxError;
+use crate::ground::mutex::Mutex;
 use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::service::{Next, Service};
@@ -75,7 +75,7 @@ where
         + 'static,
 {
     fn call(&self, call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
-        let mut service = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut service = self.0.lock().clone();
         Box::pin(async move {
             poll_fn(|cx| service.poll_ready(cx)).await.map_err(CallError::hidden)?;
             service.call(call).await.map_err(CallError::hidden)

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
+use crate::ground::mutex::Mutex;
 use crate::server::observe::hooks::Parting;
 
 /// The body of a reply.
@@ -122,7 +123,7 @@ impl Pieces {
         if work.as_mut().poll(cx).is_ready() {
             self.work = None;
         }
-        match (lock(&self.slot).take(), &self.work) {
+        match (self.slot.lock().take(), &self.work) {
             (Some(piece), _) => Poll::Ready(Some(piece)),
             (None, Some(_)) => Poll::Pending,
             (None, None) => Poll::Ready(None),
@@ -142,14 +143,10 @@ pub(crate) struct Pen(Slot);
 impl Pen {
     /// Hands over a piece, and comes back when the next one is wanted.
     pub(crate) async fn write(&self, piece: impl Into<Bytes>) {
-        *lock(&self.0) = Some(piece.into());
+        *self.0.lock() = Some(piece.into());
         // Whoever polls takes the piece, and polls again when it wants more.
-        std::future::poll_fn(|_| if lock(&self.0).is_some() { Poll::Pending } else { Poll::Ready(()) }).await;
+        std::future::poll_fn(|_| if self.0.lock().is_some() { Poll::Pending } else { Poll::Ready(()) }).await;
     }
-}
-
-fn lock(slot: &Mutex<Option<Bytes>>) -> std::sync::MutexGuard<'_, Option<Bytes>> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A reply that is a stream of events, written by `work`.

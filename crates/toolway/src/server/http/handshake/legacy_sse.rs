@@ -4,7 +4,7 @@
 //! conversation ends with its stream.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{Response, StatusCode};
@@ -18,7 +18,7 @@ use toolway_protocol::RpcError;
 use super::super::door::body::{ALIVE, HttpBody, KEEP_ALIVE, Pen, event_stream};
 use super::super::door::endpoint::Endpoint;
 use super::super::door::reply::{accepted, refused, unavailable};
-use super::live::lock;
+use crate::ground::mutex::Mutex;
 use crate::ground::random::random;
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
@@ -60,7 +60,7 @@ pub(super) fn open(pipes: &Pipes, endpoint: &Endpoint, arrival: Box<Arrival>) ->
     let admitted = Box::new(Arrival { extensions, principal, allowed, ..Arrival::default() });
     let owner = admitted.principal.clone();
     let pipe = Arc::new(Pipe { owner, writer: tokio::sync::Mutex::new(Some(writer)) });
-    lock(&pipes.0).insert(id.clone(), pipe.clone());
+    pipes.0.lock().insert(id.clone(), pipe.clone());
     let closing = endpoint.closing().clone();
     let (pipes, server) = (pipes.0.clone(), endpoint.server.clone());
     let parting = Parting::new(&server, admitted.clone(), None);
@@ -118,7 +118,7 @@ pub(super) async fn post(
     id: &str,
     frame: &Bytes,
 ) -> Response<HttpBody> {
-    let pipe = lock(&pipes.0).get(id).cloned();
+    let pipe = pipes.0.lock().get(id).cloned();
     let Some(pipe) = pipe.filter(|pipe| pipe.owner.as_ref() == owner) else {
         let error = RpcError::invalid_request("there is no such session: open the stream again");
         return refused(StatusCode::NOT_FOUND, &error);
@@ -155,7 +155,7 @@ struct Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        lock(&self.pipes).remove(&self.id);
+        self.pipes.lock().remove(&self.id);
         self.serving.abort();
     }
 }

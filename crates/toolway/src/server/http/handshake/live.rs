@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,6 +19,7 @@ use toolway_protocol::{Id, ProtocolVersion, RpcError};
 use super::limits::SessionLimits;
 use super::stream::{Log, Pace};
 use crate::ground::error::Result;
+use crate::ground::mutex::Mutex;
 use crate::ground::random::random;
 use crate::server::Server;
 use crate::server::call::place::Place;
@@ -192,7 +193,7 @@ impl Live {
     }
 
     pub(super) fn touch(&self) {
-        *lock(&self.used) = Instant::now();
+        *self.used.lock() = Instant::now();
     }
 
     /// Lets the newest stream look whether there is something to tell.
@@ -204,9 +205,9 @@ impl Live {
     /// It was used just now, and this is its record.
     pub(super) fn used(&self, text: Bytes) {
         self.touch();
-        let is_other = lock(&self.record).text != text;
+        let is_other = self.record.lock().text != text;
         if is_other && let Some(record) = Record::read(&text) {
-            let mut seen = lock(&self.record);
+            let mut seen = self.record.lock();
             // Whoever was slow to look at a record does not undo what was changed since.
             if record.changes > seen.changes {
                 *seen = Seen { text, changes: record.changes };
@@ -239,7 +240,7 @@ impl Live {
     pub(super) async fn keep_memory(&self) -> Result<()> {
         let now = Instant::now();
         {
-            let mut due = lock(&self.memory_due);
+            let mut due = self.memory_due.lock();
             if now < *due {
                 return Ok(());
             }
@@ -250,7 +251,7 @@ impl Live {
 
     /// Writes down what was said since; whether nobody else was quicker.
     pub(super) async fn save(&self) -> Result<bool> {
-        let old = lock(&self.record).clone();
+        let old = self.record.lock().clone();
         // What the client said about itself stands there only, and stays as it is.
         let Some(mut record) = Record::read(&old.text) else { return Ok(false) };
         record.ready = self.is_ready();
@@ -271,7 +272,7 @@ impl Live {
     }
 
     fn saw(&self, record: Seen) {
-        let mut seen = lock(&self.record);
+        let mut seen = self.record.lock();
         if record.changes > seen.changes {
             *seen = record;
         }
@@ -297,9 +298,9 @@ impl Live {
     }
 
     pub(super) fn is_idle(&self, now: Instant, limit: Duration) -> bool {
-        lock(&self.running).is_empty()
-            && lock(&self.streams).is_empty()
-            && lock(&self.used).checked_add(limit).is_some_and(|end| end < now)
+        self.running.lock().is_empty()
+            && self.streams.lock().is_empty()
+            && self.used.lock().checked_add(limit).is_some_and(|end| end < now)
     }
 
     /// A log for a new stream.
@@ -308,7 +309,7 @@ impl Live {
     }
 
     pub(super) fn log(&self, stream: &str) -> Log {
-        let mut paces = lock(&self.paces);
+        let mut paces = self.paces.lock();
         let pace = paces.get(stream).and_then(Weak::upgrade).unwrap_or_else(|| {
             // Those that have gone are looked for when there may be as many as are there.
             if paces.len() == paces.capacity() {
@@ -322,12 +323,12 @@ impl Live {
     }
 
     fn is_read(&self, stream: &str) -> bool {
-        lock(&self.paces).get(stream).and_then(Weak::upgrade).is_some_and(|pace| pace.has_reader())
+        self.paces.lock().get(stream).and_then(Weak::upgrade).is_some_and(|pace| pace.has_reader())
     }
 
     /// Begins a request, unless there is one with this id.
     pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Result<Turn, RpcError> {
-        let mut running = lock(&self.running);
+        let mut running = self.running.lock();
         if running.contains_key(id) {
             return Err(RpcError::invalid_request("a request with this id is still running"));
         }
@@ -341,7 +342,7 @@ impl Live {
 
     /// Stops a request that is not wanted any more. An id that is not running is nothing to talk about.
     pub(super) fn cancel(&self, id: &Id) {
-        if let Some(cancel) = lock(&self.running).get(id) {
+        if let Some(cancel) = self.running.lock().get(id) {
             cancel.cancel();
         }
     }
@@ -350,7 +351,7 @@ impl Live {
     pub(super) async fn keep(&self, log: &Log) -> Result<()> {
         let mut oldest = Vec::new();
         {
-            let mut kept = lock(&self.kept);
+            let mut kept = self.kept.lock();
             kept.retain(|stream| *stream != log.stream);
             kept.push_back(log.stream.clone());
             let mut excess = kept.len().saturating_sub(self.limits.kept_streams);
@@ -373,7 +374,7 @@ impl Live {
     pub(super) async fn forget(&self) -> Result<()> {
         self.gone.cancel();
         self.memory.forget().await?;
-        let kept = std::mem::take(&mut *lock(&self.kept));
+        let kept = std::mem::take(&mut *self.kept.lock());
         for stream in kept {
             self.log(&stream).forget().await?;
         }
@@ -386,7 +387,7 @@ impl Live {
         place: OwnedSemaphorePermit,
         sight: Sight,
     ) -> Result<Feed, RpcError> {
-        let mut streams = lock(&self.streams);
+        let mut streams = self.streams.lock();
         if streams.len() >= self.limits.streams_per_session {
             return Err(busy("too many streams of this session are open"));
         }
@@ -436,8 +437,8 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        lock(&self.live.running).remove(&self.id);
-        *lock(&self.live.used) = Instant::now();
+        self.live.running.lock().remove(&self.id);
+        *self.live.used.lock() = Instant::now();
     }
 }
 
@@ -470,10 +471,10 @@ impl Feed {
 impl Drop for Feed {
     fn drop(&mut self) {
         let Some(live) = self.live.upgrade() else { return };
-        let mut streams = lock(&live.streams);
+        let mut streams = live.streams.lock();
         streams.retain(|known| *known != self.number);
         live.newest.send_replace(streams.last().copied().unwrap_or(0));
-        *lock(&live.used) = Instant::now();
+        *live.used.lock() = Instant::now();
         // The next one looks whether there is something that this one did not tell.
         self.listener.rouse();
     }
@@ -482,14 +483,14 @@ impl Drop for Feed {
 impl Listener {
     /// What it has subscribed to.
     pub(super) fn subscribed(&self) -> Vec<String> {
-        let mut uris: Vec<_> = lock(&self.state).subscribed.iter().cloned().collect();
+        let mut uris: Vec<_> = self.state.lock().subscribed.iter().cloned().collect();
         uris.sort_unstable();
         uris
     }
 
     /// Wants to hear of these resources, and of no others.
     pub(super) fn set_subscribed(&self, uris: Vec<String>) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let uris: HashSet<String> = uris.into_iter().collect();
         self.wants(uris.difference(&state.subscribed));
         self.wants_no_more(state.subscribed.difference(&uris));
@@ -510,8 +511,4 @@ impl Place {
         self.is_over.store(true, Ordering::SeqCst);
         self.store.delete(&self.key).await.map(drop)
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,8 +15,9 @@ use tokio::time::Instant;
 use toolway_protocol::RpcError;
 
 use super::limits::SessionLimits;
-use super::live::{Live, Record, lock};
+use super::live::{Live, Record};
 use crate::ground::error::Result;
+use crate::ground::mutex::Mutex;
 use crate::ground::random::random;
 use crate::server::Server;
 use crate::server::call::principal::Principal;
@@ -63,10 +64,6 @@ impl Sessions {
         &self.server.inner.store
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        lock(&self.table)
-    }
-
     /// Keeps a conversation that was opened.
     pub(super) async fn open(
         &self,
@@ -75,7 +72,7 @@ impl Sessions {
         peer: Option<String>,
     ) -> Result<Result<Arc<Live>, RpcError>> {
         self.sweep_sometimes();
-        if let Err(full) = self.lock().reserve(&self.limits, peer.as_deref()) {
+        if let Err(full) = self.table.lock().reserve(&self.limits, peer.as_deref()) {
             return Ok(Err(full));
         }
         self.watch();
@@ -86,7 +83,7 @@ impl Sessions {
         self.store().put(&key, text.clone(), self.limits.session_idle).await?;
         let live = Live::new(&self.server, &self.limits, id, key, peer, record, text);
         // Counted twice for a moment rather than not at all.
-        self.lock().insert(live.clone());
+        self.table.lock().insert(live.clone());
         drop(place);
         Ok(Ok(live))
     }
@@ -99,14 +96,14 @@ impl Sessions {
         }
         let key = key(id, owner);
         let Some(text) = self.store().renew(&key, self.limits.session_idle).await? else {
-            let gone = self.lock().remove(&key);
+            let gone = self.table.lock().remove(&key);
             if let Some(live) = gone {
                 over(&self.server, &live, Termination::Expired, Box::default());
             }
             return Ok(None);
         };
         // Bound to a name of its own, so that the lock is free before the next step.
-        let known = self.lock().touch(&key);
+        let known = self.table.lock().touch(&key);
         let Some(live) = known.or_else(|| self.restore(id, key, text.clone())) else { return Ok(None) };
         live.used(text);
         live.keep_memory().await?;
@@ -117,7 +114,7 @@ impl Sessions {
     /// Makes what is needed to serve a conversation that another server opened.
     fn restore(&self, id: &str, key: String, text: Bytes) -> Option<Arc<Live>> {
         let record = Record::read(&text)?;
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         // Two requests may come at once.
         if let Some(live) = table.touch(&key) {
             return Some(live);
@@ -130,7 +127,7 @@ impl Sessions {
 
     /// Ends a conversation and everything in it.
     pub(super) async fn end(&self, live: &Live, arrival: Box<Arrival>) -> Result<()> {
-        let gone = self.lock().remove(&live.key);
+        let gone = self.table.lock().remove(&live.key);
         self.store().delete(&live.key).await?;
         if let Some(live) = gone {
             over(&self.server, &live, Termination::Deleted, arrival);
@@ -140,7 +137,7 @@ impl Sessions {
 
     /// Forgets what is over, now and then.
     fn sweep_sometimes(&self) {
-        let swept = self.lock().sweep_sometimes(&self.limits);
+        let swept = self.table.lock().sweep_sometimes(&self.limits);
         expire(&self.server, swept);
     }
 
@@ -155,7 +152,7 @@ impl Sessions {
             let task = runtime.spawn(async move {
                 loop {
                     tokio::time::sleep(pause(&limits).max(SHORTEST)).await;
-                    let swept = lock(&table).sweep_sometimes(&limits);
+                    let swept = table.lock().sweep_sometimes(&limits);
                     expire(&server, swept);
                 }
             });
@@ -165,9 +162,9 @@ impl Sessions {
 
     /// Ends what runs. The conversations themselves stay in the store, for whoever serves next.
     pub(crate) fn stop(&self) {
-        let keys: Vec<_> = self.lock().live.keys().cloned().collect();
+        let keys: Vec<_> = self.table.lock().live.keys().cloned().collect();
         for key in keys {
-            let gone = self.lock().remove(&key);
+            let gone = self.table.lock().remove(&key);
             if let Some(live) = gone {
                 over(&self.server, &live, Termination::Stopped, Box::default());
             }
@@ -301,7 +298,7 @@ struct Opening<'s> {
 
 impl Drop for Opening<'_> {
     fn drop(&mut self) {
-        let mut table = self.sessions.lock();
+        let mut table = self.sessions.table.lock();
         table.opening -= 1;
         table.uncount(self.peer.as_deref());
     }
@@ -309,7 +306,7 @@ impl Drop for Opening<'_> {
 
 impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sessions({})", self.lock().live.len())
+        write!(f, "Sessions({})", self.table.lock().live.len())
     }
 }
 

@@ -5,8 +5,8 @@
 //! log, so that coming back takes no room from what was said; what is published only says that it is worth to look.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,8 +18,9 @@ use toolway_protocol::era::handshake::has_primers;
 
 use super::super::door::body::{ALIVE, KEEP_ALIVE, Pen};
 use super::limits::SessionLimits;
-use super::live::{ENDED, Feed, Live, lock};
+use super::live::{ENDED, Feed, Live};
 use crate::ground::error::Result;
+use crate::ground::mutex::Mutex;
 use crate::ground::random::random;
 use crate::store::{Entry, Keep, Room, Store, Subscription};
 use crate::transport::sse;
@@ -262,7 +263,7 @@ impl Pace {
     /// Waits until there is room for so many entries and bytes beside what is not read yet.
     async fn wait_for_reader(&self, entries: usize, size: usize, room: Room) {
         let is_far = || {
-            let (unread, bytes) = lock(&self.kept).after(self.read.load(Ordering::Acquire));
+            let (unread, bytes) = self.kept.lock().after(self.read.load(Ordering::Acquire));
             let is_full = unread + entries > room.entries.min(FAR) || bytes + size > room.bytes;
             self.has_reader() && unread > 0 && is_full
         };
@@ -282,7 +283,7 @@ impl Pace {
 
     /// Something was said, and the log may have dropped something for it.
     fn said(&self, number: u64, size: usize, room: Room) {
-        let mut kept = lock(&self.kept);
+        let mut kept = self.kept.lock();
         kept.all += size;
         let all = kept.all;
         kept.said.push_back((number, all));
