@@ -1,4 +1,4 @@
-//! How much may a peer take of a server, and how long? What HTTP has of its own stands in `http/limits.rs`.
+//! How much may a peer take of a server, and how long? What HTTP has of its own stands in `http/door/limits.rs`.
 
 use std::time::Duration;
 

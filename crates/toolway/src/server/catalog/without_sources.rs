@@ -1,4 +1,5 @@
 //! The twin of `source.rs` without clients: everything that a server has is its own.
+#![expect(clippy::unused_self, reason = "the twin has the same functions, and they look at the server")]
 
 use toolway_protocol::Request;
 use toolway_protocol::capability::ServerCapabilities;
