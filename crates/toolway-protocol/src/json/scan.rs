@@ -2,7 +2,7 @@
 //!
 //! One walk over the bytes answers all of it: the grammar of RFC 8259, the nesting depth, the number of
 //! values, and the places of the members that the caller asks for. Nothing is built; a value is a [`Span`]
-//! of the text and is decoded later, once, where its type is known. That one walk feeds both the policy
+//! of the text and is decoded later, once, by whoever knows its type. That one walk feeds both the policy
 //! checks and the dispatch, so the two cannot read the same bytes differently.
 //!
 //! `serde_json` has no such index: its `RawValue` rescans a body once per level and has no depth or
@@ -121,46 +121,38 @@ impl<'a> Scanner<'a> {
         &mut self,
         mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), ScanError>,
     ) -> Result<Span, ScanError> {
-        self.sequence([b'{', b'}'], |scanner| {
-            scanner.skip_space();
-            let key = scanner.text_of_string()?;
-            scanner.expect(b':')?;
-            member(scanner, key)
-        })
-    }
-
-    /// Walks an array; `element` is called before each element and must consume it.
-    pub(crate) fn array(
-        &mut self,
-        element: impl FnMut(&mut Self) -> Result<(), ScanError>,
-    ) -> Result<Span, ScanError> {
-        self.sequence([b'[', b']'], element)
-    }
-
-    #[inline]
-    fn sequence(
-        &mut self,
-        [open, close]: [u8; 2],
-        mut each: impl FnMut(&mut Self) -> Result<(), ScanError>,
-    ) -> Result<Span, ScanError> {
-        self.skip_space();
-        let start = self.at;
-        if self.text.get(start) != Some(&open) {
-            return Err(ScanError::Syntax(start));
-        }
-        self.enter()?;
-        self.at += 1;
-        if !self.eat(close) {
+        let start = self.open(b'{')?;
+        if !self.eat(b'}') {
             loop {
-                each(self)?;
-                if self.eat(close) {
+                self.skip_space();
+                let key = self.text_of_string()?;
+                self.expect(b':')?;
+                member(self, key)?;
+                if self.eat(b'}') {
                     break;
                 }
                 self.expect(b',')?;
             }
         }
-        self.depth -= 1;
-        Ok(Span::new(start, self.at))
+        Ok(self.close(start))
+    }
+
+    /// Walks an array; `element` is called before each element and must consume it.
+    pub(crate) fn array(
+        &mut self,
+        mut element: impl FnMut(&mut Self) -> Result<(), ScanError>,
+    ) -> Result<Span, ScanError> {
+        let start = self.open(b'[')?;
+        if !self.eat(b']') {
+            loop {
+                element(self)?;
+                if self.eat(b']') {
+                    break;
+                }
+                self.expect(b',')?;
+            }
+        }
+        Ok(self.close(start))
     }
 
     /// Skips one value of any kind and says where it was. Iterative: depth costs bits, not stack.
@@ -235,6 +227,22 @@ impl<'a> Scanner<'a> {
         self.skip_space();
         self.string()?;
         self.expect(b':')
+    }
+
+    fn open(&mut self, bracket: u8) -> Result<usize, ScanError> {
+        self.skip_space();
+        let start = self.at;
+        if self.text.get(start) != Some(&bracket) {
+            return Err(ScanError::Syntax(start));
+        }
+        self.enter()?;
+        self.at += 1;
+        Ok(start)
+    }
+
+    fn close(&mut self, start: usize) -> Span {
+        self.depth -= 1;
+        Span::new(start, self.at)
     }
 
     fn enter(&mut self) -> Result<(), ScanError> {

@@ -195,6 +195,7 @@ pub(super) struct Keys {
 
 impl Keys {
     /// Keeps the value of a key that has a place of its own.
+    #[inline]
     pub(super) fn fill<T>(&mut self, place: &mut Option<T>, value: T, key: &str) {
         if place.replace(value).is_some() {
             self.twice = Some(key.into());
