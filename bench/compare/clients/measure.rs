@@ -30,7 +30,7 @@ impl Task {
     }
 }
 
-/// A client that is connected.
+/// A connected client.
 pub trait Echo: Send + Sync + 'static {
     fn echo(&self, text: String) -> impl Future<Output = Result<String>> + Send;
 }
@@ -73,7 +73,7 @@ pub async fn run(client: impl Echo, task: &Task) -> Result<()> {
     Ok(())
 }
 
-/// On a core, all threads of this process.
+/// Returns the CPU time of all threads of this process, in microseconds.
 fn cpu_us() -> Result<f64> {
     let mut nanos = 0.0;
     for task in std::fs::read_dir("/proc/self/task")? {
