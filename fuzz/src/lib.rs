@@ -13,7 +13,7 @@ use toolway_protocol::http::header::{Mirrored, MirroredHeaders};
 use toolway_protocol::uri_template::{UriTemplate, Value};
 
 /// Checks a frame. The three lines before it are the headers `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name`. With
-/// fewer than three line ends, the whole input is the frame and there are no headers.
+/// fewer than three line ends, the whole input is the frame, without headers.
 pub fn frame(input: &[u8]) {
     let parts: Vec<_> = input.splitn(4, |byte| *byte == b'\n').collect();
     let (frame, [protocol_version, method, name]) = match parts[..] {
