@@ -423,7 +423,7 @@ async fn frames_that_want_an_answer_cost_little_whether_it_is_read_or_not() {
     cost.check();
 }
 
-/// What the tests observe of the handlers.
+/// The observations of the handlers.
 #[derive(Default)]
 struct Watch {
     started: AtomicUsize,
