@@ -103,7 +103,7 @@ impl Notes {
         Ok([assistant("You are an editor."), user(format!("Review this in a {style} style:\n\n{body}"))])
     }
 
-    /// Not marked, so it is an ordinary method: `complete = Self::titles` above is what calls it.
+    /// An ordinary method, because it is not marked. `complete = Self::titles` above calls it.
     async fn titles(&self, typed: Completing) -> Vec<String> {
         typed.filter(self.lock().values().map(|note| &note.title))
     }

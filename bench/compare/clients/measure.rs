@@ -1,4 +1,4 @@
-//! What a client costs: the same loop around every one of them.
+//! Measures the cost of a client, with the same loop for all clients.
 //!
 //!   CLIENT stdio|http REVISION IN_FLIGHT SECONDS TARGET...
 //!

@@ -81,7 +81,7 @@ struct Sent {
     text: String,
 }
 
-/// An error whose `Display` shows its content.
+/// A value whose `Debug` output shows its content.
 #[derive(Debug, Clone)]
 #[expect(dead_code, reason = "it is only shown")]
 struct Attached(&'static str);

@@ -45,7 +45,7 @@ use crate::reference::{Expected, expect};
 use crate::world::{Seen, World, outcome, told};
 
 const PROGRAMS: u64 = 200;
-/// The number of programs without `cargo xtask deep`, and always in the tests that are slower or find less.
+/// The number of programs without `cargo xtask deep`, and always on the older revisions and with several servers.
 const FEWER: u64 = 40;
 
 /// Returns `few` rounds for every change, and `all` in `cargo xtask deep`.

@@ -157,7 +157,7 @@ pub(crate) async fn load(
         outcomes.append(&mut ended);
         free -= usize::from(caller >= HELD);
         if free == 0 {
-            // All remaining calls wait for the strike.
+            // All remaining callers wait for a held call, which only the strike releases.
             gate.strike();
         }
     }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// The literals of the sources, each with the files that contain it.
 pub(crate) type Sayings = BTreeMap<String, Vec<String>>;
 
-/// Returns every literal of the code that users run, except tests and macros: mistakes that the compiler reports appear
-/// where they are made.
+/// Returns every literal of the code that users run, without tests and macros: the messages of macros are shown by the
+/// compiler, at the mistake.
 pub(crate) fn literals() -> Sayings {
     let mut found = Sayings::new();
     for name in ["toolway", "toolway-protocol", "toolway-schema", "toolway-cli"] {

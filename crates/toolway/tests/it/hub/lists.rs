@@ -254,7 +254,7 @@ async fn what_nobody_has_is_told_with_what_was_meant() {
     assert!(hub.call_all([]).await.is_empty());
 }
 
-/// The builder can set up each client differently, here to log calls under the name of their server.
+/// `client_for` can set up each client differently, here with the name of the server in its info.
 #[tokio::test]
 async fn each_client_can_be_another_one() {
     let seen = Arc::new(Mutex::new(Vec::new()));

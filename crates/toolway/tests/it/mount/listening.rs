@@ -172,7 +172,7 @@ async fn what_changes_while_others_begin_to_listen_is_not_lost() {
     for round in 0..60 {
         let wish = other.watch([format!("it://{round}")]);
         let change = async {
-            // At any moment of it.
+            // At another moment in each round.
             for _ in 0..round % 20 {
                 tokio::task::yield_now().await;
             }

@@ -463,7 +463,7 @@ async fn row_175_who_completes_gets_the_name_the_text_so_far_and_the_call() {
         first + &second
     }
 
-    /// A value whose own methods complete.
+    /// A service with a method that completes an argument.
     struct Library(Vec<&'static str>);
 
     #[service]
