@@ -115,7 +115,7 @@ async fn what_is_filtered_is_neither_listed_nor_called_nor_read() {
         for (uri, is_read) in [
             ("hub://one/file:///open", true),
             ("hub://one/file:///other", true),
-            // Hidden: through the template, by its URI at its own server, and at a server from which nothing is offered.
+            // Hidden: through the template, by its URI at its own server, and at a server that offers nothing.
             ("hub://one/file:///secret/key", false),
             ("hub://one/file:///secret/other", false),
             ("file:///secret/key", false),
