@@ -1,7 +1,7 @@
 //! May we depend on a crate under this licence expression?
 //!
-//! An SPDX expression in the form that crates use: names joined by `OR`, `AND` and `WITH`, parentheses, and the slash of
-//! older manifests, which crates.io reads as `OR`.
+//! An SPDX expression in the form that crates use: names joined by `OR`, `AND` and `WITH`, parentheses, and the slash
+//! of older manifests, which crates.io reads as `OR`.
 
 /// Returns whether the expression can be satisfied with allowed licences only; an error if it is not a valid
 /// expression.

@@ -23,8 +23,8 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Makes `packages` (each `name@version`) and Node 22 available in `prefix`; installs them unless exactly these are in the
-    /// cache already.
+    /// Makes `packages` (each `name@version`) and Node 22 available in `prefix`; installs them unless exactly these are
+    /// in the cache already.
     pub(crate) fn install(prefix: PathBuf, packages: &[&str]) -> Result<Self> {
         let wanted = format!("{}\n{NODE}\n", packages.join("\n"));
         let tree = Tree { kind: "node", wanted: &wanted };

@@ -2,8 +2,9 @@
 //!
 //!   CLIENT stdio|http REVISION IN_FLIGHT SECONDS TARGET...
 //!
-//! TARGET is the server's command line or its URL. Calls `echo` for SECONDS, after a fifth of that to warm up, with IN_FLIGHT
-//! callers on one client; checks every answer; prints one JSON object. CPU time is that of this process alone.
+//! TARGET is the server's command line or its URL. Calls `echo` for SECONDS, after a fifth of that to warm up, with
+//! IN_FLIGHT callers on one client; checks every answer; prints one JSON object. CPU time is that of this process
+//! alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! Which example messages were published with a revision?
 //!
-//! `examples/DEFINITION/NAME.json` beside the schema, one value of the definition in each file. Only the newer revisions
-//! have them.
+//! `examples/DEFINITION/NAME.json` beside the schema, one value of the definition in each file. Only the newer
+//! revisions have them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -29,7 +29,8 @@ use toolway::prelude::*;
 use toolway::server::ServerBuilder;
 use toolway::testing::each_wire;
 
-/// Runs a test with a client of a gateway, on every wire between the two and between the gateway and the server behind it.
+/// Runs a test with a client of a gateway, on every wire between the two and between the gateway and the server behind
+/// it.
 async fn through(server: &Server, test: impl AsyncFn(Client)) {
     through_as(Client::builder(), server, toolway::server::ServerBuilder::mount, test).await;
 }
