@@ -71,7 +71,7 @@ async fn converse(model: &Model, tools: &ToolSet, question: &str) -> Result<Stri
 const MAX_ROUNDS: usize = 8;
 
 /// How long a model may think.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_secs(2 * 60);
 
 /// How many bytes of a reply are read.
 const MAX_REPLY: usize = 8 << 20;

@@ -147,5 +147,5 @@ impl Report {
 /// Starting a server takes its time on a busy machine, and some checks start two.
 const LIMIT: Duration = PATIENCE.saturating_mul(2);
 /// How long one server may take to start or to answer. Nothing is meant to take so long; a machine may be slow.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2 * 60);
 const LONGEST: usize = 300;

@@ -272,7 +272,7 @@ mod tests {
     /// The delay is an hour: whatever waited for it would never be done.
     #[test]
     fn a_delay_does_not_stop_the_sender_and_a_drop_ends_it() {
-        let (latency, mut client, mut server) = connected(Duration::from_hours(1));
+        let (latency, mut client, mut server) = connected(Duration::from_secs(3600));
         client.write_all(&vec![7; 8 << 20]).unwrap();
         drop(latency);
         let mut heard = Vec::new();

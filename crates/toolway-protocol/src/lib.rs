@@ -27,6 +27,8 @@
 //!
 //! The runtime on top of it, with servers and clients, is the crate `toolway`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod capability;
 pub mod era;
 pub mod http;
@@ -45,3 +47,8 @@ pub use jsonrpc::{Id, Message, RpcError};
 pub use messages::{Notification, Outcome, Reply, Request, notification, request};
 pub use method::Method;
 pub use version::{Era, ProtocolVersion};
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -12,6 +12,8 @@
 //! | `author/` | What does an author say about a tool's arguments, and does it make sense? |
 //! | `dialects/` | Which schema does a provider take, what is lost, and how are the arguments of a call turned back? |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod author;
 mod check;
 pub mod dialects;
@@ -32,3 +34,8 @@ pub use texts::closest;
 #[doc(hidden)]
 pub use texts::legal_name;
 pub use texts::problem::{Problem, cut, not_among, output_text, shown_with_kind};
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

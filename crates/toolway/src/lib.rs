@@ -79,6 +79,8 @@
 //! | `otel` | | calls are part of the traces of their callers, and are measured, by OpenTelemetry |
 //! | `testing` | | [`testing`], with server, client and HTTP |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(any(feature = "server", feature = "client"))]
 pub mod agent;
 #[cfg(feature = "client")]

@@ -153,7 +153,7 @@ impl Connector for Guarded {
 /// How often a server is tried within [`ATTEMPTS_WITHIN`] before it is left alone for longer.
 const MAX_ATTEMPTS: usize = 5;
 
-const ATTEMPTS_WITHIN: Duration = Duration::from_mins(1);
+const ATTEMPTS_WITHIN: Duration = Duration::from_secs(60);
 
 /// How long a server is left alone that was tried too often; half of it at least.
 const LONG_WAIT: Duration = Duration::from_secs(20);

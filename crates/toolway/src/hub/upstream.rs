@@ -82,7 +82,7 @@ impl HubWatch {
 }
 
 /// How often a server is looked at that does not tell of changes.
-const LOOK_AGAIN: Duration = Duration::from_mins(5);
+const LOOK_AGAIN: Duration = Duration::from_secs(5 * 60);
 
 /// When a list is read again that could not be read.
 const RETRY: Duration = Duration::from_secs(5);

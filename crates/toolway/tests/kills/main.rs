@@ -51,7 +51,7 @@ const POINTS: u64 = 50;
 /// How many are tried at a time: most of it is waiting.
 const AT_ONCE: usize = 4;
 /// What takes longer hangs. A call that does is told of before.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_secs(2 * 60);
 
 /// The number of a variable of the environment.
 fn variable(name: &str) -> Option<u64> {

@@ -108,7 +108,7 @@ lists! {
 }
 
 /// The longest time that a list is believed, whatever the server says.
-const MAX_KEEP: Duration = Duration::from_hours(24);
+const MAX_KEEP: Duration = Duration::from_secs(24 * 3600);
 
 /// How long a list is believed. What is no such time is none.
 fn kept(ttl: Option<&serde_json::Value>) -> Duration {
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn what_is_no_time_is_none() {
         for (said, meant) in [
-            (json!(60_000), Duration::from_mins(1)),
+            (json!(60_000), Duration::from_secs(60)),
             (json!(1500.0), Duration::from_millis(1500)),
             (json!(1e300), MAX_KEEP),
             (json!(u64::MAX), MAX_KEEP),

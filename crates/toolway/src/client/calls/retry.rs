@@ -14,7 +14,7 @@ use crate::client::wire::terms::{Course, Terms};
 use crate::ground::error::{Error, ErrorKind, Result};
 
 /// How long a request may be tried again when it has no time limit of its own.
-const MAX_TRYING: Duration = Duration::from_mins(1);
+const MAX_TRYING: Duration = Duration::from_secs(60);
 
 impl Shared {
     /// Sends a request and gives back the result as it came, on as many connections as it takes.

@@ -11,7 +11,7 @@ use crate::client::notifications::listeners::Hooks;
 use crate::transport::frame::MAX_MESSAGE;
 
 /// How long nothing may be heard of a request, unless somebody says otherwise.
-const TIMEOUT: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a server may take until it is connected, unless somebody says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);

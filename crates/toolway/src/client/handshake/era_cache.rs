@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::ground::mutex::Mutex;
 
 /// How long it is believed that a server is an older one: it may be replaced by a newer one, and nothing would tell.
-const KEPT: Duration = Duration::from_mins(10);
+const KEPT: Duration = Duration::from_secs(10 * 60);
 
 /// How many servers are remembered.
 const MAX_SERVERS: usize = 1024;

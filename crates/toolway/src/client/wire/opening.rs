@@ -70,7 +70,7 @@ impl Opening<'_> {
     /// When a time from now is over; some are longer than clocks go.
     pub(crate) fn deadline(limit: Duration) -> Instant {
         let now = Instant::now();
-        now.checked_add(limit).unwrap_or(now + Duration::from_hours(24 * 365))
+        now.checked_add(limit).unwrap_or(now + Duration::from_secs(24 * 365 * 3600))
     }
 
     pub(crate) fn id(&self) -> Id {

@@ -79,7 +79,7 @@ impl<'t> Source<'t> {
     }
 
     fn place(&self, at: usize) -> Place {
-        let at = self.text.floor_char_boundary(at);
+        let at = (0..=at.min(self.text.len())).rfind(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
         let (mut from, mut place) = self.known.get();
         if at < from {
             (from, place) = (0, BEGINNING);

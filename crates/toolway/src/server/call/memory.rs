@@ -22,7 +22,7 @@ use crate::server::call::principal::Principal;
 /// How often a change is tried when other servers change the same record.
 const TRIES: usize = 128;
 /// How long the values of a principal are kept after they were last used.
-pub(crate) const KEPT_FOR: Duration = Duration::from_hours(720);
+pub(crate) const KEPT_FOR: Duration = Duration::from_secs(720 * 3600);
 
 impl Ctx {
     /// What was remembered of this caller under a type; its default, if there is nothing yet.

@@ -14,7 +14,7 @@ use crate::ground::mutex::Mutex;
 const LONG: Duration = Duration::from_millis(100);
 
 /// The time before the log names the same tool again.
-const AGAIN: Duration = Duration::from_mins(1);
+const AGAIN: Duration = Duration::from_secs(60);
 
 /// The moment at which a tool was last named, shared by its clones.
 #[derive(Debug, Clone, Default)]

@@ -35,11 +35,13 @@ impl Arguments {
         scope: &Scope,
     ) -> Option<P> {
         let value = sent.or_else(|| self.of_schema(name)).or_else(|| P::of_default(&default?()));
-        match value.map_or_else(|| P::absent(scope), Ok) {
-            Ok(value) => return Some(value),
-            Err(_) if let Some(text) = needed::<P>(scope) => self.problems.push(text.to_owned()),
-            Err(_) if !P::IS_ARGUMENT => self.lacks.push(format!("`{name}` ({})", lacking::<P>())),
-            Err(_) => self.problems.push(format!("argument `{name}` is missing")),
+        if let Ok(value) = value.map_or_else(|| P::absent(scope), Ok) {
+            return Some(value);
+        }
+        match needed::<P>(scope) {
+            Some(text) => self.problems.push(text.to_owned()),
+            None if !P::IS_ARGUMENT => self.lacks.push(format!("`{name}` ({})", lacking::<P>())),
+            None => self.problems.push(format!("argument `{name}` is missing")),
         }
         None
     }

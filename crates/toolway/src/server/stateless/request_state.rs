@@ -167,7 +167,7 @@ fn bound<'b>(
 }
 
 /// How far the clocks of machines that share a store may be apart.
-const CLOCKS: Duration = Duration::from_mins(10);
+const CLOCKS: Duration = Duration::from_secs(10 * 60);
 
 /// Seconds since the epoch: every machine that opens a state has to agree on it.
 fn now() -> u64 {

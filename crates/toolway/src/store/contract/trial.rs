@@ -115,6 +115,6 @@ pub(super) const ODD_NAMES: [&str; 30] = [
 /// How long something lives that a case wants to see expire; long enough that the next call still finds it.
 pub(super) const MOMENT: Duration = Duration::from_millis(200);
 /// How long everything else lives.
-pub(super) const LONG: Duration = Duration::from_mins(2);
+pub(super) const LONG: Duration = Duration::from_secs(2 * 60);
 /// Room for everything that a case does.
 pub(super) const PLENTY: Room = Room { entries: 10_000, bytes: 10 << 20 };

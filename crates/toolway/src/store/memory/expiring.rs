@@ -126,7 +126,7 @@ const A_FEW: usize = 8;
 /// A map of this size is not worth shrinking.
 const SMALL: usize = 256;
 /// A hundred years.
-const A_LONG_TIME: Duration = Duration::from_hours(100 * 365 * 24);
+const A_LONG_TIME: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 #[cfg(test)]
 mod tests {

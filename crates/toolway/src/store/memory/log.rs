@@ -27,7 +27,8 @@ impl Log {
             }
         }
         while (self.may_go.len() > room.entries || self.bytes > room.bytes)
-            && let Some((_, dropped)) = self.may_go.pop_front_if(|(number, _)| *number < self.last)
+            && self.may_go.front().is_some_and(|(number, _)| *number < self.last)
+            && let Some((_, dropped)) = self.may_go.pop_front()
         {
             self.bytes -= dropped.len();
         }

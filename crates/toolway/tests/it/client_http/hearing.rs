@@ -254,7 +254,7 @@ async fn call(client: &Client, tool: &str) -> Result<String, Error> {
 
 /// Waits for something that may never come, on the clock of the test.
 async fn soon<T>(coming: impl Future<Output = Option<T>>) -> Option<T> {
-    timeout(Duration::from_mins(1), coming).await.ok().flatten()
+    timeout(Duration::from_secs(60), coming).await.ok().flatten()
 }
 
 /// What each tool that asks is answered.

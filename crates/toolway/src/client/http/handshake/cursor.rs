@@ -14,7 +14,7 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// The longest wait that a server may choose: somebody may be waiting for the reply.
-const MAX_RETRY: Duration = Duration::from_mins(5);
+const MAX_RETRY: Duration = Duration::from_secs(5 * 60);
 
 /// The shortest: a server that says "at once" again and again would have us do nothing else.
 const MIN_RETRY: Duration = Duration::from_millis(10);

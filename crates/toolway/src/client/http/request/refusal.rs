@@ -25,7 +25,7 @@ const PAGE_PATIENCE: Duration = Duration::from_secs(2);
 const MAX_SHOWN: usize = 100;
 
 /// The longest that a server may want to be left alone.
-const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// A reply without a message.
 pub(crate) async fn of_page(url: &Url, response: Response<HttpBody>) -> Error {

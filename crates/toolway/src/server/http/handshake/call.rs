@@ -37,7 +37,7 @@ const MAX_SAID: usize = 256;
 /// back to.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The longest pause between two looks at a conversation in which something runs.
-const LONGEST: Duration = Duration::from_mins(5);
+const LONGEST: Duration = Duration::from_secs(5 * 60);
 
 /// What a request does; nothing comes of one that is cancelled.
 pub(super) type Work = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;

@@ -32,13 +32,13 @@ impl SessionLimits {
         Self {
             sessions: 10_000,
             sessions_per_peer: 1000,
-            session_idle: Duration::from_mins(30),
+            session_idle: Duration::from_secs(30 * 60),
             in_flight_per_session,
             streams_per_session: 16,
             kept_streams: 64,
             kept_events: 1024,
             kept_bytes: 1 << 20,
-            kept_for: Duration::from_mins(5),
+            kept_for: Duration::from_secs(5 * 60),
             retry: Duration::from_secs(1),
         }
     }
