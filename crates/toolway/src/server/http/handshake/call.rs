@@ -198,7 +198,7 @@ enum Opening {
     Answer(Vec<u8>),
     /// The stream has started.
     Stream,
-    /// The log failed, so there is no reply.
+    /// The log failed, so the client gets an error.
     Failed,
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(crate) struct SessionLimits {
     /// How many sessions may be open.
     pub(crate) sessions: usize,
-    /// How many sessions may belong to one principal, or to one address if there are no principals.
+    /// How many sessions may belong to one principal, or, without principals, to one address.
     pub(crate) sessions_per_peer: usize,
     /// How long a session may be idle before it is removed.
     pub(crate) session_idle: Duration,

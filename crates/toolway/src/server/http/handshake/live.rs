@@ -449,7 +449,7 @@ impl Drop for Turn {
 pub(super) struct Feed {
     live: Weak<Live>,
     pub(super) listener: Arc<Listener>,
-    /// What the caller that opened the stream may see.
+    /// Filters the notifications by what the caller that opened the stream may see.
     pub(super) sight: Sight,
     pub(super) version: ProtocolVersion,
     newest: watch::Receiver<u64>,
