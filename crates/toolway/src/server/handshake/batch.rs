@@ -44,8 +44,8 @@ impl Gathered {
         self.owed == 0
     }
 
-    /// Returns the array, of at most `max` bytes, or `None` if there is no answer: JSON-RPC does not allow empty
-    /// batches (2.0, section 6). If the answers are too long together, the longest are replaced by errors.
+    /// Returns the array, of at most `max` bytes, or `None` without an answer: JSON-RPC does not allow empty batches
+    /// (2.0, section 6). If the answers are too long together, the longest are replaced by errors.
     pub(crate) fn take_frame(&mut self, max: usize) -> Option<Vec<u8>> {
         while self.size() + self.answers.len() + 1 > max && self.fail_longest(max) {}
         let mut frame = Vec::with_capacity(self.size() + self.answers.len() + 1);

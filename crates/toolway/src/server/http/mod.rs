@@ -1,4 +1,4 @@
-//! Streamable HTTP: one URL for every revision, as a tower service.
+//! Streamable HTTP: a tower service that serves every revision at one URL.
 //!
 //! | file | question |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! How is a socket configured? This is the only platform-dependent code of the HTTP server.
+//! How is a socket configured? Only the timeout depends on the platform.
 
 use tokio::net::TcpStream;
 
@@ -9,8 +9,9 @@ pub(super) fn prepare(socket: &TcpStream) {
     give_up_after(socket, SILENCE_MILLIS);
 }
 
-/// How long sent data may stay unacknowledged, in milliseconds. Without this limit, a peer that vanished would be kept
-/// for a quarter of an hour, and one that stopped reading would be kept forever.
+/// How long sent data may stay unacknowledged, or wait for a peer that does not read, in milliseconds. Linux only.
+/// Without this limit, a peer that vanished would be kept for a quarter of an hour, and one that stopped reading would
+/// be kept forever.
 const SILENCE_MILLIS: u32 = 60_000;
 
 #[cfg(target_os = "linux")]

@@ -71,7 +71,7 @@ pub(super) async fn post(
     .await
 }
 
-/// Checks that arguments which are mirrored in headers, as the tool's schema says, equal those headers.
+/// Checks that the arguments which the tool's schema marks equal their copies in headers.
 fn check_param_headers(
     endpoint: &Endpoint,
     arrival: &Arrival,

@@ -15,7 +15,7 @@ const MAX_SAID: usize = 256;
 
 /// Runs the work of a request that may send notifications. `start` gets the arrival with an outbound queue, and its
 /// future returns a frame and a status. The status is used only if no notification was sent before. The work is
-/// cancelled when the client stops reading.
+/// cancelled when the reply is dropped.
 pub(crate) async fn exchange<W>(
     mut arrival: Box<Arrival>,
     max_message: usize,

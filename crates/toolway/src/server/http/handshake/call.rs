@@ -299,7 +299,7 @@ async fn say(live: &Live, log: &Log, spoken: Said) -> Result<()> {
     match spoken {
         Said::Frame(frame) => log.say(&frame).await,
         Said::Question(frame) => log.ask(&frame).await,
-        // Without resumable replies, the client is not disconnected.
+        // A client that cannot resume its stream is not disconnected.
         Said::Release(retry) if has_primers(live.session.version()) => log.release(retry).await,
         Said::Release(_) => Ok(()),
     }

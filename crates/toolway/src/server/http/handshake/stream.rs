@@ -107,7 +107,7 @@ impl Log {
         self.append(Mark::News, &[]).await.map(drop)
     }
 
-    /// Appends a message. If a reader in this process would lose a message by that, waits for it for a limited time.
+    /// Appends a message. If a reader in this process is too far behind, waits for it for a limited time.
     pub(super) async fn say(&self, frame: &[u8]) -> Result<()> {
         self.say_as(Mark::Message, frame).await
     }
@@ -143,8 +143,8 @@ impl Log {
 
     /// Appends the answer, which may be empty, and ends the stream.
     pub(super) async fn end(&self, answer: &[u8]) -> Result<()> {
-        // A single message may exceed the room of the log, but it is dropped when another follows. So this waits until
-        // the reader has everything before the answer.
+        // A single message may exceed the room of the log, and is then dropped when another entry follows. So this
+        // waits until the reader has read it.
         self.pace.wait_for_reader(0, 0, self.room).await;
         self.append(Mark::End, answer).await.map(drop)
     }

@@ -1,4 +1,4 @@
-//! Does a seal hold?
+//! Can a sealed state be opened only by the right server, for the right call, and in time?
 
 use std::ffi::OsString;
 
