@@ -1,9 +1,9 @@
 //! How does a client resume a stream of events?
 //!
-//! Every message of a stream is first appended to a log in the store; a reply only reads the log. So nothing is lost
-//! when a connection breaks: the client reconnects, names the last event that it received, and continues from there.
-//! The current reader is stored beside the log, so that resuming uses none of the log's room. Messages on the log's
-//! channel are empty; they only tell readers to look at the log.
+//! Every message of a stream is first appended to a log in the store; a reply only reads the log. So a broken
+//! connection loses nothing that the log still holds: the client reconnects, names the last event that it received, and
+//! continues from there. The current reader is stored beside the log, so that resuming uses none of the log's room.
+//! Messages on the log's channel are empty; they only tell readers to look at the log.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Mark {
         Some((all.into_iter().find(|known| *known as u8 == *mark)?, rest))
     }
 
-    /// Returns whether an entry must stay in the log: the start, the end, and questions must.
+    /// Returns how long an entry stays in the log: the start, the end and questions always, others while there is room.
     fn keep(self) -> Keep {
         match self {
             Self::Request | Self::News | Self::Question | Self::End => Keep::Always,

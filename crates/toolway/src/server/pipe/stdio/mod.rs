@@ -33,8 +33,7 @@ impl Server {
     /// # Errors
     ///
     /// If stdin or stdout cannot be used, or if this was called before: a process has only one pair. Also if a handler
-    /// takes a [`Principal`](crate::Principal) or an [`Extension`](crate::Extension) that no source provides for calls
-    /// over stdio.
+    /// takes a [`Principal`](crate::Principal) or an [`Extension`](crate::Extension) that calls over stdio never get.
     pub async fn serve_stdio(&self) -> Result<()> {
         static TAKEN: AtomicBool = AtomicBool::new(false);
         self.check_door("on stdin and stdout")?;
