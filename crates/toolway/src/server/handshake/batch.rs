@@ -22,7 +22,7 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// Creates an empty collection. Each request owes an answer, and so does each rejected message that needs an error
+    /// Creates an empty collection. An answer is owed to each request, and to each rejected message that needs an error
     /// reply.
     pub(crate) fn new(messages: &[Result<Message, Rejected>]) -> Self {
         let is_owed = |message: &&Result<Message, Rejected>| match message {
@@ -45,7 +45,7 @@ impl Gathered {
     }
 
     /// Returns the array, of at most `max` bytes, or `None` without an answer: JSON-RPC does not allow empty batches
-    /// (2.0, section 6). If the answers are too long together, the longest are replaced by errors.
+    /// (2.0, section 6). If the answers are too long together, the longest are replaced with errors.
     pub(crate) fn take_frame(&mut self, max: usize) -> Option<Vec<u8>> {
         while self.size() + self.answers.len() + 1 > max && self.fail_longest(max) {}
         let mut frame = Vec::with_capacity(self.size() + self.answers.len() + 1);
@@ -60,7 +60,7 @@ impl Gathered {
         Some(frame)
     }
 
-    /// Replaces the longest answer by an error. Returns `false` if that would not make it shorter.
+    /// Replaces the longest answer with an error. Returns `false` if that would not make it shorter.
     fn fail_longest(&mut self, max: usize) -> bool {
         let Some(longest) = self.answers.iter_mut().flatten().max_by_key(|answer| answer.len()) else {
             return false;

@@ -246,7 +246,7 @@ async fn write(
             }
             say(live, log, spoken).await?;
         }
-        // A session in which a request runs is not idle, even if the request sends no output.
+        // A running request keeps its session alive. Checked in every round, so that constant output cannot delay it.
         if Instant::now() >= due {
             due = Instant::now() + pause;
             if let Err(error) = prolong(live, log).await {

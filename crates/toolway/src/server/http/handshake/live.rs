@@ -491,7 +491,7 @@ impl Listener {
         uris
     }
 
-    /// Replaces the subscriptions by these URIs.
+    /// Replaces the subscriptions with these URIs.
     pub(super) fn set_subscribed(&self, uris: Vec<String>) {
         let mut state = self.state.lock();
         let uris: HashSet<String> = uris.into_iter().collect();
