@@ -217,7 +217,8 @@ pub(crate) async fn within_time(
     tracing::error!(target: "toolway", hook, error = %Chain(&*cause), "a hook failed");
 }
 
-/// Most hooks finish in the first poll, and need no timer. Outside of a tokio runtime a hook runs without a time limit.
+/// Waits for a hook for a limited time. Most hooks finish in the first poll, and need no timer. Outside of a tokio
+/// runtime no timer exists, so the hook runs without a limit.
 async fn in_time(mut running: BoxFuture<'static, Result<(), BoxError>>) -> Result<(), BoxError> {
     if let Poll::Ready(done) = poll_once(running.as_mut()).await {
         return done;

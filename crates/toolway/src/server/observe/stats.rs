@@ -10,8 +10,8 @@ use crate::server::handler::parameter::{Missing, Parameter};
 /// The statistics of a finished call, as a parameter of the
 /// [`on_request_end`](crate::server::ServerBuilder::on_request_end) handler.
 ///
-/// Every field is safe as the label of a metric, except the duration and the rounds: its values come from the server,
-/// never from the peer, so their number is limited.
+/// All names in it are safe as labels of a metric: they come from the server, never from the peer, so their number is
+/// limited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestStats {

@@ -154,8 +154,8 @@ fn opening(params: &Params) -> Result<Box<RawValue>, RpcError> {
     RawValue::from_string(text).map_err(|_| RpcError::invalid_params("`params` is missing"))
 }
 
-/// Returns an upper bound for the number of values: each value follows one of these characters. Strings may contain the
-/// characters too, so the bound can be too high.
+/// Returns an upper bound for the number of values: every value except the first follows one of these characters.
+/// Strings may contain the characters too, so the bound can be too high.
 fn values(json: &str) -> usize {
     json.bytes().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count()
 }
