@@ -176,7 +176,7 @@ impl Connection {
             let sent = Instant::now();
             let mut since = sent;
             loop {
-                // The clock cannot represent this time, so there is no limit.
+                // The clock cannot represent this time, so the request does not time out.
                 let Some(until) = since.checked_add(limit) else { break Some(work.await) };
                 match timeout_at(until, &mut work).await {
                     Ok(outcome) => break Some(outcome),
