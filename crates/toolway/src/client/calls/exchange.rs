@@ -57,7 +57,7 @@ struct Described<T> {
     shared: Arc<Shared>,
     request: Request,
     terms: Terms,
-    /// Whether it is safe to repeat the request, if the caller has said so.
+    /// The caller's setting of whether it is safe to repeat the request.
     safe: Option<bool>,
     read: fn(&Request, RawJson) -> Result<T>,
 }

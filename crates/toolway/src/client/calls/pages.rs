@@ -19,7 +19,7 @@ use crate::client::connect::shared::Shared;
 use crate::client::wire::transport::malformed_reply;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The maximum number of pages that are read of one list. It stops a server whose list never ends.
+/// The maximum number of cursors that are followed in one list. It stops a server whose list never ends.
 const MAX_PAGES: usize = 1000;
 
 /// A list of the server, which is fetched as needed: a stream of its items, or of whole pages.
@@ -41,7 +41,7 @@ const MAX_PAGES: usize = 1000;
 /// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
 ///
-/// If a server sends a page twice, or more than a thousand pages, the list ends with an error.
+/// If a server sends a cursor twice, or more than a thousand cursors, the list ends with an error.
 #[must_use = "nothing is read until it is asked for"]
 pub struct Pages<T> {
     shared: Arc<Shared>,

@@ -39,7 +39,7 @@ impl ClientBuilder {
     }
 
     /// Adds a header to every request, on transports that have headers (HTTP). It is sent to this server only: the
-    /// client does not follow redirects to other hosts.
+    /// client does not follow redirects to another origin.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.headers.push((name.into(), value.into()));
         self

@@ -75,7 +75,6 @@ impl Reconnector {
         Answers { passes: answers.passes || self.passes.load(Ordering::Acquire), ..answers }
     }
 
-    /// Opens a connection.
     pub(crate) async fn open(&self, next_id: &Arc<AtomicI64>) -> Result<Connection> {
         let config = &self.config;
         let opening = Opening {

@@ -87,7 +87,6 @@ impl Backlog {
     }
 }
 
-/// All watchers.
 pub(super) type Watchers = Subscribers<Backlog>;
 
 impl Watchers {

@@ -71,7 +71,7 @@ impl Readers {
         News(self.add(Backlog::default()))
     }
 
-    /// Passes a notification to every reader; `bytes` is its length on the wire.
+    /// Passes a notification to every reader; `bytes` is the length of its parameters on the wire.
     pub(super) fn tell(&self, news: &Notification, bytes: usize) {
         self.put(|unread| {
             unread.put(news.clone(), bytes);
