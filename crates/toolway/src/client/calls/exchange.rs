@@ -121,7 +121,8 @@ impl<T> Exchange<T> {
 }
 
 impl<T: Send + 'static> Exchange<T> {
-    /// Returns a handle that receives the request's progress. The request is sent when the handle is first awaited.
+    /// Returns a handle that receives the request's progress. The request is sent when the handle or its progress is
+    /// first awaited.
     ///
     /// ```
     /// # use toolway::prelude::*;

@@ -44,10 +44,10 @@ use crate::transport::frame::message_limit;
 /// program are not passed on, unless [`inherit_env`](Self::inherit_env) is called.
 ///
 /// **Shutdown.** Closing the client closes the server's stdin, which tells the server that the client is gone. If it is
-/// still running after [two seconds](Self::close_timeout), it gets SIGTERM; after two more seconds it is killed. The
-/// same happens to the processes that it has started, unless they have left its process group. Dropping the client does
-/// the same without the first wait. If the runtime shuts down first, the server is killed; call `client.close().await`
-/// to let it exit on its own.
+/// still running after [two seconds](Self::close_timeout), it gets SIGTERM; after two more seconds it is killed.
+/// Windows has no SIGTERM, so there it is killed after the first two seconds. The same happens to the processes that it
+/// has started, unless they have left its process group. Dropping the client does the same without the first wait. If
+/// the runtime shuts down first, the server is killed; call `client.close().await` to let it exit on its own.
 ///
 /// **Failures** are explained by the errors of calls: how the process ended, the last lines of its stderr, and the
 /// lines on its stdout that are not messages. All of its stderr goes to the log (`tracing`, target `toolway::stderr`,
