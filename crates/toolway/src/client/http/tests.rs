@@ -1,4 +1,4 @@
-//! Headers of one call: where do they go?
+//! Where do the headers of one call go?
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use crate::client::wire::target::Connector;
 use crate::ground::error::{ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
-/// Answers what it is told to, and keeps what it was asked.
+/// Gives scripted answers, and records the requests.
 #[derive(Clone, Default)]
 struct Script {
     answers: Arc<Mutex<VecDeque<Response<HttpBody>>>>,
