@@ -8,6 +8,7 @@ use toolway_protocol::RpcError;
 
 use crate::client::pipe::printable::printable;
 use crate::ground::mutex::Mutex;
+use crate::ground::panic::attempt;
 
 /// A record of what arrived from the server. `Display` describes the lines and errors that could not be used, and is
 /// empty if there were none.
@@ -52,8 +53,10 @@ impl Received {
                 );
             }
         }
-        if let Some(hook) = self.on_stray_line.get() {
-            hook(&printable(line, MAX_SHOWN));
+        if let Some(hook) = self.on_stray_line.get()
+            && let Err(panic) = attempt(|| hook(&printable(line, MAX_SHOWN)))
+        {
+            tracing::warn!(%panic, "the hook for lines that are not messages panicked");
         }
     }
 
