@@ -1,5 +1,5 @@
-//! Which JSON values can be a prompt? `{"user": …}`, `{"role": …, "content": …}`, lists of those, and `{"description":
-//! …, "messages": …}`.
+//! Which JSON values can be a prompt? `{"user": …}`, `{"role": …, "content": …}`, lists of those, and
+//! `{"description": …, "messages": …}`.
 
 use serde_json::{Map, Value};
 use toolway_protocol::RawJson;
