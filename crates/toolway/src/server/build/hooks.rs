@@ -167,8 +167,8 @@ impl ServerBuilder {
     /// [`Admit`](crate::server::Admit) or `Result<Admit, Refuse>`.
     ///
     /// It runs once for each pipe, and over HTTP for every request: an earlier admission does not count. If it panics
-    /// or cannot be run, the client is refused and the reason is logged. Without this hook every client is admitted,
-    /// without a principal.
+    /// or cannot be run, the client is refused and the reason is logged. Without this hook every client is admitted; it
+    /// has no principal unless the application attached one to the request.
     ///
     /// A server has one such hook. The hook of a [merged](Self::merge) server is not taken over; [`build`](Self::build)
     /// reports this if the server would then have none.

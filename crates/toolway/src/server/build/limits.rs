@@ -1,4 +1,5 @@
-//! Which resources may a client use, and for how long? Limits that are specific to HTTP are in `http/door/limits.rs`.
+//! How much of a server may one client use, and for how long? Limits that are specific to HTTP are in
+//! `http/door/limits.rs`.
 
 use std::time::Duration;
 

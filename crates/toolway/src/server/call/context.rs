@@ -52,8 +52,8 @@ impl Ctx {
         self.0.peer()
     }
 
-    /// Returns the principal that [`on_connect`](crate::server::ServerBuilder::on_connect) admitted. `None` if the
-    /// server has no such hook, or if the hook admitted the caller without a principal.
+    /// Returns the principal that [`on_connect`](crate::server::ServerBuilder::on_connect) admitted. Otherwise it is
+    /// the [`Principal`] that the application attached to the request, if any.
     pub fn principal(&self) -> Option<&Principal> {
         self.0.arrival().principal.as_ref()
     }

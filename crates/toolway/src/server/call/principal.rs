@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The identity of the caller, as a parameter of a handler: the principal that
-/// [`on_connect`](crate::server::ServerBuilder::on_connect) has [admitted](crate::server::Admit::as_principal). A
-/// caller cannot send it as an argument.
+/// [`on_connect`](crate::server::ServerBuilder::on_connect) has [admitted](crate::server::Admit::as_principal), or that
+/// the application has attached to the request. A caller cannot send it as an argument.
 ///
 /// A call without a principal fails; if it is optional, use [`Ctx::principal`](crate::server::Ctx::principal) instead.
 /// An `Option<Principal>` is not a parameter: Rust cannot rule out that such a type will be deserialized one day, as

@@ -39,7 +39,7 @@ pub(crate) struct Arrival {
     pub(crate) headers: Option<Arc<HeaderMap>>,
     /// The values that the application attached.
     pub(crate) extensions: Extensions,
-    /// The principal, if admission has set one.
+    /// The principal, if admission or the application has set one.
     pub(crate) principal: Option<Principal>,
     /// The elements that the caller may see; `None` means all.
     pub(crate) allowed: Option<Arc<Allowed>>,
@@ -154,7 +154,7 @@ impl Scope {
         &self.arrival().extensions
     }
 
-    /// Returns the principal, if [`on_connect`](crate::server::ServerBuilder::on_connect) set one.
+    /// Returns the principal, if [`on_connect`](crate::server::ServerBuilder::on_connect) or the application set one.
     pub fn principal(&self) -> Option<&Principal> {
         self.arrival().principal.as_ref()
     }

@@ -85,7 +85,7 @@ impl Call {
         &self.arrival.peer
     }
 
-    /// Returns the principal, if [`on_connect`](crate::server::ServerBuilder::on_connect) set one.
+    /// Returns the principal, if [`on_connect`](crate::server::ServerBuilder::on_connect) or the application set one.
     pub fn principal(&self) -> Option<&Principal> {
         self.arrival.principal.as_ref()
     }
