@@ -1,4 +1,4 @@
-//! Schemas of tools' arguments, as each provider takes them.
+//! Schemas of tools' arguments, in the dialect of each provider.
 //!
 //! A tool's schema may be any JSON Schema. A provider supports only a part of it, and refuses the whole request for one
 //! unsupported keyword. [`convert`] keeps as much of a schema as the provider supports, describes the rest to the model

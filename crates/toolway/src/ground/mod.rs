@@ -3,10 +3,10 @@
 //! | file | question |
 //! |---|---|
 //! | `error.rs`, `mistakes.rs`, `panic.rs` | What is an error of this library, and what happens when code of the application panics? |
-//! | `peer.rs`, `extensions.rs` | What is known about the other side, and which values travel with a request? |
-//! | `mutex.rs` | How is a value locked that several tasks share? |
+//! | `peer.rs`, `extensions.rs` | What is known about the client of a request, and which values travel with a request? |
+//! | `mutex.rs` | How do several tasks share a value behind a lock? |
 //! | `outbound.rs` | How does a call send messages before its reply? |
-//! | `future.rs`, `poll_once.rs` | What is a boxed future, and is a future ready already? |
+//! | `future.rs`, `poll_once.rs` | What is a boxed future, and is a future ready at its first poll? |
 //! | `random.rs`, `jitter.rs` | Where do names that cannot be guessed, and random waits, come from? |
 //! | `operator.rs` | What does an operator see if no log is installed? |
 
