@@ -137,8 +137,7 @@ impl ToolAnswer {
         json!({"functionResponse": response})
     }
 
-    /// Returns everything as text. OpenAI has no flag for failures, so the text of one begins with
-    /// `error:`.
+    /// Returns everything as text. OpenAI has no flag for failures, so the text of one begins with `error:`.
     fn openai_text(&self) -> String {
         let texts: Vec<_> = self.pieces().into_iter().map(Piece::into_text).collect();
         let text = texts.join("\n");

@@ -118,7 +118,7 @@ fn one_or_many(value: &Value) -> &[Value] {
     }
 }
 
-/// Reads the calls among the items of a reply. A call without an id gets its index as id.
+/// Reads the calls among the items of a reply. A call without an id gets `call_` and its index as id.
 fn numbered<'v>(
     items: &'v [Value],
     read: impl Fn(&'v Value) -> Option<(Option<&'v Value>, &'v Value, &'v Value)>,

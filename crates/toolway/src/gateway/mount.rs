@@ -48,9 +48,9 @@ impl ServerBuilder {
     ///
     /// A server of the handshake era learns during the handshake which questions it may ask. The client therefore
     /// connects once more, to announce that questions are passed on. A client made from a transport that cannot be
-    /// reopened does not reconnect. The client's own handlers
-    /// ([`ClientBuilder::on_elicit`](crate::client::ClientBuilder::on_elicit) and similar) do not take part in this:
-    /// what they answer is never passed on.
+    /// reopened does not reconnect. A question for which the client has a handler of its own
+    /// ([`ClientBuilder::on_elicit`](crate::client::ClientBuilder::on_elicit) and similar) goes to that handler, never
+    /// to the caller.
     ///
     /// An element whose name this server already has is left out. [`mount_as`](Self::mount_as) adds a prefix to the
     /// names, and [`Mount::of`] renames, describes and leaves out single tools.

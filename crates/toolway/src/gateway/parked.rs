@@ -1,5 +1,5 @@
-//! Where is a call while its caller answers a question? It is parked: it continues in a task of its own,
-//! while no handler waits for it.
+//! Where is a call while its caller answers a question? It is parked: it continues in a task of its own, while no
+//! handler waits for it.
 //!
 //! If the caller answers while its own call stays open, that call keeps the parked call. If the caller sends the answer
 //! with a new request, the parked call is in a table, under a random id, until the question times out. Dropping a

@@ -158,7 +158,7 @@ const ATTEMPTS_WITHIN: Duration = Duration::from_mins(1);
 /// The maximum wait after too many attempts; the minimum is half of it.
 const LONG_WAIT: Duration = Duration::from_secs(20);
 
-/// Attempts before this time do not increase the wait.
+/// Attempts longer ago than this do not increase the wait.
 const STEADY: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

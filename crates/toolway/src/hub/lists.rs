@@ -214,7 +214,7 @@ async fn read<T>(mut pages: Pages<T>, pace: Pace) -> Result<(Vec<T>, Option<Inst
     Ok((items, due(asked, pages.keep, pace)))
 }
 
-/// Returns when to read a list again. A very short validity is raised to a minimum.
+/// Returns when to read a list again. A validity of zero counts as unknown; a very short one is raised to a minimum.
 fn due(asked: Instant, keep: Option<Duration>, pace: Pace) -> Option<Instant> {
     let keep = keep.filter(|keep| !keep.is_zero()).map(|keep| keep.max(MIN_KEEP));
     keep.or(pace.unasked).map(|time| asked + time)

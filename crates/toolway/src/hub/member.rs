@@ -31,7 +31,7 @@ pub(crate) struct Member {
     state: Mutex<State>,
 }
 
-/// Completes when all lists were read again, as far as possible.
+/// Tells the caller of a refresh that all lists were read again, as far as possible.
 pub(super) type Refresh = oneshot::Sender<()>;
 
 struct State {

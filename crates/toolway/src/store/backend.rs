@@ -24,8 +24,8 @@ pub trait Store: Send + Sync + 'static {
     /// Sets the value of a key, whatever it was. It expires after `ttl`.
     fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, Result<()>>;
 
-    /// Sets the value of a key if its current value is `expected`; `None` expects the key to be unset. The new
-    /// value expires after `ttl`. Returns whether the value was set.
+    /// Sets the value of a key if its current value is `expected`; `None` expects the key to be unset. The new value
+    /// expires after `ttl`. Returns whether the value was set.
     fn swap<'s>(
         &'s self,
         key: &'s str,

@@ -1,7 +1,7 @@
 //! What is wrong with a file, where, and how can it be corrected?
 //!
-//! All mistakes of a file are reported together, each with its position, server and field. Messages repeat only names
-//! from the file: values may be secrets.
+//! All mistakes of a file are reported together, each with its position, server and field. Messages repeat
+//! strings of the file only if they are names: values may be secrets.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -54,8 +54,8 @@ impl Config {
 
     /// Reads a configuration file.
     ///
-    /// `${workspaceFolder}` is the directory of the project that contains the file: the one that
-    /// contains `mcp.json`, `.mcp.json`, `.vscode`, `.cursor` or `.gemini`.
+    /// `${workspaceFolder}` is the directory of the project that contains the file: the one that contains
+    /// `mcp.json`, `.mcp.json`, `.vscode`, `.cursor` or `.gemini`.
     ///
     /// # Errors
     ///
