@@ -1,4 +1,4 @@
-//! Which schema do types and authors give together?
+//! Which schema results from types and the author's declarations together?
 
 use std::collections::HashMap;
 
@@ -167,7 +167,7 @@ fn types_that_say_it_all_need_no_check() {
     );
 }
 
-/// What is wrong with how a schema was made, and with what was made.
+/// Returns the mistakes in how a schema was declared, and those in the schema itself.
 fn told(input: InputSchema) -> Vec<String> {
     let Input { schema, mut mistakes, .. } = input.finish();
     mistakes.extend(super::examine(&schema.decode().unwrap()).mistakes);

@@ -1,12 +1,12 @@
-//! What outlives one request? Sessions, the events of their streams, and the news of changes.
+//! Which data outlives one request? Sessions, the events of their streams, and notifications of changes.
 //!
-//! A [`Store`] is the one place where a server keeps them. Servers that share a store are one server to their clients:
-//! a session that one of them opened, the others serve; a change that one of them makes, the clients of all hear.
-//! [`Memory`] is the default, for one process. `toolway::store::contract` (feature `testing`) is the test-suite that every
-//! backend must pass.
+//! A server keeps them in a [`Store`]. Servers that share a store look like one server to their clients: each of them
+//! serves the sessions that another one opened, and a change on one of them is reported to the clients of all.
+//! [`Memory`] is the default, for one process. `toolway::store::contract` (feature `testing`) is the test suite that
+//! every backend must pass.
 //!
-//! A store knows nothing of the protocol. It keeps values under keys until they expire, appends entries to logs and reads
-//! them back, and carries messages from publishers to whoever subscribes at that moment:
+//! A store knows nothing about the protocol. It keeps values under keys until they expire, appends entries to logs and
+//! reads them back, and delivers messages from publishers to the current subscribers:
 //!
 //! ```
 //! use toolway::store::{Entry, Keep, Memory, Room, Store};
@@ -41,11 +41,14 @@
 //!
 //! # A backend of your own
 //!
-//! Implement [`Store`] and run `contract::check` in a test; its page shows how. What the contract demands and is easily got
-//! wrong: [`swap`](Store::swap) and [`append`](Store::append) are one step each, also when two programs do them at once and
-//! when their future is dropped; the numbers of a log have no gaps and go on when its oldest entries are gone; a
-//! subscription hears everything from the moment at which [`subscribe`](Store::subscribe) returns. A life of no time and one
-//! longer than the backend's clock can say are no errors.
+//! Implement [`Store`] and run `contract::check` in a test; its page shows how. These requirements of the contract are
+//! easy to get wrong:
+//!
+//! - [`swap`](Store::swap) and [`append`](Store::append) are atomic, also when two processes call them at the same time
+//!   and when their future is dropped.
+//! - The numbers of a log have no gaps, and continue after its oldest entries were dropped.
+//! - A subscription receives every message from the moment at which [`subscribe`](Store::subscribe) returns.
+//! - A `ttl` of zero, and one that exceeds the range of the backend's clock, are valid.
 
 mod backend;
 mod careful;

@@ -1,6 +1,6 @@
-//! Does any text, and do any bytes, become a configuration or a list of mistakes, and never anything else?
+//! Does every input, text or bytes, give a configuration or a list of mistakes, and never a panic?
 //!
-//! `SEED=7 cargo test -p toolway config::tests` draws other inputs; a failure tells its seed.
+//! `SEED=7 cargo test -p toolway config::tests` draws other inputs; a failure prints its seed.
 
 use std::io::Write;
 
@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// Whatever comes out is used: shown, resolved, told.
+/// Uses every result: formats it, resolves it, and prints its mistakes.
 fn use_all(bytes: &[u8]) -> bool {
     let variables = Variables::from_fn(|name| (name.len() % 2 == 0).then(|| "${A}\u{7f}".to_owned()));
     match Config::read(bytes, Origin::default()) {
@@ -55,7 +55,7 @@ fn use_all(bytes: &[u8]) -> bool {
     }
 }
 
-/// Tells which case failed.
+/// Prints which case failed.
 struct Case {
     seed: u64,
     number: u64,
