@@ -14,7 +14,7 @@ use toolway_protocol::{Era, ProtocolVersion};
 /// #[tool]
 /// fn whoami(ctx: &Ctx) -> String {
 ///     let peer = ctx.peer();
-///     let name = peer.info.as_ref().map_or("somebody", |info| &info.name);
+///     let name = peer.info.as_ref().map_or("a client", |info| &info.name);
 ///     format!("{name}, who speaks {}", peer.version)
 /// }
 /// ```

@@ -22,7 +22,7 @@
 //! assert!(!store.swap("leader", None, "server 2".into(), HOUR).await?);
 //! assert_eq!(store.renew("leader", HOUR).await?.as_deref(), Some(&b"server 1"[..]));
 //!
-//! // Whoever was away reads on after the last number that it saw.
+//! // A reader that was away continues after the last number that it read.
 //! let room = Room { entries: 2, bytes: 1 << 20 };
 //! let mut news = store.subscribe("events").await?;
 //! for text in ["one", "two", "three"] {
@@ -33,7 +33,7 @@
 //! assert_eq!(store.read("events", 0, 10).await?, [(2, "two".into()), (3, "three".into())]);
 //! assert_eq!(store.read("events", 2, 10).await?, [(3, "three".into())]);
 //!
-//! // Whoever is there hears of it at once.
+//! // Subscribers are notified at once.
 //! assert_eq!(news.next().await.as_deref(), Some(&b"1"[..]));
 //! # Ok(())
 //! # }

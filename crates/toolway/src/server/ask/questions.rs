@@ -73,7 +73,7 @@ impl Ctx {
     ///     colour: String,
     /// }
     ///
-    /// /// Greet somebody.
+    /// /// Greet a person.
     /// #[tool]
     /// async fn greet(ctx: Ctx) -> Result<String, ToolError> {
     ///     let name = ctx.ask::<Name>("Your name?");

@@ -157,7 +157,7 @@ where
     /// let mut draft = ctx.memory_named::<String>("draft").await?;
     /// draft.push_str("more");
     /// match draft.save().await {
-    ///     Err(MemoryError::Conflict) => return Err(toolway::ToolError::new("somebody else edits this draft")),
+    ///     Err(MemoryError::Conflict) => return Err(toolway::ToolError::new("another call edits this draft")),
     ///     saved => saved?,
     /// }
     /// # Ok(())

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 ///
 /// struct Greeting(String);
 ///
-/// /// Greet somebody.
+/// /// Greet a person.
 /// #[tool]
 /// fn greet(name: String, greeting: State<Greeting>) -> String {
 ///     format!("{}, {name}!", greeting.0)
@@ -35,7 +35,7 @@ impl<T> State<T> {
     ///
     /// struct Greeting(&'static str);
     ///
-    /// /// Greet somebody.
+    /// /// Greet a person.
     /// #[tool]
     /// fn greet(name: &str, greeting: State<Greeting>) -> String {
     ///     format!("{}, {name}!", greeting.0)

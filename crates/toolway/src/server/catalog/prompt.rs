@@ -57,7 +57,7 @@ pub trait PromptHandler: Send + Sync + 'static {
 /// let definition = toolway::types::Prompt::new("greet")
 ///     .with_arguments(vec![PromptArgument::new("name").with_required(true)]);
 /// let greet = PromptEntry::define(definition, |filled: Filled| async move {
-///     format!("Greet {}.", filled.text("name").unwrap_or("everybody"))
+///     format!("Greet {}.", filled.text("name").unwrap_or("the team"))
 /// });
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

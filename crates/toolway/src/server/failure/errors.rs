@@ -246,7 +246,7 @@ failures! {
     ///
     /// fn review(language: &str) -> Result<String, PromptError> {
     ///     if language == "brainfuck" {
-    ///         return Err(PromptError::new("nobody reviews that"));
+    ///         return Err(PromptError::new("that cannot be reviewed"));
     ///     }
     ///     Ok(format!("Review this {language} code."))
     /// }

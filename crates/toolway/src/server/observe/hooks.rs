@@ -77,7 +77,7 @@ impl Disconnected {
 /// use toolway::server::{Terminated, Termination};
 ///
 /// async fn log(over: Terminated) {
-///     let whose = over.principal().map_or("nobody", |principal| principal.as_str());
+///     let whose = over.principal().map_or("an unknown caller", |principal| principal.as_str());
 ///     if over.reason() == Termination::Expired {
 ///         eprintln!("the session {} of {whose} was silent for too long", over.session_id());
 ///     }
