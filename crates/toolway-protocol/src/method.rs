@@ -16,10 +16,10 @@ use crate::version::ProtocolVersion as V;
 ///
 /// | part of a row | meaning |
 /// |---|---|
-/// | `(Page) -> Tools(…)` | the parameters of a request, and the variant of `Reply` with its result; without one it is `Reply::Done` |
+/// | `(Page) -> Tools(…)` | the parameters of a request, and the variant of `Reply` with its result, or `Reply::Done` |
 /// | `V2024_11_05..=V2026_07_28` | the revisions that know the method |
 /// | `offered by Tools` | the capability that a server must declare before it answers the method |
-/// | `from Client` | the sender of the method; the sections `requests` and `questions` have the same sender for all rows |
+/// | `from Client` | the sender of the method; in `requests` and `questions` all rows have the same sender |
 /// | `named uri` | the member of the parameters that the header `Mcp-Name` mirrors |
 /// | `asks in rounds` | the handler may ask the client; that member holds the data of earlier rounds |
 /// | `needs roots` | the capability that a client must declare before it is asked |
