@@ -12,7 +12,7 @@
 //! | `model/` | What does a schema say? The one reader of JSON Schema. |
 //! | `check/` | Does a value fit a schema, and which value did a caller mean that sent the wrong type? |
 //! | `author/` | What does an author say about a tool's arguments, and is it consistent? |
-//! | `dialects/` | Which schema does a provider accept, what is lost, and how are the arguments of a call turned back? |
+//! | `dialects/` | Which schema does a provider accept, what is lost, and how are arguments turned back? |
 
 mod author;
 mod check;

@@ -17,7 +17,7 @@ use super::words::Words;
 use super::writer::{Dialect, Draft, Writer};
 use crate::terms::types::Types;
 
-/// Writes the schema of a tool's arguments. Returns `None` if there are no arguments, because an object without
+/// Writes the schema of a tool's arguments. Returns `None` for a tool without arguments, because an object without
 /// properties is refused.
 pub(crate) fn write(node: Node, losses: &mut Losses) -> Option<Value> {
     let mut fuel = Fuel(MAX_NODES);
