@@ -125,8 +125,8 @@ async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) 
         ))
     })?;
     let address = listener.local_addr().map_err(toolway::Error::from)?;
-    // The signal handlers are installed by the first poll. The user may press Ctrl-C while reading the instructions,
-    // so both are polled before.
+    // The first poll of a signal future installs its handler. Both are polled before the instructions are printed,
+    // because the user may press Ctrl-C while reading them.
     let (mut told, mut twice) = (pin!(told_to_stop()), pin!(told_twice()));
     let _pending = poll_fn(|cx| Poll::Ready(told.as_mut().poll(cx))).await;
     let _pending = poll_fn(|cx| Poll::Ready(twice.as_mut().poll(cx))).await;

@@ -12,7 +12,7 @@
 //! | [`lifecycle`] | Which messages are allowed in which state of a handshake conversation? |
 //! | [`batch`] | Which revisions allow several messages in one frame? |
 //! | [`questions`] | What may a server ask a client, and how is it written? |
-//! | [`negotiate`] | Which revision will both sides speak? |
+//! | [`negotiate`] | Which revision will both sides use? |
 
 pub mod batch;
 pub mod envelope;
