@@ -71,7 +71,7 @@ impl Envelope {
             capabilities,
             client_info: client_info.map(|text| decode_object(Key::ClientInfo, &text)).transpose()?,
             log_level: log_level.map(|text| decode(Key::LogLevel, &text)).transpose()?,
-            // Handlers that report progress read the token from the text of `_meta`.
+            // The token is not decoded here: its text is enough until a handler reports progress.
             progress_token: None,
         })
     }
