@@ -72,7 +72,7 @@ async fn converse(model: &Model, tools: &ToolSet, question: &str) -> Result<Stri
 const MAX_ROUNDS: usize = 8;
 
 /// The timeout for one reply of the model.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_secs(2 * 60);
 
 /// The maximum size of a reply, in bytes.
 const MAX_REPLY: usize = 8 << 20;

@@ -148,5 +148,5 @@ impl Report {
 const LIMIT: Duration = PATIENCE.saturating_mul(2);
 /// How long one server may take to start or to answer. No check should need this long; the value allows for a slow
 /// machine.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2 * 60);
 const LONGEST: usize = 300;

@@ -9,6 +9,7 @@ use crate::arguments::Arguments;
 use crate::cross;
 use crate::dependencies;
 use crate::newcomers;
+use crate::publish;
 use crate::python::Python;
 use crate::run::{self, Result};
 use crate::schema;
@@ -39,11 +40,13 @@ const PLAN: Plan<'_> = Plan {
         QUICK[0],
         QUICK[1],
         QUICK[2],
+        QUICK[3],
         test::STAGES[0],
         test::STAGES[1],
         test::STAGES[2],
         OTHER_BUILDS[0],
         OTHER_BUILDS[1],
+        OTHER_BUILDS[2],
         LAST[0],
         LAST[1],
         LAST[2],
@@ -51,7 +54,7 @@ const PLAN: Plan<'_> = Plan {
 };
 
 /// Steps that take seconds and fail often come first.
-const QUICK: [Stage<'_>; 3] = [
+const QUICK: [Stage<'_>; 4] = [
     &[Step {
         name: "format",
         repeat: "cargo xtask check --step format",
@@ -76,11 +79,18 @@ const QUICK: [Stage<'_>; 3] = [
         work: |workspace| done(dependencies::run(workspace)),
         counted: None,
     }],
+    &[Step {
+        name: "package",
+        repeat: "cargo xtask check --step package",
+        needs: Needs::Nothing,
+        work: |workspace| done(publish::package(workspace)),
+        counted: None,
+    }],
 ];
 
 /// These run one after the other, because they share a target folder with all other builds: most dependencies are built
 /// only once.
-const OTHER_BUILDS: [Stage<'_>; 2] = [
+const OTHER_BUILDS: [Stage<'_>; 3] = [
     &[Step {
         name: "cross",
         repeat: "cargo xtask cross",
@@ -93,6 +103,13 @@ const OTHER_BUILDS: [Stage<'_>; 2] = [
         repeat: "cargo xtask newcomers",
         needs: Needs::Build,
         work: |workspace| done(newcomers::run(workspace)),
+        counted: None,
+    }],
+    &[Step {
+        name: "oldest-rust",
+        repeat: "cargo xtask check --step oldest-rust",
+        needs: Needs::Nothing,
+        work: publish::oldest_rust,
         counted: None,
     }],
 ];
@@ -161,8 +178,8 @@ const SCHEMAS: &str = "../shared/spec";
 /// Pinned, because a newer word list finds new words in old text.
 const TYPOS: &str = "typos==1.51.1";
 const LEFT_TO_OTHERS: &str = "\
-check: not part of this: what takes longer (`cargo xtask deep`, by hand), and what the release does: the oldest supported
-Rust (needs a second toolchain), the advisory database and the comparison with the published API (need data from outside)";
+check: not part of this: what takes longer (`cargo xtask deep`, by hand), and what the release does: the advisory database and
+the comparison with the published API (both need data from outside)";
 
 #[cfg(test)]
 mod tests {

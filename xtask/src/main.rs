@@ -27,6 +27,7 @@ mod latency;
 mod licence;
 mod newcomers;
 mod node;
+mod publish;
 mod python;
 mod run;
 mod schema;

@@ -117,7 +117,7 @@ const PROJECTS: [&str; 5] = [STDIO, HTTP, CLIENT, HUB, MACROS];
 const CALL: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":2,\"b\":3}}}\n";
 const LIST: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
 /// Each of them takes less than a second; the limit allows for a busy machine.
-const LIMIT: Duration = Duration::from_mins(2);
+const LIMIT: Duration = Duration::from_secs(2 * 60);
 
 #[cfg(all(test, unix))]
 mod tests {

@@ -234,7 +234,7 @@ const PACKAGE: &str = "@modelcontextprotocol/conformance";
 /// Milliseconds after which the suite kills a client that does not end.
 const CLIENT_LIMIT: &str = "20000";
 /// The suite limits a scenario to 20 or 30 s, but its mock servers may wait for a connection that stays open.
-const RUNNER_LIMIT: Duration = Duration::from_mins(1);
+const RUNNER_LIMIT: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {

@@ -1,13 +1,13 @@
-//! How is something waited for that cannot be taken back: a person, or the program at the other end of a pipe?
+//! How does a task wait for blocking work that cannot be cancelled, such as a read from stdin?
 
 use tokio::sync::oneshot;
 
-/// Does it on a thread of its own. The task that waits can be dropped, and the program ends while the thread still waits: those of the
-/// runtime would be waited for.
+/// Runs the work on a thread of its own and waits for the result. The waiting task can be dropped, and the program
+/// can exit while the thread still blocks. With a blocking thread of the runtime, shutdown would wait for it.
 pub(crate) async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
-        // The task that waited may be gone.
+        // The waiting task may have been dropped.
         let _ = sender.send(work());
     });
     receiver.await.expect("the work does not panic")

@@ -1,7 +1,7 @@
-//! What may be written on the command line?
+//! What does the command line accept?
 //!
-//! The same commands serve `toolway`, which is told where a server is, and an author's own program, which is one. What differs
-//! between the two is a [`Kind`].
+//! `toolway`, which is told where a server is, and an author's own program, which is a server, have the same
+//! commands. The differences are in [`Kind`].
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -18,17 +18,17 @@ pub(crate) struct Line<K: Kind> {
     pub(crate) command: Command<K>,
 }
 
-/// Which servers the commands are about.
+/// The kind of server that the commands are about.
 pub(crate) trait Kind: Send + Sync + 'static {
-    /// What says where the server is.
+    /// The options that say where the server is.
     type Reach: Args + Send + Sync;
-    /// What says which server is run.
+    /// The options that say which server to run.
     type Serve: Args + Send + Sync;
-    /// What is written after the name of each command.
+    /// The usage lines of each command, without the program and the command.
     const USAGE: [(&'static str, &'static [&'static str]); 7];
 }
 
-/// Any server that can be named.
+/// Any server, named on the command line.
 pub(crate) enum AnyServer {}
 
 impl Kind for AnyServer {
@@ -57,7 +57,7 @@ impl Kind for AnyServer {
     ];
 }
 
-/// The server that the program is.
+/// The server that is built into the program.
 pub(crate) enum OwnServer {}
 
 impl Kind for OwnServer {
@@ -80,9 +80,9 @@ impl Kind for OwnServer {
     ];
 }
 
-/// Who the command line belongs to.
+/// The program that the command line belongs to.
 pub(crate) struct Program {
-    /// What is typed to start it.
+    /// The name of the executable.
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) about: String,
@@ -90,7 +90,7 @@ pub(crate) struct Program {
 }
 
 impl<K: Kind> Line<K> {
-    /// Reads the words of a command line; the first is the program.
+    /// Parses a command line; the first word is the program.
     pub(crate) fn read(
         program: &Program,
         words: impl IntoIterator<Item = OsString>,
@@ -111,7 +111,8 @@ impl<K: Kind> Line<K> {
     }
 }
 
-/// `serve --http docs`: what is a directory and no address is what is served, so `--http` stands alone there.
+/// Handles `serve --http docs`: if the next word is a directory and not an address, it is the directory to serve, and
+/// `--http` has no value.
 fn http_alone(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<_> = words.into_iter().collect();
     let is_address = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<SocketAddr>().is_ok());
@@ -150,7 +151,7 @@ pub(crate) enum Command<K: Kind> {
 }
 
 impl<K: Kind> Command<K> {
-    /// Whether the words are for a program to read.
+    /// Returns whether the output is JSON, for another program.
     pub(crate) fn wants_json(&self) -> bool {
         match self {
             Self::List(List { target, .. })
@@ -303,7 +304,7 @@ pub(crate) struct ServeOwn {
     pub(crate) door: Door,
 }
 
-/// Where HTTP is served, if nothing else is said.
+/// The default address of the HTTP server.
 const HTTP_ADDRESS: &str = "127.0.0.1:8000";
 
 /// How a server is reached.
@@ -328,7 +329,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "it must be more than nothing".to_owned())
 }
 
-/// A number of bytes: `1048576`, `1024K`, `1M`, `1MiB`, `1G`.
+/// Parses a number of bytes: `1048576`, `1024K`, `1M`, `1MiB`, `1G`.
 fn size(text: &str) -> Result<usize, String> {
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let unit = match &*text[digits.len()..].trim().to_ascii_lowercase() {
@@ -369,7 +370,7 @@ Arguments of the prompt
 const COMPLETING: &str = "\
 NAME and ARGUMENT say what is completed, TYPED is its beginning, and key=value what is filled in already.";
 
-/// What is said under the help of `toolway`.
+/// The text after the help of `toolway`.
 pub(crate) const TARGETS: &str = "\
 TARGET is one of
   https://example.com/mcp       a URL
@@ -379,7 +380,7 @@ TARGET is one of
 
 ";
 
-/// What is said under every help.
+/// The text after the help of every program.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes, and what an error is called with --json
   0  it worked

@@ -1,8 +1,8 @@
-//! Which of the known names was meant by another one?
+//! Which known name did the user of a misspelled name probably mean?
 
 use crate::failure::Failure;
 
-/// The name that was probably meant.
+/// Returns the known name that was probably meant.
 pub(crate) fn closest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let wanted = plain(name);
     known
@@ -13,19 +13,19 @@ pub(crate) fn closest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// "; did you mean `add`?", or nothing.
+/// Returns "; did you mean `add`?", or an empty text.
 pub(crate) fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     closest(name, known).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
 }
 
-/// There is no such thing; `known` are those that are there.
+/// Creates the failure for an unknown name; `known` are the existing names.
 pub(crate) fn unknown(message: &str, name: &str, known: &[&str]) -> Failure {
     let meant = did_you_mean(name, known.iter().copied());
     let failure = Failure::not_found(format!("{message}{meant}"));
     if known.is_empty() { failure } else { failure.hint(format!("it has {}", known.join(", "))) }
 }
 
-/// Letter case, and how words are joined, are no difference. Only the beginning of a long name is compared.
+/// Normalizes a name: letter case and word separators are ignored. Only the beginning of a long name is compared.
 fn plain(name: &str) -> String {
     let letters = name.chars().take(100);
     letters.filter(|letter| !matches!(letter, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()

@@ -1,4 +1,4 @@
-//! Where is what written? Results to stdout, everything else to stderr.
+//! Where is output written? Results go to stdout, everything else to stderr.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,25 +7,26 @@ use crate::failure::{Failure, Result};
 use crate::progress::Bar;
 use crate::terminal::neutral;
 
-/// Writes something for a person where no console is. Nothing can be said about a stderr that is closed, and a terminal is not let do
-/// what a server says: the same spelling is right in JSON.
+/// Writes a text for a person to stderr, without a console. Errors are ignored: there is nowhere to report a closed
+/// stderr. Control characters are escaped, because a server must not control the terminal; the escapes are also valid
+/// in JSON.
 pub(crate) fn tell(text: &str) {
     let _ = io::stderr().lock().write_all(neutral(text).as_bytes());
 }
 
-/// The two streams of the program. Clones share them.
+/// The output streams of the program. Clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Console {
     pub(crate) is_verbose: bool,
-    /// Whether a user can be asked.
+    /// `true` if the user can be asked.
     pub(crate) may_ask: bool,
-    /// What stands on the last line of stderr, and goes before anything else is written there.
+    /// The progress bar on the last line of stderr. It is cleared before anything else is written there.
     bar: Arc<Mutex<Bar>>,
 }
 
 impl Console {
     pub(crate) fn new(is_verbose: bool, no_input: bool) -> Self {
-        // A question is read on stderr and answered on stdin; both must have a person at their end.
+        // A question is shown on stderr and answered on stdin, so both must be a terminal.
         let may_ask = !no_input && io::stdin().is_terminal() && io::stderr().is_terminal();
         let bar = Arc::new(Mutex::new(Bar::new(io::stderr().is_terminal())));
         Self { is_verbose, may_ask, bar }
@@ -35,7 +36,8 @@ impl Console {
         self.bar.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a result. A terminal is not let do what a server says; programs get every byte.
+    /// Writes a result. On a terminal, control characters are escaped, because a server must not control it. Programs
+    /// get every byte.
     pub(crate) fn result(&self, text: &str) -> Result<()> {
         if io::stdout().is_terminal() {
             self.bytes(neutral(text).as_bytes())
@@ -44,24 +46,24 @@ impl Console {
         }
     }
 
-    /// Writes a result that is no text.
+    /// Writes a result that is not text.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<()> {
         self.bar().clear(&mut io::stderr().lock());
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-            // The reader has read enough.
+            // The reader has closed the pipe because it needs no more.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(Failure::usage(format!("stdout cannot be written to: {error}"))),
             Ok(()) => Ok(()),
         }
     }
 
-    /// Writes something for a person, one line or several.
+    /// Writes a text of one or more lines for a person.
     pub(crate) fn note(&self, text: &str) {
         let mut bar = self.bar();
         let mut stderr = io::stderr().lock();
         bar.clear(&mut stderr);
-        // Nothing can be said about a stderr that is closed.
+        // There is nowhere to report a closed stderr.
         let _ = writeln!(stderr, "{}", neutral(text.trim_end_matches('\n')));
         bar.draw_again(&mut stderr);
     }
@@ -74,7 +76,7 @@ impl Console {
         let _ = write!(stderr, "{}", neutral(text)).and_then(|()| stderr.flush());
     }
 
-    /// Shows how far a request is: a bar on a terminal, lines with `--verbose`.
+    /// Shows the progress of a request: as a bar on a terminal, as lines with `--verbose`.
     pub(crate) fn progress(&self, progress: &toolway::types::Progress) {
         let mut bar = self.bar();
         let mut stderr = io::stderr().lock();
@@ -86,7 +88,7 @@ impl Console {
         }
     }
 
-    /// Takes the bar away: there is nothing to wait for any more, or a question is asked.
+    /// Removes the bar: the request has ended, or a question is asked.
     pub(crate) fn clear(&self) {
         let mut bar = self.bar();
         bar.clear(&mut io::stderr().lock());

@@ -1,35 +1,35 @@
-//! Why did a command fail, what may be done about it, and which exit code says so?
+//! Why did a command fail, how can it be fixed, and which exit code does it have?
 
 use std::fmt::Write;
 
 use toolway::types::Keyed;
 use toolway::{Error, ErrorKind};
 
-/// What becomes of a command.
+/// The result of a command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// A command that failed.
+/// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) fault: Fault,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    /// Whether a person has read it already, as a part of something longer.
+    /// `true` if a person has already seen it, as a part of a longer output.
     pub(crate) is_shown: bool,
 }
 
-/// What was wrong. Each has an exit code, and a name for programs.
+/// The kind of a failure. Each has an exit code, and a name for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The command line, or something of this machine.
+    /// The command line is wrong, or something on this machine.
     Usage,
-    /// There is no such thing.
+    /// The requested item does not exist.
     NotFound,
-    /// The server wants to know who is asking.
+    /// The server requires authentication.
     AuthNeeded,
-    /// The server cannot be started: its program cannot be run or ends at once, or the server cannot be built.
+    /// The server cannot be started: its program cannot be run or exits immediately, or the server cannot be built.
     CannotStart,
-    /// The server cannot be reached, or not be spoken with.
+    /// The server cannot be reached, or the communication with it fails.
     Unreachable,
     /// The tool or the server answered with an error.
     ToolError,
@@ -45,12 +45,12 @@ impl Fault {
             Self::AuthNeeded => 3,
             Self::CannotStart | Self::Unreachable => 4,
             Self::ToolError => 5,
-            // As a shell says it of a program that a signal has ended.
+            // The exit code that shells use for a program that was ended by SIGINT.
             Self::Interrupted => 130,
         }
     }
 
-    /// What programs know it by.
+    /// Returns the name for programs.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Usage => "usage",
@@ -63,13 +63,13 @@ impl Fault {
         }
     }
 
-    /// What an error of the client comes down to.
+    /// Classifies an error of the client.
     pub(crate) fn of(error: &Error) -> Self {
         if matches!(error.http_status(), Some(401 | 403)) {
             return Self::AuthNeeded;
         }
         match error.kind() {
-            // A server that forgets sessions has answered nothing.
+            // A server that does not know the session did not handle the request.
             _ if error.is_session_ended() => Self::Unreachable,
             ErrorKind::NotAdmitted => Self::AuthNeeded,
             ErrorKind::PeerRefused | ErrorKind::ToolFailed | ErrorKind::Application | ErrorKind::TooLarge => {
@@ -98,13 +98,13 @@ impl Failure {
         Self::new(Fault::Interrupted, "interrupted")
     }
 
-    /// Says what may be done about it.
+    /// Sets a hint on how to fix the failure.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// For people: what happened, then what to do.
+    /// Returns the text for people: what happened, and what to do.
     pub(crate) fn words(&self, program: &str) -> String {
         let mut words = format!("{program}: {}\n", self.message);
         if let Some(hint) = &self.hint {
@@ -114,7 +114,7 @@ impl Failure {
         words
     }
 
-    /// For programs: one line.
+    /// Returns the JSON for programs, on one line.
     pub(crate) fn envelope(&self) -> String {
         let members = [
             ("code", Some(self.fault.name())),
@@ -126,7 +126,7 @@ impl Failure {
         serde_json::to_string(&envelope).expect("texts are written as JSON")
     }
 
-    /// An error of the client, and which fault it is.
+    /// Creates a failure from an error of the client.
     pub(crate) fn of(fault: Fault, error: &Error) -> Self {
         let failure = Self::new(fault, chain(error));
         match fault {
@@ -148,12 +148,12 @@ impl From<Error> for Failure {
     }
 }
 
-/// An error and everything underneath it; what is said already is not said again.
+/// Returns the text of an error and of all its sources, without repetitions.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut words = error.to_string();
     for error in std::iter::successors(error.source(), |error| error.source()) {
         for (index, line) in error.to_string().lines().enumerate() {
-            // What is known of a process is told by what failed, and again by what explains it.
+            // Facts about a process are in the error and again in its source.
             if !line.split("; ").all(|part| words.contains(part)) {
                 words = format!("{words}{}{line}", if index == 0 { ": " } else { "\n" });
             }
@@ -162,7 +162,7 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     in_our_words(words)
 }
 
-/// What the library advises its programmers, for those who type.
+/// Replaces the library's advice for programmers by the options of the command line.
 fn in_our_words(words: String) -> String {
     let ours = [
         ("`Http::header` or `Http::bearer`", "--header or --bearer"),

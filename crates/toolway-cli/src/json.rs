@@ -1,20 +1,20 @@
-//! How is JSON read and shown without changing the order of its members or the spelling of its numbers?
+//! How is JSON read and shown without changing the order of members or the spelling of numbers?
 
 use serde::ser::{Error as _, Serialize, Serializer};
 use toolway::RawJson;
 use toolway::types::Keyed;
 
-/// A string as it is meant, and anything else as it is written.
+/// Returns the content of a string, or the JSON of any other value.
 pub(crate) fn text(value: &RawJson) -> String {
     value.decode().unwrap_or_else(|_| value.as_str().to_owned())
 }
 
-/// The value on several lines, for people.
+/// Returns the value on several lines, for people.
 pub(crate) fn pretty(value: &RawJson) -> String {
     serde_json::to_string_pretty(&Tree(value)).expect("a value is written as JSON")
 }
 
-/// A value that is written with all that is in it; what is not an object or an array keeps its text.
+/// A value that is serialized recursively; scalars keep their text.
 struct Tree<'v>(&'v RawJson);
 
 impl Serialize for Tree<'_> {

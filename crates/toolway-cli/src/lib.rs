@@ -1,6 +1,6 @@
 //! The command `toolway`, and the same commands for your own server.
 //!
-//! A server whose `main` is [`main`] can be run, looked at and called from a terminal:
+//! A server whose `main` is [`main`] can be run, inspected and called from a terminal:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -26,17 +26,17 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `args.rs` | What may be written on the command line? |
-//! | `place/` | Where is the server that a command is about, and how does one get there? |
+//! | `args.rs` | What does the command line accept? |
+//! | `place/` | Where is the server of a command, and how is it reached? |
 //! | `cmd/` | What does each command do? |
-//! | `doctor/` | What is wrong with a server, or with the way to it? |
+//! | `doctor/` | What is wrong with a server, or with the connection to it? |
 //! | `arguments/` | How do words of the command line become the arguments of a tool? |
 //! | `ask/` | What happens when a server asks the user? |
 //! | `show.rs`, `json.rs` | How is a result shown? |
-//! | `progress.rs` | How far is a request, as a person sees it? |
-//! | `console.rs`, `terminal.rs` | Where is what written, and what may a terminal be shown? |
-//! | `apart.rs` | How is something waited for that cannot be taken back? |
-//! | `failure.rs`, `closest.rs` | Why did a command fail, and what may be done about it? |
+//! | `progress.rs` | How is the progress of a request shown? |
+//! | `console.rs`, `terminal.rs` | Where is output written, and what may be shown on a terminal? |
+//! | `apart.rs` | How does a task wait for blocking work that cannot be cancelled? |
+//! | `failure.rs`, `closest.rs` | Why did a command fail, and how can it be fixed? |
 //! | `demo.rs`, `files/` | What do the servers of `toolway serve` offer? |
 
 mod apart;
@@ -70,14 +70,16 @@ use console::tell;
 use failure::{Failure, Fault};
 use place::Find;
 
-/// Runs the command line of this process for a server of yours: `serve`, `list`, `call`, `read`, `prompt`, `complete`, `doctor`.
+/// Runs the command line of this process for your server: `serve`, `list`, `call`, `read`, `prompt`, `complete`,
+/// `doctor`.
 ///
-/// Everything but `serve` calls the server in this process; no client or network is needed.
+/// All commands except `serve` call the server in this process; they need neither another client nor a network.
 pub async fn main(server: impl IntoServer) -> ExitCode {
     run(server, std::env::args_os()).await
 }
 
-/// The same for any command line, the program's name first. Results go to stdout, everything else to stderr.
+/// Runs a command line for your server, with the program's name first. Results go to stdout, everything else to
+/// stderr.
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -109,7 +111,7 @@ pub async fn run(server: impl IntoServer, arguments: impl IntoIterator<Item = Os
     execute::<OwnServer>(program, Some(server), arguments).await
 }
 
-/// Runs the command line of this process as `toolway`, whose commands are told where a server is.
+/// Runs the command line of this process as `toolway`, whose commands take the location of a server.
 pub async fn toolway() -> ExitCode {
     let program = Program {
         name: "toolway".to_owned(),
@@ -120,13 +122,13 @@ pub async fn toolway() -> ExitCode {
     execute::<AnyServer>(program, None, std::env::args_os().collect()).await
 }
 
-/// What can become a server: one, one that is still being described, or one that could not be made.
+/// A type that can become a server: a server, a builder, or the result of either.
 pub trait IntoServer {
-    /// Makes it.
+    /// Builds the server.
     ///
     /// # Errors
     ///
-    /// When what was described cannot be a server.
+    /// The server cannot be built.
     fn into_server(self) -> toolway::Result<Server>;
 }
 
@@ -148,12 +150,12 @@ impl<S: IntoServer> IntoServer for toolway::Result<S> {
     }
 }
 
-/// Whether a program reads what becomes of the command, as far as that can be told before the words are read.
+/// Returns whether the output is JSON, as far as can be told before the command line is parsed.
 fn wants_json(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json")
 }
 
-/// What is typed to start the program.
+/// Returns the name of the executable.
 fn program_name(first: Option<&OsString>) -> Option<String> {
     Some(Path::new(first?).file_stem()?.to_str()?.to_owned())
 }
@@ -166,7 +168,7 @@ async fn execute<K: Kind<Reach: Find, Serve: Serve>>(
     let wants_json = wants_json(&arguments);
     let line = match Line::<K>::read(&program, arguments) {
         Ok(line) => line,
-        // Help and version are what was asked for; everything else is a mistake on the command line.
+        // Help and version were requested; everything else is a mistake on the command line.
         Err(error) if error.use_stderr() && wants_json => {
             let words = error.render().to_string();
             return failed(
@@ -200,7 +202,7 @@ async fn execute<K: Kind<Reach: Find, Serve: Serve>>(
 
 fn failed(program: &str, wants_json: bool, failure: &Failure) -> ExitCode {
     match (failure.fault, wants_json) {
-        // The user who pressed Ctrl-C knows.
+        // A user who pressed Ctrl-C needs no message.
         (Fault::Interrupted, false) => {}
         (_, true) => tell(&format!("{}\n", failure.envelope())),
         (_, false) if failure.is_shown => {}

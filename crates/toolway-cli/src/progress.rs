@@ -1,4 +1,4 @@
-//! How far is a request, as a person sees it?
+//! How is the progress of a request shown?
 
 use std::io::Write;
 
@@ -6,14 +6,14 @@ use toolway::types::Progress;
 
 use crate::terminal::neutral_line;
 
-/// How many letters the bar itself has, and a line with everything at most.
+/// The width of the bar, and the maximum width of the whole line, in characters.
 const BAR: usize = 24;
 const LINE: usize = 78;
 
-/// A bar on the last line of a terminal.
+/// A progress bar on the last line of a terminal.
 #[derive(Debug)]
 pub(crate) struct Bar {
-    /// Whether a user can see it.
+    /// `true` if stderr is a terminal.
     pub(crate) is_on: bool,
     text: Option<String>,
     is_drawn: bool,
@@ -47,7 +47,7 @@ impl Bar {
     }
 }
 
-/// Progress where there is no terminal.
+/// Formats progress for output without a terminal.
 pub(crate) fn line(progress: &Progress) -> String {
     let total = progress.total.as_ref().map(|total| format!("/{total}")).unwrap_or_default();
     let message = message(progress);

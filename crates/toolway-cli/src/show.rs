@@ -11,7 +11,7 @@ use toolway::types::{CallToolResult, Content, GetPromptResult, ResourceContents}
 use crate::failure::{Failure, Result};
 use crate::json;
 
-/// Where images, sounds and files of a result go.
+/// Saves the images, audio and files of a result.
 #[derive(Debug)]
 pub(crate) struct Saver {
     directory: Option<PathBuf>,
@@ -23,14 +23,14 @@ impl Saver {
         Self { directory, number: 0 }
     }
 
-    /// What stands for bytes in a text: where they were written, or what they are.
+    /// Returns the text that replaces binary data: where the data was saved, or its type and size.
     fn place(&mut self, data: &str, mime_type: Option<&str>) -> Result<String> {
         let kind = mime_type.unwrap_or("application/octet-stream");
         let Ok(bytes) = decoded(data) else { return Ok(format!("[{kind}, broken: no base64]")) };
         let size = size(bytes.len() as u64);
         let Some(directory) = &self.directory else { return Ok(format!("[{kind}, {size}]")) };
         std::fs::create_dir_all(directory).map_err(|error| not_written(directory, &error))?;
-        // The name is ours: one from a server could lead anywhere.
+        // The file name is generated: a name from a server could lead anywhere.
         loop {
             self.number += 1;
             let path = directory.join(format!("{}.{}", self.number, extension(kind)));
@@ -50,12 +50,12 @@ pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(format!("{} cannot be written: {error}", path.display()))
 }
 
-/// Bytes of a server, which writes them as base64.
+/// Decodes Base64 data from a server.
 pub(crate) fn decoded(data: &str) -> Result<Vec<u8>, base64_simd::Error> {
     base64_simd::STANDARD.decode_to_vec(data)
 }
 
-/// What a tool gave back.
+/// Formats the result of a tool.
 pub(crate) fn tool_result(result: &CallToolResult, saver: &mut Saver) -> Result<String> {
     let mut text = blocks(&result.content, saver)?;
     let has_text = result.content.iter().any(|block| block.as_text().is_some());
@@ -68,7 +68,7 @@ pub(crate) fn tool_result(result: &CallToolResult, saver: &mut Saver) -> Result<
     Ok(text)
 }
 
-/// The messages of a prompt.
+/// Formats the messages of a prompt.
 pub(crate) fn prompt(result: &GetPromptResult, saver: &mut Saver) -> Result<String> {
     let mut text = String::new();
     for message in &result.messages {
@@ -100,7 +100,7 @@ fn blocks(content: &[Content], saver: &mut Saver) -> Result<String> {
     Ok(text)
 }
 
-/// What stands in a resource.
+/// Formats the contents of a resource.
 fn contents(contents: &ResourceContents, saver: &mut Saver) -> Result<String> {
     match (&contents.text, &contents.blob) {
         (None, Some(blob)) => saver.place(blob, contents.mime_type.as_deref()),
@@ -108,7 +108,7 @@ fn contents(contents: &ResourceContents, saver: &mut Saver) -> Result<String> {
     }
 }
 
-/// `12 KiB`.
+/// Formats a size such as `12 KiB`.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} bytes"),
@@ -117,7 +117,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// What a file of a kind is called at its end.
+/// Returns the file extension of a media type.
 fn extension(mime_type: &str) -> &'static str {
     match mime_type.split(';').next().unwrap_or_default().trim() {
         "image/png" => "png",

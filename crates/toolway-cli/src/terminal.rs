@@ -1,14 +1,14 @@
 //! What may be shown on a terminal?
 //!
-//! A terminal obeys what is written to it, and a server is a stranger: its texts could clear the screen, fake our own words, or
-//! put something into the clipboard. So what is no letter is shown by its number.
+//! A terminal executes control characters, and a server may not be trusted: its texts could clear the screen, imitate
+//! messages of this program, or write to the clipboard. So control characters are shown as escapes.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text with everything that a terminal might obey shown as `\u001b`. Line breaks and tabs stay.
+/// Escapes everything that a terminal might execute, as in `\u001b`. Line breaks and tabs are kept.
 ///
-/// The same spelling is right inside of JSON, so JSON stays JSON.
+/// The escapes are valid inside JSON strings, so JSON stays valid.
 pub(crate) fn neutral(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_command) {
         return Cow::Borrowed(text);
@@ -27,7 +27,7 @@ pub(crate) fn neutral(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same on one line.
+/// Escapes a text and puts it on one line.
 pub(crate) fn neutral_line(text: &str) -> String {
     neutral(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
@@ -35,7 +35,7 @@ pub(crate) fn neutral_line(text: &str) -> String {
 fn is_command(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
-        // Letters that turn the direction of others, or that are not seen.
+        // Characters that change the direction of text, or that are invisible.
         '\u{061c}'
         | '\u{200b}'
         | '\u{200e}'

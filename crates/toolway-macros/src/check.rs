@@ -1,4 +1,5 @@
-//! What is wrong with a function that is to be a tool, a resource or a prompt? All that can be seen without knowing types.
+//! What is wrong with a function that is marked as a tool, a resource or a prompt? Everything that can be seen
+//! without knowing types.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -10,14 +11,14 @@ use crate::attribute::Mistakes;
 use crate::input::{Element, Kind, Parameter, Receiver, borrowed};
 use crate::suspect::as_parameter;
 
-/// Where a function stands.
+/// The place of a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Module,
     Service,
 }
 
-/// Finds every mistake of a signature.
+/// Reports every mistake of a signature.
 pub(crate) fn signature(element: &Element, signature: &Signature, place: Place, mistakes: &mut Mistakes) {
     let kind = element.kind.name();
     match (element.function.receiver, place) {
@@ -65,7 +66,7 @@ pub(crate) fn signature(element: &Element, signature: &Signature, place: Place, 
     }
 }
 
-/// Lifetimes are fine: callers do not choose them.
+/// Returns whether there are type or const parameters. Lifetimes are allowed, because callers do not choose them.
 pub(crate) fn has_types(generics: &Generics) -> bool {
     generics.params.iter().any(|parameter| !matches!(parameter, syn::GenericParam::Lifetime(_)))
 }
@@ -84,15 +85,15 @@ impl VisitMut for FindImplTrait {
     }
 }
 
-/// What only rustc can tell, because it knows the types.
+/// Assertions that only rustc can evaluate, because it knows the types.
 pub(crate) struct Assertions {
-    /// A constant cannot see the type parameters of an `impl` block, an inline one can.
+    /// `true` if the `impl` block has type parameters. A constant item cannot use them, but an inline constant can.
     is_generic: bool,
     pub(crate) tokens: TokenStream,
 }
 
 impl Assertions {
-    /// What can be told about the parameters of any kind.
+    /// Creates the assertions about the parameters of any kind of element.
     pub(crate) fn of(element: &Element, is_generic: bool) -> Self {
         let mut assertions = Self { is_generic, tokens: TokenStream::new() };
         for parameter in &element.function.parameters {
@@ -111,7 +112,7 @@ impl Assertions {
     }
 
     pub(crate) fn add(&mut self, span: Span, condition: &TokenStream, message: &str) {
-        // It is a format string.
+        // The message is a format string.
         let message = message.replace('{', "{{").replace('}', "}}");
         self.tokens.extend(if self.is_generic {
             quote_spanned! { span=> const { ::core::assert!(#condition, #message) }; }
@@ -120,14 +121,15 @@ impl Assertions {
         });
     }
 
-    /// Whether a parameter is an argument.
+    /// Asserts whether a parameter is an argument.
     pub(crate) fn argument(&mut self, span: Span, parameter: &Parameter, expected: bool, message: &str) {
         let ty = as_parameter(parameter);
         let is_argument = quote_spanned! { parameter.type_span()=> #ty::IS_ARGUMENT };
         self.add(span, &quote! { #is_argument == #expected }, message);
     }
 
-    /// Whether a parameter is an `Option`, whatever name it goes by: its own constant comes before that of the trait.
+    /// Asserts whether a type is an `Option`, under any name: an inherent constant takes precedence over that of the
+    /// trait.
     pub(crate) fn option(&mut self, span: Span, ty: &TokenStream, expected: bool, message: &str) {
         let condition = quote_spanned! { span=> {
             struct __Type<T>(::core::marker::PhantomData<T>);

@@ -1,19 +1,19 @@
-//! Macros of the crate `toolway`; use them from there.
+//! The macros of the crate `toolway`; use them from there.
 //!
 //! | file | question |
 //! |---|---|
-//! | `attribute/` | What stands in an attribute? |
+//! | `attribute/` | What is in an attribute? |
 //! | `input/` | What did the author write? |
-//! | `suspect.rs` | What is probably wrong with a type that is not a parameter? |
-//! | `check.rs` | What is wrong with a signature? All mistakes at once, each where it stands. |
-//! | `element/` | What is written for a function, a struct or an `impl` block that is marked? |
-//! | `form/` | What is written for a form? |
-//! | `named.rs` | Which entry is behind a name in a list? |
-//! | `package.rs` | In which package does the macro run? |
+//! | `suspect.rs` | Why is a type probably not a parameter? |
+//! | `check.rs` | What is wrong with a signature? All mistakes at once, each at its position. |
+//! | `element/` | Which code is generated for a marked function, struct or `impl` block? |
+//! | `form/` | Which code is generated for a form? |
+//! | `named.rs` | Which entry belongs to a name in a list? |
+//! | `package.rs` | Which package is being compiled? |
 //!
-//! A row uses those above it only; `named.rs` and `package.rs` use none.
+//! A row uses only the rows above it; `named.rs` and `package.rs` use none.
 //!
-//! Everything that is written refers to `::toolway::__private`, and names of its own begin with two underscores.
+//! All generated code refers to `::toolway::__private`, and its own names begin with two underscores.
 
 mod attribute;
 mod check;
@@ -31,12 +31,13 @@ use input::Kind;
 
 /// Makes a function a tool.
 ///
-/// The function stays as it is. Beside it stands a type of the same name, which `tools![…]` takes; `add::entry()` is its
-/// entry alone, and `Server::discover` finds it. The tool's name is the function's name, its description the doc comment; a doc comment on a
-/// parameter describes the argument. The type of a parameter decides whether it is an argument that the caller sends or
-/// something the server provides: see `toolway::server::Parameter`. Parameters may be references: `&str`, `&Ctx`. They may be
-/// taken apart if the server provides them, as `State(db): State<Db>`, which makes `db` an `Arc<Db>`. With `#[cfg(…)]` on a
-/// parameter, the tool has it where the condition holds.
+/// The function itself is unchanged. The macro generates a type of the same name, which is passed to `tools![…]`;
+/// `add::entry()` returns its entry alone, and `Server::discover` finds it. The tool has the name of the function,
+/// and the doc comment is its description. A doc comment on a parameter describes the argument. The type of a
+/// parameter decides whether it is an argument that the caller sends or a value that the server provides: see
+/// `toolway::server::Parameter`. Parameters may be references: `&str`, `&Ctx`. Parameters that the server provides
+/// may be destructured, as in `State(db): State<Db>`, which makes `db` an `Arc<Db>`. With `#[cfg(…)]` on a parameter,
+/// the tool has the parameter only if the condition holds.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -59,36 +60,36 @@ use input::Kind;
 ///
 /// | option | meaning |
 /// |---|---|
-/// | `name = "…"` | another name than that of the function |
-/// | `title = "…"` | a name for people |
-/// | `description = "…"` | another text than the doc comment; any constant of type `&str` |
+/// | `name = "…"` | a name that replaces that of the function |
+/// | `title = "…"` | the display name |
+/// | `description = "…"` | a text that replaces the doc comment; any constant of type `&str` |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | hints, each alone or with `= false` |
-/// | `blocking` | the function is not `async` and takes its time: it runs on a thread of its own |
-/// | `single_use` | what a client of 2026-07-28 sends back with an answer counts once: see `ToolEntry::single_use` |
-/// | `deadline = Duration::from_secs(30)` | how long a call may take: see `ToolEntry::deadline` |
-/// | `icon = "url"`, `icons = ["url", icon(src = "url", mime = "image/png", sizes = ["48x48"], theme = "dark")]` | pictures |
+/// | `blocking` | the function is not `async` and may block: it runs on a blocking thread |
+/// | `single_use` | the state that a client of 2026-07-28 sends back is accepted once: see `ToolEntry::single_use` |
+/// | `deadline = Duration::from_secs(30)` | the maximum duration of a call: see `ToolEntry::deadline` |
+/// | `icon = "url"`, `icons = ["url", icon(src = "url", mime = "image/png", sizes = ["48x48"], theme = "dark")]` | the icons |
 /// | `meta = {"team": "docs"}` | `_meta` |
-/// | `schema = {…}` | laid over the schema that follows from the types, and under `#[arg(…)]` |
-/// | `input_schema = {…}` | instead of that schema, whatever the types say; it describes the same arguments |
-/// | `output_schema = {…}` | instead of the schema of the result |
+/// | `schema = {…}` | merged into the schema of the types; `#[arg(…)]` takes precedence |
+/// | `input_schema = {…}` | replaces the schema of the types; it must describe the same arguments |
+/// | `output_schema = {…}` | replaces the schema of the result |
 ///
-/// JSON is written in braces, with `json!`, which needs no import here, or as any expression that makes it.
+/// JSON is written in braces, with `json!`, which needs no import here, or as any expression that creates it.
 ///
 /// # Arguments
 ///
 /// | key of `#[arg(…)]` | meaning |
 /// |---|---|
-/// | `title = "…"`, `description = "…"` | for people; the description wins over the doc comment |
-/// | `default = value` | the value when none is sent: anything that can be written as JSON |
+/// | `title = "…"`, `description = "…"` | for people; the description takes precedence over the doc comment |
+/// | `default = value` | the value if none is sent: anything that can be serialized as JSON |
 /// | `minimum`, `maximum`, `exclusive_minimum`, `exclusive_maximum`, `multiple_of` | rules for numbers |
 /// | `min_length`, `max_length`, `pattern = "…"`, `format = "…"` | rules for texts |
 /// | `min_items`, `max_items`, `unique_items` | rules for lists |
-/// | `enum = […]`, `example = value` | the values there are, and one of them |
-/// | `header = "Name"` | clients repeat the argument in this HTTP header (`x-mcp-header`) |
+/// | `enum = […]`, `example = value` | the allowed values, and an example |
+/// | `header = "Name"` | clients mirror the argument in this HTTP header (`x-mcp-header`) |
 ///
 /// # Structs
 ///
-/// On a struct that implements `toolway::Run`, its fields are the arguments, and the name follows from the type:
+/// On a struct that implements `toolway::Run`, the fields are the arguments, and the name is derived from the type:
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -118,11 +119,12 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     item::expand(Kind::Tool, options.into(), item.into()).into()
 }
 
-/// Makes a function a resource, or a family of them.
+/// Makes a function a resource or a resource template.
 ///
-/// A URI with variables is a template (RFC 6570) and makes a family: `{id}` is one path segment, `{+path}` may hold slashes,
-/// `{?page}` may be missing; `/:id` is another way to write `/{id}`. The variables must be parameters of the same names.
-/// Whatever `toolway::server::IntoResource` is for can be returned. The type beside the function makes URIs.
+/// A URI with variables is a template (RFC 6570): `{id}` is one path segment, `{+path}` may contain slashes,
+/// `{?page}` may be missing; `/:id` is another way to write `/{id}`. The function must have a parameter of the same
+/// name for each variable. It may return any type that implements `toolway::server::IntoResource`. The generated type
+/// has a function that builds URIs.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -151,17 +153,17 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// |---|---|
 /// | `uri = "…"`, or the text alone as the first option | the URI or the template |
 /// | `mime = "…"` | the media type |
-/// | `size = 1024` | how many bytes it has; not for templates |
-/// | `annotations(audience = [user, assistant], priority = 0.9, last_modified = "…")` | for whom it is, and how much it matters |
+/// | `size = 1024` | the size in bytes; not for templates |
+/// | `annotations(audience = [user, assistant], priority = 0.9, last_modified = "…")` | the audience and importance |
 /// | `name`, `title`, `description`, `icon`, `icons`, `meta`, `blocking` | as for a [`tool`](macro@tool) |
 ///
 /// | key of `#[arg(…)]` | meaning |
 /// |---|---|
-/// | `default = value` | for variables that may be missing |
-/// | `complete = …` | who completes the variable: see [`prompt`](macro@prompt) |
-/// | `title`, `description` | for readers of the source; the protocol has no place for them |
+/// | `default = value` | the value of a variable that may be missing |
+/// | `complete = …` | the completions of the variable: see [`prompt`](macro@prompt) |
+/// | `title`, `description` | for readers of the source only; the protocol does not have them |
 ///
-/// On a struct that implements `toolway::Run`, its fields are the variables.
+/// On a struct that implements `toolway::Run`, the fields are the variables.
 #[proc_macro_attribute]
 pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
     item::expand(Kind::Resource, options.into(), item.into()).into()
@@ -169,8 +171,8 @@ pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a function a prompt.
 ///
-/// Its arguments come as text; parameters may still be numbers or enums. Whatever `toolway::server::IntoPrompt` is for can be
-/// returned.
+/// The arguments are sent as text, but parameters may be numbers or enums. The function may return any type that
+/// implements `toolway::server::IntoPrompt`.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -198,25 +200,25 @@ pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// | key of `#[arg(…)]` | meaning |
 /// |---|---|
-/// | `title = "…"`, `description = "…"` | for people; the description wins over the doc comment |
-/// | `default = value` | the value when none is sent |
-/// | `complete = ["a", "b"]` | these values complete it |
-/// | `complete = function` | an async function completes it; it takes `Completing` and anything else that a handler may take |
-/// | `complete = Self::method` | a method of the same [`service`](macro@service) does |
-/// | `complete = Value`, `complete = value()` | a value that implements `toolway::Complete` does |
+/// | `title = "…"`, `description = "…"` | for people; the description takes precedence over the doc comment |
+/// | `default = value` | the value if none is sent |
+/// | `complete = ["a", "b"]` | these values are the completions |
+/// | `complete = function` | an async function returns them; it takes `Completing` and any type that a handler takes |
+/// | `complete = Self::method` | a method of the same [`service`](macro@service) returns them |
+/// | `complete = Value`, `complete = value()` | a value that implements `toolway::Complete` returns them |
 ///
-/// Variants of an enum complete an argument by themselves.
+/// An argument whose type is an enum is completed with its variants.
 ///
-/// On a struct that implements `toolway::Run`, its fields are the arguments.
+/// On a struct that implements `toolway::Run`, the fields are the arguments.
 #[proc_macro_attribute]
 pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
     item::expand(Kind::Prompt, options.into(), item.into()).into()
 }
 
-/// Makes a value with methods a service: those marked `#[tool]`, `#[resource]` and `#[prompt]` are what it offers.
+/// Makes a value with methods a service, which offers the methods marked `#[tool]`, `#[resource]` and `#[prompt]`.
 ///
-/// The methods stay methods, and take `&self` or nothing of the kind: all calls share the value. For a resource `note`, an
-/// associated function `note_uri` makes URIs. The `impl` block may be generic, its marked methods may not.
+/// The methods stay methods, and take `&self` or no receiver: all calls share the value. For a resource `note`, an
+/// associated function `note_uri` builds URIs. The `impl` block may be generic, but its marked methods may not.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -263,20 +265,22 @@ pub fn service(options: TokenStream, item: TokenStream) -> TokenStream {
     element::service::expand(&options.into(), item.into()).into()
 }
 
-/// The entry behind one name of a list; `tools![…]` and its kin use it.
+/// Expands to the entry of one name in a list, for `tools![…]` and the related macros.
 #[doc(hidden)]
 #[proc_macro]
 pub fn named(input: TokenStream) -> TokenStream {
     named::expand(input.into()).into()
 }
 
-/// Makes a struct a form that a user can be asked to fill in, or an enum something to choose from.
+/// Makes a struct a form that a user can be asked to fill in, or an enum a set of choices.
 ///
-/// The fields of the struct are what is filled in, in the order in which they stand; `toolway::FormField` says which types they may
-/// have. A doc comment on a field tells the user what it is for. A field that is no `Option` and has no default must be filled in.
+/// The fields of the struct are the fields of the form, in the same order; `toolway::FormField` lists the types they
+/// may have. A doc comment on a field is its description for the user. A field is required if it is not an `Option`
+/// and has no default.
 ///
-/// An enum must have variants without fields. It is no form by itself; it can be a field of one, for one choice, or in a `Vec`
-/// or a set, for several. What is sent is the variant's name as it is written, unless it is renamed.
+/// The variants of an enum must have no fields. An enum is not a form by itself. It can be the type of a field, for
+/// one choice, or of the items of a `Vec` or a set, for several. The variant's name is sent as it is written, unless
+/// it is renamed.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -311,23 +315,23 @@ pub fn named(input: TokenStream) -> TokenStream {
 ///
 /// | key of `#[form(…)]` on a field | meaning |
 /// |---|---|
-/// | `title = "…"`, `description = "…"` | for people; the description wins over the doc comment |
-/// | `default = value` | what is filled in beforehand, and taken when the field is left out: a literal, a variant, a list of them, or anything else that `serde_json::Value` can be made from |
+/// | `title = "…"`, `description = "…"` | for people; the description takes precedence over the doc comment |
+/// | `default = value` | the initial value, which is also used if the field is left out: a literal, a variant, a list of them, or anything else that converts into `serde_json::Value` |
 /// | `format = "…"` | `"email"`, `"uri"`, `"date"` or `"date-time"`, for texts |
-/// | `min_length`, `max_length` | how many characters a text has |
-/// | `minimum`, `maximum`, or `min`, `max` | bounds of a number; the type has its own |
-/// | `min_items`, `max_items` | how many may be chosen |
-/// | `choices = ["a", "b"]`, `choices = [("a", "Title A"), ("b", "Title B")]` | what may be chosen, for `String` and `Vec<String>` |
-/// | `rename = "…"` | another name than that of the field |
+/// | `min_length`, `max_length` | limits on the number of characters of a text |
+/// | `minimum`, `maximum`, or `min`, `max` | limits of a number, in addition to those of its type |
+/// | `min_items`, `max_items` | limits on the number of choices |
+/// | `choices = ["a", "b"]`, `choices = [("a", "Title A"), ("b", "Title B")]` | the choices, for `String` and `Vec<String>` |
+/// | `rename = "…"` | a name that replaces that of the field |
 ///
 /// | elsewhere | meaning |
 /// |---|---|
-/// | `name = "…"` on the struct | another name than that of the type |
-/// | `title = "…"` on a variant | what people see; if one variant has it, the others show what is sent |
-/// | `rename = "…"` on a variant | what is sent |
+/// | `name = "…"` on the struct | a name that replaces that of the type |
+/// | `title = "…"` on a variant | the display name; if one variant has it, the others display the value that is sent |
+/// | `rename = "…"` on a variant | the value that is sent |
 ///
-/// What needs more than the source to be seen, such as a default that is none of the choices, is told by
-/// `toolway::Form::mistakes`: assert in a unit test that there are none.
+/// Mistakes that cannot be seen in the source, such as a default that is not one of the choices, are returned by
+/// `toolway::Form::mistakes`: assert in a unit test that it is empty.
 #[proc_macro_derive(Form, attributes(form))]
 pub fn form(item: TokenStream) -> TokenStream {
     form::expand(item.into()).into()

@@ -1,8 +1,9 @@
-//! Which entry is behind a name in `tools![…]`, `resources![…]` and `prompts![…]`?
+//! Which entry belongs to a name in `tools![…]`, `resources![…]` and `prompts![…]`?
 //!
-//! A marked function has a type of its name beside it, and an unmarked one does not. So the name is imported as `__Named`,
-//! together with a type of that name which is nothing that can be listed: an import by name wins over one by `*`, for types
-//! and for functions apart. What is not marked is therefore that type, and rustc says so where the name stands.
+//! A marked function has a type of the same name beside it; an unmarked one does not. So the name is imported as
+//! `__Named`, together with a glob import of a type `__Named` that cannot be listed. An import by name takes
+//! precedence over a glob import, separately for types and for functions. If the function is not marked, `__Named` is
+//! therefore the type that cannot be listed, and rustc reports the error at the name.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -20,14 +21,14 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
 
 fn entry_of(interface: &Ident, entry: &Ident, mut path: Path) -> TokenStream {
     let Some(name) = path.segments.last().map(|last| last.ident.clone()) else { return TokenStream::new() };
-    // A variable of the same name is not meant, and an import may not even look at it.
+    // A local variable of the same name is not meant, and an import must not resolve to it.
     for segment in &mut path.segments {
         segment.ident.set_span(segment.ident.span().resolved_at(Span::mixed_site()));
     }
     let made = quote_spanned! { name.span().resolved_at(Span::call_site())=>
         <__Named as ::toolway::__private::#interface<#name>>::entry()
     };
-    // The parameter of a function is what rustc shows by its name alone, without a path.
+    // A generic parameter of a function is shown by rustc by its name alone, without a path.
     quote! {{
         #[allow(unused_imports)]
         use #path as __Named;

@@ -1,9 +1,9 @@
-//! Which package is being compiled? `Server::discover` tells packages apart by where their sources stand.
+//! Which package is being compiled? `Server::discover` distinguishes packages by the location of their sources.
 
 use std::path::Path;
 
-/// The directory of the package as `file!()` and locations write it: relative to the directory that the compiler runs
-/// in, or absolute for a package that does not stand below it.
+/// Returns the directory of the package as in `file!()` and in locations: relative to the compiler's working
+/// directory, or absolute for a package outside of it.
 pub(crate) fn package() -> String {
     let Ok(package) = std::env::var("CARGO_MANIFEST_DIR") else { return String::new() };
     match std::env::current_dir() {

@@ -1,5 +1,5 @@
-//! What is probably wrong with the type of a parameter, if it is not one? Only rustc knows whether it is, and only the name
-//! of a type says why it may not be.
+//! Why is a type probably not a parameter? Only rustc knows whether a type is a parameter, and only the name of the
+//! type suggests why it is not.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -8,8 +8,8 @@ use syn::{PathArguments, Type, TypePath};
 
 use crate::input::{Parameter, inside};
 
-/// Statements that ask for nothing but that every type is a parameter. They stand in the same words at the start of every
-/// function that is written: then rustc tells an author once what is missing, where the type stands.
+/// Returns statements that only require every type to be a parameter. They are identical at the start of every
+/// generated function, so that rustc reports a missing implementation once, at the type.
 pub(crate) fn known<'p>(parameters: impl IntoIterator<Item = &'p Parameter>) -> TokenStream {
     let asked = parameters.into_iter().map(|parameter| {
         let ty = as_parameter(parameter);
@@ -18,7 +18,7 @@ pub(crate) fn known<'p>(parameters: impl IntoIterator<Item = &'p Parameter>) -> 
     quote! { #(let _: bool = #asked;)* }
 }
 
-/// The type of a parameter as `<Type as Parameter>`, by way of the trait that has the right words if it is not one.
+/// Returns the type of a parameter as `<Type as Parameter>`, through the trait with the most helpful error message.
 pub(crate) fn as_parameter(parameter: &Parameter) -> TokenStream {
     let ty = &parameter.kept;
     let interface =
@@ -44,7 +44,7 @@ fn is_named(ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == name))
 }
 
-/// Finds the first type of a crate that `schemars` has a feature for, and the trait that names it.
+/// Finds the first type of a crate that `schemars` has a feature for, and the trait for its error message.
 struct FindForeign(Option<&'static str>);
 
 impl VisitMut for FindForeign {
@@ -59,7 +59,7 @@ impl VisitMut for FindForeign {
 fn foreign(path: &TypePath) -> Option<&'static str> {
     let mut segments = path.path.segments.iter();
     let last = segments.next_back()?;
-    // `chrono::DateTime<Utc>` has a zone, `jiff::civil::DateTime` has none.
+    // `chrono::DateTime<Utc>` has a time zone parameter, `jiff::civil::DateTime` does not.
     if last.ident == "DateTime" && !matches!(last.arguments, PathArguments::None) {
         return Some("Chrono");
     }
@@ -70,7 +70,7 @@ fn foreign(path: &TypePath) -> Option<&'static str> {
     Some(found.0)
 }
 
-/// Traits, the crates they are about, and names of types that no other crate is likely to have.
+/// Traits, the crates that they are about, and names of types that are unlikely in other crates.
 const CRATES: [(&str, &str, &[&str]); 8] = [
     ("Chrono", "chrono", &["NaiveDate", "NaiveTime", "NaiveDateTime", "TimeDelta"]),
     ("Jiff", "jiff", &["Timestamp", "Zoned", "SignedDuration"]),

@@ -1,4 +1,4 @@
-//! What each side says it can do.
+//! The capabilities that clients and servers declare.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 use crate::wire::wire;
 
-/// An open set of settings; an empty one means "yes, without further ado".
+/// The settings of one capability. An empty map declares the capability without any settings.
 pub type Settings = Map<String, Value>;
 
 wire! {
-    /// What a client can do.
+    /// The capabilities that a client declares.
     ///
-    /// Unknown members are kept. A known one that is not an object is an error, because a peer that sends
-    /// `"sampling": true` means something that no revision defines.
+    /// Unknown members are kept. A known member that is not an object is an error: no revision defines what
+    /// `"sampling": true` means.
     ///
     /// ```
     /// use toolway_protocol::capability::{ClientCapabilities, Settings};
@@ -22,21 +22,21 @@ wire! {
     /// assert!(capabilities.elicitation.is_some());
     /// ```
     pub struct ClientCapabilities {
-        /// Its model can be asked.
+        /// The server may request sampling from the client's model.
         sampling (with_sampling): Option<Settings> = "sampling";
-        /// Its user can be asked.
+        /// The server may ask the client's user for input.
         elicitation (with_elicitation): Option<Settings> = "elicitation", since ELICITATION;
-        /// It tells its roots.
+        /// The client can list its roots.
         roots (with_roots): Option<Settings> = "roots";
-        /// It can run requests as tasks.
+        /// The client can run requests as tasks.
         tasks (with_tasks): Option<Settings> = "tasks", since CORE_TASKS;
-        /// Anything outside the standard.
+        /// Capabilities outside the standard.
         experimental (with_experimental): Option<BTreeMap<String, Value>> = "experimental";
         /// Extensions and their settings.
         extensions (with_extensions): Option<BTreeMap<String, Value>> = "extensions";
     }
 
-    /// What a server can do.
+    /// The capabilities that a server declares.
     ///
     /// ```
     /// use toolway_protocol::capability::{ServerCapabilities, Settings};
@@ -45,19 +45,19 @@ wire! {
     /// assert!(capabilities.tools.is_some());
     /// ```
     pub struct ServerCapabilities {
-        /// It has tools.
+        /// The server has tools.
         tools (with_tools): Option<Settings> = "tools";
-        /// It has resources.
+        /// The server has resources.
         resources (with_resources): Option<Settings> = "resources";
-        /// It has prompts.
+        /// The server has prompts.
         prompts (with_prompts): Option<Settings> = "prompts";
-        /// It completes arguments.
+        /// The server completes arguments.
         completions (with_completions): Option<Settings> = "completions", since COMPLETIONS;
-        /// It sends log messages.
+        /// The server sends log messages.
         logging (with_logging): Option<Settings> = "logging";
-        /// It can run requests as tasks.
+        /// The server can run requests as tasks.
         tasks (with_tasks): Option<Settings> = "tasks", since CORE_TASKS;
-        /// Anything outside the standard.
+        /// Capabilities outside the standard.
         experimental (with_experimental): Option<BTreeMap<String, Value>> = "experimental";
         /// Extensions and their settings.
         extensions (with_extensions): Option<BTreeMap<String, Value>> = "extensions";

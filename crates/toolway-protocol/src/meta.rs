@@ -1,4 +1,4 @@
-//! The `_meta` object: which keys the protocol reserves, and what they mean.
+//! The `_meta` object: which keys does the protocol reserve, and what do they mean?
 
 use crate::capability::Settings;
 use crate::json::Members;
@@ -7,29 +7,29 @@ use crate::json::Members;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Key {
-    /// The revision a stateless request speaks.
+    /// The revision of a stateless request.
     ProtocolVersion,
-    /// What the client of a stateless request can do.
+    /// The capabilities of the client of a stateless request.
     ClientCapabilities,
-    /// Who sends a stateless request.
+    /// The name and version of the client of a stateless request.
     ClientInfo,
-    /// Which log messages a stateless request wants.
+    /// The lowest level of the log messages that a stateless request wants.
     LogLevel,
     /// The token that progress notifications of this request carry.
     ProgressToken,
-    /// Who answers a stateless request.
+    /// The name and version of the server that answers a stateless request.
     ServerInfo,
     /// The listen request that a notification belongs to.
     SubscriptionId,
     /// The span that a request came from (W3C Trace Context).
     TraceParent,
-    /// What the systems on its way have added to that.
+    /// The vendor-specific part of the trace context.
     TraceState,
-    /// What travels with the trace (W3C Baggage).
+    /// Application data that is passed along with the trace (W3C Baggage).
     Baggage,
 }
 
-/// All reserved keys, each at the place that its number says.
+/// All reserved keys, each at the index of its enum value.
 pub(crate) const KEYS: [(Key, &str); 10] = [
     (Key::ProtocolVersion, "io.modelcontextprotocol/protocolVersion"),
     (Key::ClientCapabilities, "io.modelcontextprotocol/clientCapabilities"),
@@ -44,7 +44,7 @@ pub(crate) const KEYS: [(Key, &str); 10] = [
 ];
 
 impl Key {
-    /// The key as it stands in `_meta`.
+    /// Returns the name of the key in `_meta`.
     ///
     /// ```
     /// assert_eq!(toolway_protocol::meta::Key::ProgressToken.name(), "progressToken");
@@ -58,7 +58,7 @@ impl Key {
     }
 }
 
-/// Whether a key of `_meta` is one that only the protocol's own code fills in.
+/// Returns whether only the protocol's own code may set this key of `_meta`.
 ///
 /// ```
 /// use toolway_protocol::meta::is_reserved;
@@ -70,7 +70,7 @@ pub fn is_reserved(name: &str) -> bool {
     name.starts_with("io.modelcontextprotocol/") || name == Key::ProgressToken.name()
 }
 
-/// Writes what the caller has in `_meta`, beside what the protocol puts there.
+/// Writes the caller's members of `_meta`, except the reserved keys.
 pub(crate) fn put_own(meta: &mut Members<'_, '_>, own: Option<&Settings>) {
     for (name, value) in own.into_iter().flatten().filter(|(name, _)| !is_reserved(name)) {
         meta.put_foreign(name, value);

@@ -1,32 +1,33 @@
-//! Which methods exist, and what is there to know about each? One row says it all.
+//! Which methods exist, and what are the properties of each? One table has a row for every method.
 //!
-//! The table is the version gate: a method that a revision does not list cannot be dispatched there, and no other code
-//! compares versions for it. From its rows come [`Method`], [`Request`](crate::Request), [`Reply`](crate::Reply),
+//! The table is the version gate: a method that a revision does not list cannot be dispatched there, and no other
+//! code compares versions for it. The rows generate [`Method`], [`Request`](crate::Request), [`Reply`](crate::Reply),
 //! [`Notification`](crate::Notification), [`InputRequest`](crate::types::InputRequest) and
-//! [`InputResponse`](crate::types::InputResponse), and how each of them is read and written; the types that a row names stand in
-//! those files. Experimental tasks of 2025-11-25 are left out on purpose; extensions arrive as [`Method::Other`].
+//! [`InputResponse`](crate::types::InputResponse), and the code that reads and writes them. The types that a row
+//! names are defined in those files. The experimental tasks of 2025-11-25 are left out on purpose; extensions arrive
+//! as [`Method::Other`].
 
 use serde_json::Value;
 
 use crate::capability::{ServerCapabilities, Settings};
 use crate::version::ProtocolVersion as V;
 
-/// Hands the table to a macro.
+/// Passes the table to a macro.
 ///
 /// | part of a row | meaning |
 /// |---|---|
-/// | `(Page) -> Tools(…)` | the parameters of a request, and the variant of `Reply` with its result; without one it is `Reply::Done` |
+/// | `(Page) -> Tools(…)` | the parameters of a request, and the variant of `Reply` with its result, or `Reply::Done` |
 /// | `V2024_11_05..=V2026_07_28` | the revisions that know the method |
-/// | `offered by Tools` | what a server must declare before it answers the method |
-/// | `from Client` | who sends the method; the other two sections say it for all their rows |
+/// | `offered by Tools` | the capability that a server must declare before it answers the method |
+/// | `from Client` | the sender of the method; in `requests` and `questions` all rows have the same sender |
 /// | `named uri` | the member of the parameters that the header `Mcp-Name` mirrors |
-/// | `asks in rounds` | the handler may ask the client; what earlier rounds left stands in that member |
-/// | `needs roots` | what a client must declare before it is asked |
-/// | `is [cacheable]` | more members of [`Facts`] that are true |
+/// | `asks in rounds` | the handler may ask the client; that member holds the data of earlier rounds |
+/// | `needs roots` | the capability that a client must declare before it is asked |
+/// | `is [cacheable]` | more members of [`Facts`] that are `true` |
 macro_rules! methods {
     ($make:ident) => {
         $make! {
-            // Requests of a client that reach the handlers of a server.
+            // Requests from a client that reach the handlers of a server.
             requests {
                 /// Lists the tools.
                 ListTools {
@@ -53,11 +54,11 @@ macro_rules! methods {
                     "resources/read": (ReadResource) -> ResourceRead(ReadResourceResult),
                     V2024_11_05..=V2026_07_28, offered by Resources, named uri, asks in rounds, is [cacheable]
                 }
-                /// Asks to be told when a resource changes.
+                /// Subscribes to the changes of a resource.
                 Subscribe {
                     "resources/subscribe": (ResourceUri), V2024_11_05..=V2025_11_25, offered by Subscriptions
                 }
-                /// Takes that back.
+                /// Cancels such a subscription.
                 Unsubscribe {
                     "resources/unsubscribe": (ResourceUri), V2024_11_05..=V2025_11_25, offered by Subscriptions
                 }
@@ -76,7 +77,7 @@ macro_rules! methods {
                     "completion/complete": (Box<Complete>) -> Completed(CompleteResult),
                     V2024_11_05..=V2026_07_28, offered by Completions
                 }
-                /// Chooses which log messages a session gets.
+                /// Sets the lowest level of the log messages that a session receives.
                 SetLogLevel {
                     "logging/setLevel": (SetLogLevel), V2024_11_05..=V2025_11_25, offered by Logging
                 }
@@ -85,33 +86,33 @@ macro_rules! methods {
                     "subscriptions/listen": (Listen), V2026_07_28..=V2026_07_28, offered by Changes
                 }
             }
-            // Requests that keep a conversation going; the eras answer them.
+            // Requests that maintain a conversation; the eras answer them.
             conversation {
                 /// Opens a handshake conversation.
                 Initialize { "initialize": from Client, V2024_11_05..=V2025_11_25 }
-                /// Asks whether the other side is there.
+                /// Checks that the other side responds.
                 Ping { "ping": from Either, V2024_11_05..=V2025_11_25 }
-                /// Asks what a stateless server offers.
+                /// Asks for the capabilities of a stateless server.
                 Discover { "server/discover": from Client, V2026_07_28..=V2026_07_28, is [cacheable] }
             }
-            // Requests of a server: what a client is asked. In the stateless era they are a part of a result.
+            // Requests from a server: questions to the client. In the stateless era they are a part of a result.
             questions {
-                /// Asks the client's model.
+                /// Requests sampling from the client's model.
                 CreateMessage {
                     "sampling/createMessage": (Box<CreateMessage>) -> Box<CreateMessageResult>,
                     V2024_11_05..=V2025_11_25, needs sampling
                 }
-                /// Asks for the client's roots.
+                /// Requests the client's roots.
                 ListRoots { "roots/list": (Option<Told>) -> ListRootsResult, V2024_11_05..=V2025_11_25, needs roots }
-                /// Asks the client's user.
+                /// Asks the client's user for input.
                 Elicit { "elicitation/create": (Elicit) -> ElicitResult, V2025_06_18..=V2025_11_25, needs elicitation }
             }
             notifications {
-                /// The client has read the answer to `initialize`.
+                /// The client has received the reply to `initialize`.
                 Initialized { "notifications/initialized": (Told), from Client, V2024_11_05..=V2025_11_25 }
-                /// A request is not wanted any more.
+                /// A request was cancelled.
                 Cancelled { "notifications/cancelled": (Cancelled), from Either, V2024_11_05..=V2026_07_28 }
-                /// A request is so far done.
+                /// The progress of a request.
                 Progress { "notifications/progress": (Progress), from Either, V2024_11_05..=V2026_07_28 }
                 /// A log message.
                 LogMessage { "notifications/message": (LogMessage), from Server, V2024_11_05..=V2026_07_28 }
@@ -135,12 +136,12 @@ macro_rules! methods {
                 RootsChanged {
                     "notifications/roots/list_changed": (Told), from Client, V2024_11_05..=V2025_11_25
                 }
-                /// What the user was asked to do elsewhere is done.
+                /// The user has completed an interaction that takes place outside the client.
                 ElicitationComplete {
                     "notifications/elicitation/complete": (ElicitationComplete),
                     from Server, V2025_11_25..=V2025_11_25
                 }
-                /// A stream of changes is open.
+                /// The stream of changes is open.
                 SubscriptionAcknowledged {
                     "notifications/subscriptions/acknowledged": (SubscriptionAcknowledged),
                     from Server, V2026_07_28..=V2026_07_28
@@ -151,7 +152,7 @@ macro_rules! methods {
 }
 pub(crate) use methods;
 
-/// Who may send a method.
+/// The side that may send a method.
 ///
 /// ```
 /// use toolway_protocol::{Method, method::Sender};
@@ -177,13 +178,13 @@ pub enum Sender {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It has an id, and is answered.
+    /// A message with an id, which is answered.
     Request,
-    /// It is not answered.
+    /// A message without an answer.
     Notification,
 }
 
-/// What a server must declare before it answers a method.
+/// The capability that a server must declare before it answers a method.
 ///
 /// ```
 /// use toolway_protocol::Method;
@@ -207,12 +208,12 @@ pub enum Offer {
     Completions,
     /// Log messages.
     Logging,
-    /// Anything whose changes can be told.
+    /// Any capability with lists or resources whose changes can be reported: tools, prompts or resources.
     Changes,
 }
 
 impl Offer {
-    /// Whether these capabilities have it.
+    /// Returns whether these capabilities include the offer.
     pub fn is_declared(self, capabilities: &ServerCapabilities) -> bool {
         let ServerCapabilities { tools, resources, prompts, completions, logging, .. } = capabilities;
         let has_subscriptions = |settings: &Settings| settings.get("subscribe") == Some(&Value::Bool(true));
@@ -228,7 +229,7 @@ impl Offer {
     }
 }
 
-/// What the table says about one method.
+/// The properties of one method, from the table.
 ///
 /// ```
 /// use toolway_protocol::Method;
@@ -241,23 +242,24 @@ impl Offer {
 pub struct Facts {
     /// The name on the wire.
     pub name: &'static str,
-    /// Request or notification.
+    /// The kind of the message: request or notification.
     pub kind: Kind,
-    /// Who sends it.
+    /// The sender of the message.
     pub sender: Sender,
-    /// The first revision that has it.
+    /// The first revision that has the method.
     pub first: V,
-    /// The last revision that has it.
+    /// The last revision that has the method.
     pub last: V,
-    /// What a server must declare before it answers; `None` for what the eras answer, and for what no server answers.
+    /// The capability that a server must declare before it answers. `None` for methods that the eras answer, and for
+    /// methods that no server answers.
     pub offered_by: Option<Offer>,
     /// The member of `params` that the header `Mcp-Name` mirrors.
     pub name_member: Option<&'static str>,
-    /// Whether a complete result carries `ttlMs` and `cacheScope` in the stateless era.
+    /// `true` if a complete result carries `ttlMs` and `cacheScope` in the stateless era.
     pub cacheable: bool,
-    /// Whether the answer may be `input_required` in the stateless era.
+    /// `true` if the result may be `input_required` in the stateless era.
     pub may_need_input: bool,
-    /// Whether it may change something, so that it is not sent a second time without need.
+    /// `true` if the method may change something. Such a request is not retried without need.
     pub effectful: bool,
 }
 
@@ -367,7 +369,7 @@ macro_rules! method {
             /// Every method of the protocol.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The method with this name.
+            /// Returns the method with this name.
             pub fn from_name(name: &str) -> Self {
                 match name {
                     $($name => Self::$variant,)*
@@ -375,7 +377,7 @@ macro_rules! method {
                 }
             }
 
-            /// The table's row, or `None` for a method outside the protocol.
+            /// Returns the row of the table, or `None` for a method outside the protocol.
             pub const fn facts(&self) -> Option<Facts> {
                 match self {
                     $(Self::$variant => Some($facts),)*
@@ -383,7 +385,7 @@ macro_rules! method {
                 }
             }
 
-            /// The name on the wire.
+            /// Returns the name on the wire.
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -396,22 +398,23 @@ macro_rules! method {
 methods!(method);
 
 impl Method {
-    /// Whether a revision has this method. Methods outside the protocol belong to no revision.
+    /// Returns whether a revision has this method. Methods outside the protocol belong to no revision.
     pub fn is_known_in(&self, version: V) -> bool {
         self.facts().is_some_and(|facts| (facts.first..=facts.last).contains(&version))
     }
 
-    /// Whether its handler may ask the client before it answers.
+    /// Returns whether the handler may ask the client before it answers.
     pub const fn may_ask(&self) -> bool {
         matches!(self.facts(), Some(Facts { may_need_input: true, .. }))
     }
 
-    /// Whether its result says how long it may be kept (stateless era).
+    /// Returns whether the result carries cache hints (stateless era).
     pub fn is_cacheable(&self) -> bool {
         self.facts().is_some_and(|facts| facts.cacheable)
     }
 
-    /// What a server must declare before it answers; `None` for what no handler of a server answers.
+    /// Returns the capability that a server must declare before it answers, or `None` if no handler of a server
+    /// answers the method.
     pub fn offered_by(&self) -> Option<Offer> {
         self.facts()?.offered_by
     }

@@ -1,8 +1,8 @@
-//! How is a type of the vocabulary read and written? One macro says it for all of them.
+//! How is a protocol type read and written? One macro generates the code for all of them.
 //!
-//! `wire!` makes a struct with public members, a constructor for the required ones, a `with_…` for each of the
-//! others, and both directions of JSON: reading takes an object and nothing else, in any order of members, and
-//! keeps what it does not know in `extra`; writing leaves out what the revision does not have.
+//! `wire!` generates a struct with public members, a constructor for the required ones, a `with_…` method for each of
+//! the others, and both directions of JSON. Reading accepts only an object, with its members in any order, and keeps
+//! unknown members in `extra`. Writing leaves out members that the revision does not have.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 
 use crate::json::{Members, RawJson};
 
-/// Members that this crate does not know, kept in order, so that a gateway can pass them on.
+/// Members that this crate does not know, kept in order so that a gateway can pass them on.
 ///
 /// ```
 /// use toolway_protocol::{RawJson, types::Root};
@@ -24,17 +24,17 @@ use crate::json::{Members, RawJson};
 pub struct Extra(Vec<(Box<str>, RawJson)>);
 
 impl Extra {
-    /// The value of an unknown member.
+    /// Returns the value of an unknown member.
     pub fn get(&self, name: &str) -> Option<&RawJson> {
         self.0.iter().find(|(key, _)| **key == *name).map(|(_, value)| value)
     }
 
-    /// Whether there are none.
+    /// Returns whether no unknown member was kept.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds a member. Names of the protocol belong in their own places.
+    /// Adds a member. The members that the protocol defines belong in their own fields.
     pub fn insert(&mut self, name: impl Into<Box<str>>, value: RawJson) {
         self.0.push((name.into(), value));
     }
@@ -52,20 +52,20 @@ impl Extra {
 
 /// A struct that can be read member by member.
 pub(crate) trait Wire: Sized {
-    /// What stands in an error when something else than an object comes.
+    /// The name of the type in the error for a value that is not an object.
     const NAME: &'static str;
-    /// The members as they come in.
+    /// The members that were read so far.
     type Draft: Default;
 
     /// Reads the value of one member.
     fn read<'de, A: MapAccess<'de>>(draft: &mut Self::Draft, name: &str, map: &mut A)
     -> Result<(), A::Error>;
 
-    /// The struct, if nothing that is required is missing.
+    /// Builds the struct, if no required member is missing.
     fn finish<E: serde::de::Error>(draft: Self::Draft) -> Result<Self, E>;
 }
 
-/// Reads one member into its place.
+/// Reads one member into its slot.
 pub(crate) fn once<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
     slot: &mut Option<T>,
     name: &'static str,
@@ -77,7 +77,7 @@ pub(crate) fn once<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// Keeps an unknown member.
+/// Stores an unknown member.
 pub(crate) fn keep<'de, A: MapAccess<'de>>(
     extra: &mut Extra,
     name: &str,
@@ -111,27 +111,27 @@ impl<'de, T: Wire> Visitor<'de> for Reader<T> {
     }
 }
 
-/// A text, borrowed unless it holds escapes.
+/// A text, borrowed unless it contains escapes.
 #[derive(serde::Deserialize)]
 #[serde(transparent)]
 struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
-/// A member that is there is `Some`, also when it is `null`: for the few members where `null` is a value.
+/// Reads a member that is present as `Some`, even if it is `null`. For the few members where `null` is a value.
 #[derive(serde::Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Present<T>(pub(crate) T);
 
-/// Makes structs of the vocabulary, a row a member.
+/// Generates protocol types, one row per member.
 ///
 /// | row | member |
 /// |---|---|
-/// | `"type": "text";` | is written as it stands (a tag) |
+/// | `"type": "text";` | is always written with this value (a tag) |
 /// | `frame "resultType";` | is written by the codec, and skipped here |
 /// | `name: String = "name";` | is required, and an argument of `new` |
-/// | `title (with_title): Option<String> = "title";` | may be missing |
+/// | `title (with_title): Option<String> = "title";` | is optional |
 ///
-/// Of a member that may be missing, `or null` says that the `null` of JSON is a value of its own, `since` names the addition
-/// (`version::since`) that the member came with, and `if` a function that may leave the value out.
+/// For an optional member, `or null` makes the `null` of JSON a value of its own, `since` names the addition
+/// (`version::since`) that introduced the member, and `if` names a function that may leave the value out.
 macro_rules! wire {
     ($($(#[$meta:meta])* pub struct $struct:ident { $($rows:tt)* })+) => {
         $($crate::wire::wire! { @sort [$(#[$meta])*] $struct [] [] [] [] $($rows)* })+
@@ -181,12 +181,12 @@ macro_rules! wire {
         pub struct $struct {
             $($(#[$required_doc])* pub $required: $required_type,)*
             $($(#[$optional_doc])* pub $optional: Option<$optional_type>,)*
-            /// What this crate does not know.
+            /// The members that this crate does not know.
             pub extra: $crate::wire::Extra,
         }
 
         impl $struct {
-            /// Made of what is required.
+            /// Creates a value from the required members.
             pub fn new($($required: impl Into<$required_type>),*) -> Self {
                 Self { $($required: $required.into(),)* $($optional: None,)* extra: Default::default() }
             }
@@ -205,7 +205,7 @@ macro_rules! wire {
                 self.put_all::<true>(members);
             }
 
-            /// Writes the members but `_meta`, for a codec that has something to add there.
+            /// Writes the members except `_meta`, for a codec that adds members there.
             #[allow(dead_code, reason = "only results are stamped")]
             pub(crate) fn put_body(&self, members: &mut $crate::json::Members<'_, '_>) {
                 self.put_all::<false>(members);
@@ -249,9 +249,9 @@ macro_rules! wire {
                     match name {
                         $($required_key => $crate::wire::once(&mut draft.$required, $required_key, map),)*
                         $($optional_key => $crate::wire::once(&mut draft.$optional, $optional_key, map),)*
-                        // What the codec wrote around the value is the codec's again.
+                        // The codec writes these members itself.
                         $($frame_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
-                        // The tag has chosen this type.
+                        // The caller has already chosen the type by this tag.
                         $($fixed_key => map.next_value::<serde::de::IgnoredAny>().map(drop),)*
                         _ => $crate::wire::keep(&mut draft.extra, name, map),
                     }
@@ -296,7 +296,7 @@ macro_rules! wire {
 }
 pub(crate) use wire;
 
-/// Makes an enum of names. A name that this crate does not know is kept.
+/// Generates an enum of names. A name that this crate does not know is kept.
 macro_rules! names {
     (
         $(#[$enum_meta:meta])*
@@ -312,7 +312,7 @@ macro_rules! names {
         }
 
         impl $enum {
-            /// The name on the wire.
+            /// Returns the name on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -351,7 +351,7 @@ macro_rules! names {
 }
 pub(crate) use names;
 
-/// Reads a string as something that is made from it.
+/// Reads a string and converts it with `make`.
 pub(crate) fn name<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     make: impl Fn(&str) -> T,
@@ -359,7 +359,7 @@ pub(crate) fn name<'de, T, D: Deserializer<'de>>(
     Text::deserialize(deserializer).map(|Text(name)| make(&name))
 }
 
-/// The tag of an object that may be one of several types. The tag decides, never the shape.
+/// Reads the tag of an object that may be one of several types. The tag decides, never the shape.
 pub(crate) fn tag(text: &RawJson, key: &'static str) -> Result<Option<Box<str>>, serde_json::Error> {
     struct Find(&'static str);
     impl<'de> Visitor<'de> for Find {

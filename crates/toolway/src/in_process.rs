@@ -1,4 +1,4 @@
-//! How does a client speak with a server in the same process? A request is a call of a function.
+//! How does a client talk to a server in the same process? A request is a function call.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,8 @@ use crate::ground::outbound::Outbound;
 use crate::server::{Arrival, Connecting, Conversation, Refuse, Server};
 use crate::transport::frame::MAX_MESSAGE;
 
-/// A server of this process: nothing lies in between, and it is admitted as on a pipe.
+/// Connects to a server in this process, without a transport in between. The server admits the client as it would on a
+/// pipe.
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -51,25 +52,25 @@ impl Connector for Server {
     }
 }
 
-/// A client and a server with nothing in between.
+/// A transport that calls the server directly.
 struct Direct {
-    /// What the server thinks of the client, as on a pipe.
+    /// The server's decision to admit the client, made as on a pipe.
     admission: Result<Box<Arrival>, Refuse>,
-    /// The longest reply that the client takes.
+    /// The maximum size of a reply in bytes.
     max_message: AtomicUsize,
     hearing: Arc<Hearing>,
 }
 
-/// What becomes of what the server says unasked.
+/// Delivers the messages that the server sends besides replies.
 struct Hearing {
     conversation: Arc<Conversation>,
     inbox: OnceLock<Inbox>,
-    /// Tells of changes, and answers questions.
+    /// One task that delivers notifications of changes, and one for each question being answered.
     tasks: Mutex<JoinSet<()>>,
 }
 
 impl Hearing {
-    /// Takes what the server says, because of a request or of nothing.
+    /// Delivers a message that the server sent during a request, or without one.
     fn deliver(&self, frame: Option<Vec<u8>>, during: Option<&Id>) {
         let Some(frame) = frame else { return };
         let (Some(inbox), Ok(message)) = (self.inbox.get(), self.conversation.read_one(&frame.into())) else {
@@ -86,7 +87,7 @@ impl Hearing {
     }
 }
 
-/// Brings the answer to a question back to the server.
+/// Sends the client's answer to a question to the server.
 async fn answer(conversation: Arc<Conversation>, answering: Answering) {
     if let Some(frame) = answering.frame().await
         && let Some(message) = read_answer(&conversation, &frame)
@@ -95,7 +96,7 @@ async fn answer(conversation: Arc<Conversation>, answering: Answering) {
     }
 }
 
-/// The answer, or an error in its place if it is longer than the server takes.
+/// Reads the answer. An answer longer than the server's limit is replaced by an error.
 fn read_answer(conversation: &Conversation, frame: &Bytes) -> Option<Message> {
     let max = conversation.server.max_message();
     if frame.len() <= max {
@@ -148,7 +149,7 @@ impl Direct {
                 reply = &mut work => break reply,
             }
         };
-        // What a request has said comes before its answer.
+        // Messages that the request sent come before its reply.
         while let Ok(said) = said.try_recv() {
             self.hearing.deliver(said.into_frame(), during);
         }
@@ -175,7 +176,7 @@ impl Transport for Direct {
         bytes
     }
 
-    /// The future that is dropped is the call itself.
+    /// Dropping the future drops the call itself.
     fn cancels_by_dropping(&self, _version: ProtocolVersion) -> bool {
         true
     }
@@ -208,7 +209,7 @@ mod tests {
         hearing.deliver(Some(question.into()), None);
         assert_eq!(asked.recv().await.as_deref(), Some("Who?"));
         client.ping().await.expect("a server");
-        // Nothing is kept of those that were answered.
+        // Finished tasks are removed.
         for _ in 0..100 {
             hearing.deliver(Some(question.into()), None);
             assert_eq!(asked.recv().await.as_deref(), Some("Who?"));

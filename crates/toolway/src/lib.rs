@@ -1,7 +1,7 @@
 //! Model Context Protocol servers and clients from plain async functions.
 //!
-//! Write a function and say what it does; Toolway makes it a tool that every MCP client can use, over stdio
-//! or HTTP, in every protocol revision, without the function knowing any of that.
+//! Write a function and document it; Toolway makes it a tool that every MCP client can use, over stdio or HTTP and in
+//! every protocol revision. The function needs no code for any of that.
 //!
 //! ```no_run
 //! use toolway::prelude::*;
@@ -23,46 +23,52 @@
 //! }
 //! ```
 //!
-//! The function stays a function: `add(1.0, 2.0).await` works in a unit test.
+//! The function remains an ordinary function: `add(1.0, 2.0).await` works in a unit test.
 //!
 //! # Where next
 //!
 //! What a server offers:
 //!
-//! - [`tool`](macro@tool), [`resource`](macro@resource), [`prompt`](macro@prompt): functions and structs become what their names say.
-//! - [`service`](macro@service): methods of one value do, and share it.
-//! - [`server::Parameter`]: what they may take; [`Ctx`] is the call they are in, [`State`] a value of yours.
-//! - [`server::IntoToolResult`], [`server::IntoResource`], [`server::IntoPrompt`]: what they may give back.
-//! - [`ToolError`], [`ResourceError`], [`PromptError`]: how they fail, and who may know why ([`ErrorPolicy`]).
-//! - [`Ctx::ask`]: how they ask the user, and [`Ctx::once`] what they do not do again when they run with the answer;
-//!   [`Form`]: what users can be asked to fill in, and [`FormField`] of what it is made.
-//! - [`Completer`], [`Completing`]: how arguments go on while somebody types them.
-//! - [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]: the same without macros, for what is known only at run time.
+//! - [`tool`](macro@tool), [`resource`](macro@resource), [`prompt`](macro@prompt): make a tool, a resource or a prompt
+//!   of a function or a struct.
+//! - [`service`](macro@service): does the same for the methods of one shared value.
+//! - [`server::Parameter`]: the parameters that handlers may take; [`Ctx`] is the current call, [`State`] a value of
+//!   the application.
+//! - [`server::IntoToolResult`], [`server::IntoResource`], [`server::IntoPrompt`]: the types that handlers may return.
+//! - [`ToolError`], [`ResourceError`], [`PromptError`]: how handlers fail, and how much the client learns
+//!   ([`ErrorPolicy`]).
+//! - [`Ctx::ask`]: asks the user a question; [`Ctx::once`]: work that is not repeated when the function runs again with
+//!   the answer; [`Form`]: a form that a user can fill in, made of [`FormField`]s.
+//! - [`Completer`], [`Completing`]: suggest values of arguments while the user types.
+//! - [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]: the same without macros, for elements that are known only at
+//!   run time.
 //!
 //! The server itself:
 //!
-//! - [`server::ServerBuilder`]: everything that can be said about one;
-//!   [`discover`](server::ServerBuilder::discover) finds what is marked,
-//!   [`nest`](server::ServerBuilder::nest) and [`merge`](server::ServerBuilder::merge) put several together.
-//! - [`Server`]: the doors it opens: [`serve_stdio`](Server::serve_stdio), [`serve_http`](Server::serve_http) and
-//!   [`http`](Server::http), a `tower` service whose names, limits and sessions can be [set](server::http::HttpService),
-//!   [`serve_io`](Server::serve_io) for any pair of streams, [`handle_json`](Server::handle_json) for one message at a time.
-//! - [`on_connect`](server::ServerBuilder::on_connect): who may come in, as which [`Principal`], and what it sees
-//!   ([`Admit::only_tools`]).
-//! - [`Server::add_tool`] and its kin: changes while it runs, which clients hear of.
+//! - [`server::ServerBuilder`]: all settings of a server; [`discover`](server::ServerBuilder::discover) finds
+//!   everything marked with the macros, [`nest`](server::ServerBuilder::nest) and
+//!   [`merge`](server::ServerBuilder::merge) combine several servers.
+//! - [`Server`]: the ways to serve it: [`serve_stdio`](Server::serve_stdio), [`serve_http`](Server::serve_http),
+//!   [`http`](Server::http), a `tower` service with [settings](server::http::HttpService) for names, limits and
+//!   sessions, [`serve_io`](Server::serve_io) for any pair of streams, [`handle_json`](Server::handle_json) for one
+//!   message at a time.
+//! - [`on_connect`](server::ServerBuilder::on_connect): decides which clients may connect, as which [`Principal`], and
+//!   what they can see ([`Admit::only_tools`]).
+//! - [`Server::add_tool`] and similar methods: change a running server; clients are notified.
 //!
 //! The rest:
 //!
-//! - [`Client`]: the other end; [`Hub`]: many servers as one, from the files that name them.
-//! - [`agent`]: tools for a model: one list of native and remote ones, in the shape that each provider takes.
-//! - [`store`]: where a server keeps what outlives a request, and how to bring your own.
-//! - [`testing`]: both ends joined in memory, over a pipe and over HTTP; calls of nobody for unit tests.
-//! - [`Error`]: what went wrong and whose fault it was.
-//! - [`types`], [`capability`]: the protocol's vocabulary; the protocol itself is the crate `toolway_protocol`.
+//! - [`Client`]: a client of one server; [`Hub`]: a client of many servers, from the files that configure them.
+//! - [`agent`]: tools for a model: one list of native and remote tools, in the format of each provider.
+//! - [`store`]: where a server keeps data that outlives a request, and how to write your own store.
+//! - [`testing`]: client and server connected in memory, over a pipe and over HTTP; contexts without a client for unit
+//!   tests.
+//! - [`Error`]: the error type, with its kind and causes.
+//! - [`types`], [`capability`]: the types of the protocol; the protocol itself is in the crate `toolway_protocol`.
 //!
-//! The [guides](https://github.com/toolway/toolway/tree/main/docs/guide) tell the same as stories, and
-//! [Asking and replay](https://github.com/toolway/toolway/blob/main/docs/concepts/asking-and-replay.md) what it means that a
-//! function that asks runs again.
+//! The [guides](https://github.com/toolway/toolway/tree/main/docs/guide) explain the same step by step. [Asking and
+//! replay](https://github.com/toolway/toolway/blob/main/docs/concepts/asking-and-replay.md) explains why a function
+//! that asks a question runs again.
 //!
 //! # Features
 //!
@@ -71,13 +77,15 @@
 //! | `server` | yes | [`Server`] |
 //! | `stdio` | yes | `Server::serve_stdio` |
 //! | `macros` | yes | `#[tool]`, `#[resource]`, `#[prompt]`, `#[service]`, `#[derive(Form)]` |
-//! | `full-schema` | | arguments and results are checked by every keyword of JSON Schema: `if`, `contains`, `dependentRequired`, … |
+//! | `full-schema` | | arguments and results are checked against every keyword of JSON Schema: `if`, `contains`, `dependentRequired`, … |
 //! | `client` | | [`Client`] |
-//! | `http` | | Streamable HTTP with sessions and streams that can be come back to, for whichever of server and client is on |
-//! | `tls` | | clients over `https://`, with the authorities that the system trusts |
-//! | `h2c` | | HTTP/2 without TLS beside HTTP/1.1, where the server has a socket of its own |
-//! | `otel` | | calls are part of the traces of their callers, and are measured, by OpenTelemetry |
+//! | `http` | | Streamable HTTP with sessions and resumable streams, for the server, the client or both |
+//! | `tls` | | clients over `https://`, with the certificate authorities that the system trusts |
+//! | `h2c` | | HTTP/2 without TLS in addition to HTTP/1.1, if the server has its own socket |
+//! | `otel` | | OpenTelemetry: calls join the traces of their callers, and are measured |
 //! | `testing` | | [`testing`], with server, client and HTTP |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(any(feature = "server", feature = "client"))]
 pub mod agent;
@@ -131,7 +139,7 @@ pub(crate) use toolway_schema::closest;
 #[doc(hidden)]
 pub use without_client::{Client, Hub};
 
-/// What most programs need: `use toolway::prelude::*`.
+/// The items that most programs need: `use toolway::prelude::*`.
 pub mod prelude {
     #[cfg(feature = "server")]
     pub use crate::server::Offer as _;
@@ -150,7 +158,7 @@ pub mod prelude {
     pub use crate::{prompt, resource, service, tool};
 }
 
-/// What the macros write refers to; nothing here is for people.
+/// Items that code generated by the macros refers to. Not part of the public API.
 #[doc(hidden)]
 #[cfg(feature = "server")]
 pub mod __private {
@@ -188,12 +196,12 @@ pub mod __private {
     pub use crate::__named as named;
 }
 
-/// The programs of the README compile.
+/// Compiles the programs of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// And so do those of the guides and of the concepts.
+/// Compiles the programs of the guides and the concepts.
 #[cfg(doctest)]
 mod guide {
     #[doc = include_str!("../../../docs/guide/first-server.md")]

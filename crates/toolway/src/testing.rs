@@ -1,8 +1,7 @@
-//! Servers and clients joined for tests.
+//! Helpers for tests of servers and clients.
 //!
-//! [`connect`] joins a client to a server with nothing in between. [`each_wire`] runs a test over every way a
-//! message can take: each era, each transport. [`ctx`] and [`ctx_answering`] are for functions that are called without any of
-//! that.
+//! [`connect`] connects a client to a server in memory. [`each_wire`] runs a test over each era and each transport.
+//! [`ctx`] and [`ctx_answering`] create a [`Ctx`] for functions that are called directly, without a client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,11 +18,11 @@ use crate::ground::peer::Peer;
 use crate::server::call::question_log::{Asking, Way};
 use crate::server::{Arrival, Ctx, Place, Scope, Server};
 
-/// Joins a client to a server in this process, in the newest revision.
+/// Connects a client to a server in this process, with the newest protocol revision.
 ///
 /// # Panics
 ///
-/// When the server refuses the client.
+/// Panics if the server refuses the client.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -49,8 +48,9 @@ pub async fn connect(server: &Server) -> Client {
     join(Client::builder(), server, wire).await.0
 }
 
-/// A call of nobody, for a unit test of a function that takes [`Ctx`]: progress and log messages go nowhere, resources of
-/// the server can be read, what is remembered is forgotten with it, and the call does not end.
+/// Creates a [`Ctx`] without a client, for unit tests of a function that takes one. Progress and log messages are
+/// dropped. Resources of the server can be read. Values that the function remembers are dropped with the context. The
+/// call is never cancelled.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -79,11 +79,13 @@ pub fn ctx(server: &Server) -> Ctx {
     in_call(server, Peer::unknown(ProtocolVersion::LATEST), Asking::default())
 }
 
-/// A call as [`ctx`] is one, of somebody who answers questions: the answers by the keys of their questions.
+/// Creates a [`Ctx`] like [`ctx`] does, with answers to the questions that the function asks. Each answer has the key
+/// of its question.
 ///
-/// An answer is what is filled in, or `null` of somebody who declines. It is checked against the form as ever. Under `"roots"`
-/// and `"sample"`, the keys of questions for roots and to the model, it is the whole result that a client would send.
-/// A question that has no answer here ends with [`AskErrorKind::Unanswered`](crate::AskErrorKind::Unanswered).
+/// An answer is the content of the form, or `null` to decline. It is checked against the form as usual. The keys
+/// `"roots"` and `"sample"` are for roots and for requests to the model; their answer is the whole result that a client
+/// would send. A question without an answer here fails with
+/// [`AskErrorKind::Unanswered`](crate::AskErrorKind::Unanswered).
 ///
 /// ```
 /// use serde_json::json;
@@ -140,15 +142,15 @@ fn in_call(server: &Server, peer: Peer, asking: Asking) -> Ctx {
     let arrival = Arrival { peer: Arc::new(peer), asking, memory, ..Arrival::default() };
     let scope = Scope::begin(server.clone(), Box::new(arrival));
     let ctx = Ctx::of(&scope);
-    // The call goes on as long as the context is there.
+    // Dropping the scope would end the call while the context is still in use.
     std::mem::forget(scope);
     ctx
 }
 
-/// Runs `test` on every wire: the newest revision of each era, called directly, over a pipe and over HTTP,
-/// and the older revisions directly.
+/// Runs `test` on every wire: the newest revision of each era in memory, over a pipe and over HTTP, and the older
+/// revisions in memory.
 ///
-/// A behaviour test does not know its wire. When it fails, the message says on which one.
+/// A test of behaviour does not depend on its wire. If it fails, the panic message names the wire.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -172,13 +174,13 @@ fn in_call(server: &Server, peer: Peer, asking: Asking) -> Ctx {
 ///
 /// # Panics
 ///
-/// When the test does, on the first wire where it does.
+/// Panics if the test panics, on the first wire where it does.
 pub async fn each_wire(server: &Server, test: impl AsyncFn(Client)) {
     each_wire_as(Client::builder(), server, test).await;
 }
 
-/// Runs a test as [`each_wire`] does, with clients of your own: ones that answer what the server asks, for example. Their
-/// revision is the wire's.
+/// Runs a test as [`each_wire`] does, with clients from your own builder: for example, clients that answer questions of
+/// the server. The wire sets their revision.
 ///
 /// ```
 /// use toolway::client::Answer;
@@ -194,26 +196,26 @@ pub async fn each_wire(server: &Server, test: impl AsyncFn(Client)) {
 ///
 /// # Panics
 ///
-/// As [`each_wire`] does.
+/// Panics as [`each_wire`] does.
 pub async fn each_wire_as(builder: ClientBuilder, server: &Server, test: impl AsyncFn(Client)) {
     on(builder, server, Wire::all(), test).await;
 }
 
-/// Runs a test over every wire on which a server can speak unasked and remembers its peer: those of the handshake
-/// era.
+/// Runs a test over every wire with sessions, where the server remembers its client and can send messages outside of
+/// requests: those of the handshake era.
 ///
 /// # Panics
 ///
-/// As [`each_wire`] does.
+/// Panics as [`each_wire`] does.
 pub async fn each_session(server: &Server, test: impl AsyncFn(Client)) {
     each_session_as(Client::builder(), server, test).await;
 }
 
-/// Runs a test as [`each_session`] does, with clients of your own.
+/// Runs a test as [`each_session`] does, with clients from your own builder.
 ///
 /// # Panics
 ///
-/// As [`each_wire`] does.
+/// Panics as [`each_wire`] does.
 pub async fn each_session_as(builder: ClientBuilder, server: &Server, test: impl AsyncFn(Client)) {
     let wires = Wire::all().filter(|wire| wire.version.era() == Era::Handshake);
     on(builder, server, wires, test).await;
@@ -234,7 +236,7 @@ async fn on(
     }
 }
 
-/// A way that messages can take.
+/// A protocol revision over a transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Wire {
     version: ProtocolVersion,
@@ -271,7 +273,8 @@ impl fmt::Display for Wire {
     }
 }
 
-/// A client on a wire, and the task that serves it, which ends with what is returned.
+/// Connects a client over a wire. Also returns the task that serves it, which is aborted when the returned set is
+/// dropped.
 async fn join(builder: ClientBuilder, server: &Server, wire: Wire) -> (Client, JoinSet<()>) {
     let builder = builder.protocol(wire.version);
     let mut serving = JoinSet::new();

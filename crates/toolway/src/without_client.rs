@@ -1,9 +1,10 @@
-//! What does a program read that uses a client while the feature is off? The name of the feature, wherever it names one.
+//! What does the compiler report if a program uses a client and the feature is off? The name of the feature to switch
+//! on.
 //!
-//! The names stand for types that do not exist: a trait that nothing implements would have them, and its message is what
-//! the compiler says at each use.
+//! The names below are aliases of types that do not exist: they are associated types of a trait that has no
+//! implementation. The trait's diagnostic message appears at each use.
 
-/// Has the types of the feature `client`, when it is on.
+/// The trait whose diagnostic names the missing feature `client`. It has no implementations.
 #[diagnostic::on_unimplemented(
     message = "clients and hubs are not built in: switch on the feature `client` of toolway",
     label = "switch on the feature `client`",
@@ -16,10 +17,10 @@ pub trait ClientFeature {
     type Hub;
 }
 
-/// The other end of a conversation; it needs the feature `client`.
+/// A client; it needs the feature `client`.
 #[doc(hidden)]
 pub type Client = <() as ClientFeature>::Client;
 
-/// Many servers as one; it needs the feature `client`.
+/// A client of many servers; it needs the feature `client`.
 #[doc(hidden)]
 pub type Hub = <() as ClientFeature>::Hub;

@@ -244,7 +244,7 @@ const CLIENTS: &[Client] = &[
         coverage: Coverage::Some,
     },
 ];
-const LIMIT: Duration = Duration::from_mins(3);
+const LIMIT: Duration = Duration::from_secs(3 * 60);
 
 #[cfg(test)]
 mod tests {

@@ -89,4 +89,4 @@ fn node_client(workspace: &Workspace, prefix: PathBuf) -> Result<Client> {
 
 const PYTHON_SDK: &str = "mcp==2.3.0";
 const NODE_SDK: &str = "@modelcontextprotocol/client@2.4.0";
-const LIMIT: Duration = Duration::from_mins(1);
+const LIMIT: Duration = Duration::from_secs(60);

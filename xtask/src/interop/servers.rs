@@ -483,4 +483,4 @@ const NEWEST: &[&str] = &["auto 2025-11-25"];
 const HUB: &[&str] = &["auto mixed"];
 /// Servers mostly wait, so more run at once than there are cores.
 const AT_ONCE: usize = 4;
-const LIMIT: Duration = Duration::from_mins(15);
+const LIMIT: Duration = Duration::from_secs(15 * 60);

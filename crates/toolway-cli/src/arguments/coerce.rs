@@ -1,4 +1,4 @@
-//! Which JSON does a text stand for, where the schema wants some type?
+//! Which JSON value does a text mean, if the schema requires a type?
 
 use serde_json::Value;
 use toolway::RawJson;
@@ -7,10 +7,11 @@ use toolway_schema::{Schema, Types};
 use super::schema::{may_be, shown, words};
 use crate::closest::did_you_mean;
 
-/// How deep lists are read in lists.
+/// The maximum depth of nested lists.
 const MAX_DEPTH: usize = 4;
 
-/// Reads a text as the schema wants it. Where it wants a text, or does not say, the text is taken as it is.
+/// Reads a text in the type of the schema. If the schema requires a string, the text is taken literally. If it has no
+/// type, the text is read as JSON if possible.
 pub(super) fn coerce(text: &str, schema: &Schema) -> Result<RawJson, String> {
     coerce_within(text, schema, 0)
 }
@@ -60,7 +61,7 @@ fn coerce_within(text: &str, schema: &Schema, depth: usize) -> Result<RawJson, S
     Err(format!("expected {}, got `{text}`{example}", words(schema)))
 }
 
-/// One of the values that are counted.
+/// Returns the listed value that the text means.
 fn choose(text: &str, choices: &[Value], schema: &Schema) -> Result<RawJson, String> {
     let same = |choice: &&Value| shown(choice) == text;
     let loosely = |choice: &&Value| shown(choice).eq_ignore_ascii_case(text.trim());
@@ -75,14 +76,14 @@ fn choose(text: &str, choices: &[Value], schema: &Schema) -> Result<RawJson, Str
     Err(format!("expected one of {}, got `{text}`{meant}", words.join(", ")))
 }
 
-/// `a,b,c`; nothing at all is an empty list.
+/// Reads a list such as `a,b,c`. An empty text is an empty list.
 fn list(text: &str, items: &Schema, depth: usize) -> Result<RawJson, String> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     let values: Result<Vec<_>, _> = parts.map(|part| coerce_within(part, items, depth + 1)).collect();
     Ok(array(&values?))
 }
 
-/// Two values of a list that was given piece by piece.
+/// Joins two pieces of a list that was given in several arguments.
 pub(super) fn join(before: &RawJson, value: &RawJson) -> Option<RawJson> {
     let items = |list: &RawJson| list.decode::<Vec<RawJson>>().ok();
     Some(array(&[items(before)?, items(value)?].concat()))
@@ -101,7 +102,8 @@ fn boolean(word: &str) -> Option<&'static str> {
     }
 }
 
-/// A number as it is spelt, if JSON can have it: a program that reads it decides what it can hold.
+/// Returns a number with its original spelling, if it is valid JSON. The receiver decides which numbers it can
+/// represent.
 fn number(word: &str, is_whole: bool) -> Option<RawJson> {
     let word = word.strip_prefix('+').unwrap_or(word);
     let is_number = |value: &RawJson| matches!(value.as_bytes().first(), Some(b'-' | b'0'..=b'9'));
@@ -114,7 +116,7 @@ fn number(word: &str, is_whole: bool) -> Option<RawJson> {
     if is_whole {
         return None;
     }
-    // `.5` and `5.` are numbers to people.
+    // People also write `.5` and `5.`, which are not JSON.
     let looks_like_one =
         word.starts_with(['-', '.']) || word.starts_with(|letter: char| letter.is_ascii_digit());
     let value = word.parse().ok().filter(|value: &f64| looks_like_one && value.is_finite())?;

@@ -1,13 +1,14 @@
 //! How do words of the command line become the arguments of a tool?
 //!
-//! Files and stdin are read for that, which may take for ever: a command that can be given up does it [`apart`](crate::apart).
+//! This may read files and stdin, which can block indefinitely. A command that can be interrupted does it
+//! [`apart`](crate::apart).
 //!
 //! | file | question |
 //! |---|---|
 //! | `mod.rs` | Which words name which arguments? |
-//! | `coerce.rs` | Which JSON does a text stand for, where the schema wants some type? |
-//! | `schema.rs` | What does a schema say about one argument, in words? |
-//! | `signature.rs` | How is a tool called, in words? |
+//! | `coerce.rs` | Which JSON value does a text mean, if the schema requires a type? |
+//! | `schema.rs` | How is the schema of one argument described in words? |
+//! | `signature.rs` | How is the call of a tool described in words? |
 
 mod coerce;
 mod schema;
@@ -29,11 +30,11 @@ use self::coerce::{coerce, join};
 pub(crate) use self::schema::{arguments, may_be, read, says_nothing};
 pub(crate) use self::signature::{of_prompt, of_tool, one_line, prompt_line};
 
-/// The longest file that becomes an argument.
+/// The maximum size of a file that becomes an argument.
 const MAX_FILE: u64 = 64 << 20;
 
-/// The arguments of a tool, from words. A JSON object is sent as it stands: its author may want to see what the server
-/// says about it.
+/// Builds the arguments of a tool from words. A JSON object is sent unchanged: the user may want to see how the
+/// server responds to it.
 pub(crate) fn for_tool(tool: &Tool, words: &[String], input_json: Option<&str>) -> Result<RawJson> {
     match (input_json, words) {
         (None, [object]) if object.trim_start().starts_with('{') => whole(object, "the arguments"),
@@ -45,7 +46,7 @@ pub(crate) fn for_tool(tool: &Tool, words: &[String], input_json: Option<&str>) 
     }
 }
 
-/// The arguments of a prompt: names and texts.
+/// Builds the arguments of a prompt: names and texts.
 pub(crate) fn for_prompt(prompt: &Prompt, words: &[String]) -> Result<Vec<(String, String)>> {
     let known: Vec<_> = prompt.arguments.iter().flatten().map(|argument| argument.name.as_str()).collect();
     let fail = |message: String| Failure::usage(message).hint(of_prompt(prompt));
@@ -76,7 +77,7 @@ pub(crate) fn for_prompt(prompt: &Prompt, words: &[String]) -> Result<Vec<(Strin
     }
 }
 
-/// Names and texts that are known already when another one is completed.
+/// Reads the names and texts that are already known when another argument is completed.
 pub(crate) fn known_texts(words: &[String]) -> Result<Vec<(String, String)>> {
     words.iter().map(|word| text_pair(word).map_err(Failure::usage)).collect()
 }
@@ -86,7 +87,7 @@ fn text_pair(word: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), of_file(text).map_err(|reason| format!("the argument `{name}`: {reason}"))?))
 }
 
-/// The texts of an object; what is no text is written as JSON.
+/// Returns the members of an object as texts. A value that is not a string is written as JSON.
 fn texts(object: &str) -> Result<Vec<(String, String)>> {
     let members = whole(object, "the arguments")?.members().unwrap_or_default();
     Ok(members.into_iter().map(|(name, value)| (name, json::text(&value))).collect())
@@ -101,7 +102,7 @@ fn whole(text: &str, what: &str) -> Result<RawJson> {
     }
 }
 
-/// What `--input-json` says: a text, `@FILE` or `-`.
+/// Reads the value of `--input-json`: a text, `@FILE` or `-`.
 fn input(text: &str) -> Result<String> {
     let fail = |reason| Failure::usage(format!("--input-json: {reason}"));
     match text {
@@ -110,7 +111,7 @@ fn input(text: &str) -> Result<String> {
     }
 }
 
-/// A text, or `@FILE`. Two `@` stand for one that means itself.
+/// Returns a text, or the content of `@FILE`. `@@` at the beginning is a literal `@`.
 fn of_file(text: &str) -> Result<String, String> {
     match text.strip_prefix('@') {
         Some(rest) if rest.starts_with('@') => Ok(rest.to_owned()),
@@ -119,7 +120,7 @@ fn of_file(text: &str) -> Result<String, String> {
     }
 }
 
-/// The text of a file, or of stdin.
+/// Returns the text of a file, or of stdin.
 fn file(name: &str) -> Result<String, String> {
     let mut text = String::new();
     let read = match name {
@@ -147,7 +148,7 @@ fn lacks(what: &str, missing: &[impl Display]) -> String {
     format!("{what} needs the {noun} {names}")
 }
 
-/// An object that grows.
+/// An object that is being built.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Grown {
@@ -170,10 +171,10 @@ fn from_pairs(tool: &Tool, words: &[String]) -> Result<RawJson> {
     RawJson::from_value(&arguments).map_err(|error| fail(format!("the arguments are no JSON: {error}")))
 }
 
-/// Adds one `key=value` or `key:=JSON`.
+/// Adds one argument, `key=value` or `key:=JSON`.
 fn put(arguments: &mut Keyed<Grown>, schema: &Schema, tool: &str, word: &str) -> Result<(), String> {
     let (key, text) = word.split_once('=').ok_or_else(|| no_pair(word))?;
-    // A schema may have an argument whose name ends in a colon; the user who writes one has read it.
+    // A schema may have an argument whose name ends in a colon; that name takes precedence.
     let (key, is_raw) = match key.strip_suffix(':') {
         Some(name) if schema.property(key).is_none() => (name, true),
         _ => (key, false),
@@ -191,7 +192,8 @@ fn put(arguments: &mut Keyed<Grown>, schema: &Schema, tool: &str, word: &str) ->
     insert(arguments, &path, value.map_err(wrong)?, is_list).map_err(wrong)
 }
 
-/// The names on the way to an argument. A name that the schema has is one name, whatever dots it holds.
+/// Returns the path of names to an argument. If the schema has the whole key as a name, its dots do not separate
+/// names.
 fn path<'k>(schema: &Schema, key: &'k str) -> Vec<&'k str> {
     match schema.property(key) {
         Some(_) => vec![key],

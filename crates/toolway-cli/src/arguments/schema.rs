@@ -1,18 +1,18 @@
-//! What does a schema say about one argument, in words?
+//! How is the schema of one argument described in words?
 
 use serde_json::Value;
 use toolway::RawJson;
 use toolway_schema::{Schema, Types};
 
-/// How deep lists in lists are described.
+/// The maximum depth of nested lists in a description.
 const MAX_DEPTH: usize = 2;
 
-/// Reads the schema of a tool's arguments. One that cannot be read says nothing.
+/// Reads the schema of a tool's arguments. One that cannot be read allows anything.
 pub(crate) fn read(text: &RawJson) -> Schema {
     Schema::of(&text.decode().unwrap_or_default())
 }
 
-/// The arguments, in the order in which the text names them.
+/// Returns the arguments, in the order of the schema's text.
 pub(crate) fn arguments(schema: &Schema, text: &RawJson) -> Vec<(String, Schema)> {
     let member = |text: &RawJson, name: &str| {
         text.members()?.into_iter().rev().find(|(known, _)| known == name).map(|(_, value)| value)
@@ -25,7 +25,7 @@ pub(crate) fn arguments(schema: &Schema, text: &RawJson) -> Vec<(String, Schema)
     arguments
 }
 
-/// What may stand there, in words: `string`, `integer or null`, `list of string`, `one of a, b`.
+/// Describes the allowed values in words: `string`, `integer or null`, `list of string`, `one of a, b`.
 pub(crate) fn words(schema: &Schema) -> String {
     words_within(schema, 0)
 }
@@ -44,17 +44,17 @@ fn words_within(schema: &Schema, depth: usize) -> String {
     words.collect::<Vec<_>>().join(" or ")
 }
 
-/// Whether any value may stand there.
+/// Returns whether any value is allowed.
 pub(crate) fn says_nothing(schema: &Schema) -> bool {
     schema.types().is_none() && schema.choices().is_none()
 }
 
-/// Whether a value may be of one of the types, because the schema says so.
+/// Returns whether the schema explicitly allows one of the types.
 pub(crate) fn may_be(schema: &Schema, types: Types) -> bool {
     schema.types().is_some_and(|said| said.has(types))
 }
 
-/// A value as a person would write it.
+/// Returns a value as a person would write it.
 pub(crate) fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

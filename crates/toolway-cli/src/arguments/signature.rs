@@ -1,4 +1,4 @@
-//! How is a tool called, in words?
+//! How is the call of a tool described in words?
 
 use std::fmt::Write;
 
@@ -12,29 +12,29 @@ use crate::terminal::neutral_line;
 struct Row {
     name: String,
     is_required: bool,
-    /// What to write for it: `NUMBER`.
+    /// The placeholder of the value: `NUMBER`.
     placeholder: String,
-    /// What may stand there: `number, required`.
+    /// The allowed values: `number, required`.
     about: String,
     description: String,
 }
 
-/// How a tool is called: `add a=NUMBER b=NUMBER`.
+/// Returns the call of a tool on one line: `add a=NUMBER b=NUMBER`.
 pub(crate) fn one_line(tool: &Tool) -> String {
     line(&tool.name, &rows_of_tool(tool))
 }
 
-/// The same for a prompt.
+/// Returns the call of a prompt on one line.
 pub(crate) fn prompt_line(prompt: &Prompt) -> String {
     line(&prompt.name, &rows_of_prompt(prompt))
 }
 
-/// How a tool is called, and what each argument is.
+/// Describes the call of a tool and each of its arguments.
 pub(crate) fn of_tool(tool: &Tool) -> String {
     table(&tool.name, tool.description(), &rows_of_tool(tool))
 }
 
-/// The same for a prompt.
+/// Describes the call of a prompt and each of its arguments.
 pub(crate) fn of_prompt(prompt: &Prompt) -> String {
     table(&prompt.name, prompt.description.as_deref().unwrap_or_default(), &rows_of_prompt(prompt))
 }
@@ -121,5 +121,5 @@ fn table(name: &str, description: &str, rows: &[Row]) -> String {
     words
 }
 
-/// How wide the second column becomes at most.
+/// The maximum width of the second column.
 const MOST_ABOUT: usize = 32;

@@ -1,4 +1,4 @@
-//! Which value does a line stand for, and does it fit the field?
+//! Which value does a line mean, and does it fit the field?
 
 use serde_json::{Number, Value};
 use toolway::types::{Choice, Field, FieldKind};
@@ -7,7 +7,7 @@ use toolway_schema::Format;
 use super::line::yes_or_no;
 use crate::closest::did_you_mean;
 
-/// What may be chosen, with names for people.
+/// Returns the choices of a field, with display names.
 pub(super) fn choices(field: &Field) -> Vec<Choice> {
     let named = field.one_of.as_ref().or_else(|| field.items.as_ref()?.any_of.as_ref());
     if let Some(named) = named {
@@ -20,7 +20,7 @@ pub(super) fn choices(field: &Field) -> Vec<Choice> {
         .collect()
 }
 
-/// What is expected, in a few words.
+/// Describes the expected value in a few words.
 pub(super) fn expected(field: &Field) -> String {
     if !choices(field).is_empty() {
         return match field.kind {
@@ -52,7 +52,7 @@ fn range(field: &Field) -> String {
     }
 }
 
-/// A value as a person sees it.
+/// Returns a value as it is displayed to a person.
 pub(super) fn shown(field: &Field, value: &Value) -> String {
     let title = |value: &str| {
         let chosen = choices(field).into_iter().find(|choice| choice.value == value);
@@ -70,7 +70,7 @@ pub(super) fn shown(field: &Field, value: &Value) -> String {
     }
 }
 
-/// Reads a line; an empty one is nothing. An error says why it does not fit, to the person who typed it.
+/// Reads a line; an empty line is `None`. The error tells the user why the line does not fit.
 pub(super) fn read(field: &Field, line: &str) -> Result<Option<Value>, String> {
     if line.is_empty() {
         return Ok(None);
@@ -119,9 +119,9 @@ fn text(field: &Field, line: &str) -> Result<Value, String> {
     if fits { Ok(Value::String(line.to_owned())) } else { Err(format!("Please write: {}.", expected(field))) }
 }
 
-/// A choice by its number, its value or its name.
+/// Returns the choice with this number, value or name.
 fn choose(choices: &[Choice], word: &str) -> Result<String, String> {
-    // A value that looks like a number goes before the number of a line.
+    // A value that looks like a number takes precedence over the number of a line.
     if let Some(choice) = choices.iter().find(|choice| choice.value == word) {
         return Ok(choice.value.clone());
     }

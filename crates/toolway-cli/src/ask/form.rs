@@ -8,7 +8,7 @@ use super::field::{choices, expected, read, shown};
 use super::line::{Lines, confirm, hear};
 use crate::terminal::neutral_line;
 
-/// Asks for each field, shows everything once more, and gives the answer.
+/// Asks for each field, shows all values for confirmation, and returns the answer.
 pub(super) async fn fill(
     message: &str,
     form: &FormSchema,
@@ -17,7 +17,7 @@ pub(super) async fn fill(
 ) -> Answer {
     say(&format!("\nThe server asks: {}\n", message.trim()));
     let answer = if form.properties.0.is_empty() {
-        // A question without fields wants a yes.
+        // A form without fields asks for consent.
         let agreed = confirm("Do you agree? (y/n) ", None, lines, say).await;
         agreed.map(|yes| if yes { Answer::accept(Map::new()) } else { Answer::decline() })
     } else {
@@ -26,7 +26,7 @@ pub(super) async fn fill(
     answer.unwrap_or_else(|answer| answer)
 }
 
-/// The fields, as often as it takes; an error is an answer to the whole question.
+/// Asks for all fields until the user confirms them. An error is the answer to the whole question.
 async fn fields(
     form: &FormSchema,
     lines: &mut Lines,
@@ -48,7 +48,7 @@ async fn fields(
     }
 }
 
-/// One field, as often as it takes; an error is an answer to the whole question.
+/// Asks for one field until its value is valid. An error is the answer to the whole question.
 async fn ask(
     name: &str,
     field: &Field,
@@ -77,7 +77,7 @@ async fn ask(
     }
 }
 
-/// Shows what will be sent; false, if it is to be written anew.
+/// Shows the values that will be sent. Returns `false` if the user wants to begin again.
 async fn review(
     fields: &[(String, Field)],
     answers: &Map<String, Value>,

@@ -5,11 +5,11 @@ use std::io::BufRead;
 use tokio::sync::mpsc;
 use toolway::client::Answer;
 
-/// What a person types, a line each; nothing more comes after the end of the input.
+/// The lines that a person types. The channel closes at the end of the input.
 pub(super) type Lines = mpsc::Receiver<String>;
 
-/// Reads stdin on a thread of its own: a read that waits for a person cannot be cancelled, and the program must be able to end
-/// while it does.
+/// Reads stdin on a thread of its own: a read that waits for a person cannot be cancelled, and the program must be
+/// able to exit during such a read.
 pub(super) fn typed() -> Lines {
     let (sender, lines) = mpsc::channel(1);
     std::thread::spawn(move || {
@@ -22,19 +22,19 @@ pub(super) fn typed() -> Lines {
     lines
 }
 
-/// Waits for a line. An error is the answer to the whole question: a person declines or cancels it.
+/// Waits for a line. An error is the answer to the whole question: the user declined or cancelled it.
 pub(super) async fn hear(lines: &mut Lines) -> Result<String, Answer> {
     let Some(line) = lines.recv().await else { return Err(Answer::cancel()) };
     match line.trim() {
         ":d" => Err(Answer::decline()),
         ":c" => Err(Answer::cancel()),
-        // A doubled colon stands for the letters themselves.
+        // Two colons at the beginning are a literal colon.
         text if text.starts_with("::") => Ok(text[1..].to_owned()),
         text => Ok(text.to_owned()),
     }
 }
 
-/// Asks until a person says yes or no. An empty line is the default, if there is one.
+/// Asks until the user answers yes or no. An empty line means the default, if there is one.
 pub(super) async fn confirm(
     question: &str,
     default: Option<bool>,
@@ -52,7 +52,7 @@ pub(super) async fn confirm(
     }
 }
 
-/// Yes or no, or nothing of the sort.
+/// Parses yes or no. Returns `None` for any other word.
 pub(super) fn yes_or_no(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "y" | "yes" | "true" => Some(true),

@@ -1,10 +1,10 @@
-//! What happens when a server asks the user? The question is put on the terminal, if a user is there.
+//! What happens when a server asks the user? The question is shown on the terminal, if there is one.
 //!
 //! | file | question |
 //! |---|---|
-//! | `mod.rs` | Is there a user to ask, and which question comes first? |
+//! | `mod.rs` | Can a user be asked, and which question comes first? |
 //! | `form.rs` | How is a form filled in, line by line? |
-//! | `field.rs` | Which value does a line stand for, and does it fit the field? |
+//! | `field.rs` | Which value does a line mean, and does it fit the field? |
 //! | `line.rs` | What does a person type? |
 //! | `page.rs` | How does the user agree to open a web page? |
 
@@ -21,7 +21,7 @@ use toolway::client::{Answer, ClientBuilder, Elicitation};
 use self::line::{Lines, typed};
 use crate::console::Console;
 
-/// Answers the questions of the server.
+/// Registers handlers that answer the server's questions.
 pub(crate) fn answer(builder: ClientBuilder, console: &Console) -> ClientBuilder {
     let asker = Arc::new(Asker { console: console.clone(), lines: Mutex::new(None) });
     let other = asker.clone();
@@ -30,10 +30,10 @@ pub(crate) fn answer(builder: ClientBuilder, console: &Console) -> ClientBuilder
         .on_elicit_url(move |question| ask(other.clone(), question))
 }
 
-/// Who asks a person, one question after the other.
+/// Asks the user, one question at a time.
 struct Asker {
     console: Console,
-    /// What is typed, from the first question on.
+    /// The typed lines; reading starts with the first question.
     lines: Mutex<Option<Lines>>,
 }
 

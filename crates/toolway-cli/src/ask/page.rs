@@ -1,12 +1,13 @@
 //! How does the user agree to open a web page?
 //!
-//! The page is only shown. Nothing here opens it: a URL of a stranger must not become a command line.
+//! The URL is only displayed. The program does not open it: a URL from an untrusted server must not become a command
+//! line.
 
 use toolway::client::Answer;
 
 use super::line::{Lines, confirm};
 
-/// Shows the page and waits for a word.
+/// Shows the page and waits for the user's consent.
 pub(super) async fn agree(
     message: &str,
     url: &str,
@@ -25,7 +26,7 @@ pub(super) async fn agree(
     }
 }
 
-/// Whose page it is, whatever stands before an `@`.
+/// Returns the host of the URL, ignoring everything before an `@`.
 fn host(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#', '\\']).next()?;

@@ -1,4 +1,4 @@
-//! What does a person see and type, and what does the server get?
+//! What does a person see and type, and what does the server receive?
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use toolway::types::FormSchema;
 
 use super::{form, page};
 
-/// What was said, and what was answered. Everything typed is followed by the end of the input.
+/// Returns the output and the answer. The input ends after the typed lines.
 async fn fill(schema: &str, typed: &[&str]) -> (String, Answer) {
     let form: FormSchema = serde_json::from_str(schema).unwrap();
     let (sender, mut lines) = mpsc::channel(64);

@@ -1,4 +1,4 @@
-//! How might an argument go on?
+//! How is an argument completed?
 
 use toolway::types::{CompleteResult, ResourceTemplate};
 use toolway::{Client, RawJson};
@@ -75,7 +75,7 @@ fn check(client: &Client) -> Result<()> {
     }
 }
 
-/// A family of resources, by its template or by its name.
+/// Finds a resource template, by its URI template or by its name.
 async fn find(client: &Client, of: &str) -> Result<ResourceTemplate> {
     if client.server_capabilities().resources.is_none() {
         return Err(Failure::not_found("the server has no resources"));

@@ -23,7 +23,7 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, list: List<K>) -> Res
         let (client, has) = (&session.client, session.client.server_capabilities());
         let has_resources = has.resources.is_some();
         let lists = Lists {
-            // Also those that cannot be called over this transport.
+            // Includes the tools that cannot be called over this transport.
             tools: read(tools, everything, has.tools.is_some().then(|| client.list_tools())).await?,
             resources: read(resources, everything, has_resources.then(|| client.list_resources())).await?,
             templates: read(templates, everything, has_resources.then(|| client.list_resource_templates()))
@@ -39,7 +39,8 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, list: List<K>) -> Res
     .await
 }
 
-/// Reads a list if it is asked for, or everything is. One that was asked for and that the server does not have is empty.
+/// Reads a list if it was requested explicitly, or if everything was requested. An explicitly requested list that the
+/// server does not have is empty.
 async fn read<T>(is_asked: bool, everything: bool, pages: Option<Pages<T>>) -> Result<Option<Vec<T>>> {
     match pages {
         Some(pages) if is_asked || everything => Ok(Some(all(pages).await?)),
@@ -58,7 +59,7 @@ fn json(lists: &Lists, version: ProtocolVersion) -> String {
     format!("{}\n", RawJson::encoded(&Keyed(lists.collect()), version).as_str())
 }
 
-/// Lists that are empty are left out, unless they were asked for.
+/// Formats the lists. Empty lists are left out, unless they were requested explicitly.
 fn words(lists: &Lists, everything: bool) -> String {
     let mut words = String::new();
     let mut section = |name: &str, entries: Option<Vec<String>>| {
@@ -105,7 +106,7 @@ fn with_facts(uri: &str, facts: &[String]) -> String {
     }
 }
 
-/// One thing: how it is used, and what it does in one paragraph.
+/// Formats one entry: its usage, and the first paragraph of its description.
 fn entry(line: String, description: Option<&str>) -> String {
     let paragraph = description.and_then(|text| text.trim().split("\n\n").next()).unwrap_or_default();
     let lines = paragraph.lines().map(neutral_line).filter(|line| !line.is_empty());

@@ -1,4 +1,4 @@
-//! The commands, a file each.
+//! The commands, one file each.
 
 pub(crate) mod call;
 pub(crate) mod complete;
@@ -15,24 +15,24 @@ use crate::console::Console;
 use crate::failure::{Failure, Result};
 use crate::place::{self, Find};
 
-/// What every command has: where it writes, and the server that the program is, if it is one.
+/// The context of every command: the name of the program, and the server that is built into it, if there is one.
 #[derive(Debug)]
 pub(crate) struct Here {
     pub(crate) program: String,
     pub(crate) own: Option<Server>,
 }
 
-/// A command while it talks with its server.
+/// The context of a command that is connected to its server.
 struct Session {
     client: Client,
     console: Console,
-    /// What is left of the command line, without the word that says where the server is.
+    /// The words of the command line after the target.
     words: Vec<String>,
     wants_json: bool,
 }
 
 impl Here {
-    /// Finds the server that a command is about, and does something with it.
+    /// Finds the server of a command, connects to it and runs the work.
     async fn with_server<K: Kind<Reach: Find>, F: Future<Output = Result<()>>>(
         &self,
         target: Target<K>,
@@ -47,7 +47,7 @@ impl Here {
         place::with_client(&place, builder, &console, |client| work(session(client))).await
     }
 
-    /// The command line does not say what the command is about.
+    /// Returns the failure for a missing word on the command line.
     fn not_given(&self, what: &str) -> Failure {
         Failure::usage(format!("no {what} is given"))
             .hint(format!("see which there are: {} list", self.program))
@@ -55,19 +55,19 @@ impl Here {
 }
 
 impl Session {
-    /// Shows how far a request is.
+    /// Returns a callback that shows the progress of a request.
     fn progress(&self) -> impl Fn(&Progress) + Send + Sync + 'static {
         let console = self.console.clone();
         move |progress| console.progress(progress)
     }
 
-    /// A result as programs read it: one line of JSON.
+    /// Returns a result for programs: one line of JSON.
     fn json(&self, encoded: impl FnOnce(ProtocolVersion) -> RawJson) -> String {
         format!("{}\n", encoded(self.client.protocol_version()).as_str())
     }
 }
 
-/// Refuses what is left of a command line.
+/// Fails if there are words left on the command line.
 pub(crate) fn nothing_more(words: &[String]) -> Result<()> {
     match words.first() {
         Some(word) => Err(Failure::usage(format!("`{word}` is one word too many"))),

@@ -39,7 +39,7 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, read: Read<K>) -> Res
     .await
 }
 
-/// Whether the server says that there is no such resource: the code for it is another one in each era.
+/// Returns whether the error may mean that the resource does not exist. Each era has a different code for it.
 fn is_not_found(error: &Error) -> bool {
     error.code().is_some_and(|code| code == Code::RESOURCE_NOT_FOUND || code == Code::INVALID_PARAMS)
 }

@@ -1,4 +1,4 @@
-//! How is a server run, and what is a person told about it?
+//! How is a server run, and what is the user told about it?
 
 use std::future::poll_fn;
 use std::io::{self, IsTerminal};
@@ -18,21 +18,21 @@ use crate::demo;
 use crate::failure::{Failure, Result, chain};
 use crate::files::{self, Access};
 
-/// A server that is run, and how.
+/// A server to run, with its options.
 pub(crate) struct Served {
     server: Server,
-    /// What it is called in a sentence.
+    /// The name of the server in a sentence.
     name: String,
-    /// What a host's entry for it is called.
+    /// The name of the server's entry in a host's configuration.
     entry: String,
-    /// The arguments with which a host starts it.
+    /// The arguments with which a host starts the server.
     arguments: Vec<String>,
-    /// A call that works, to try it with: its tool and its arguments.
+    /// A call that works, as an example: its tool and its arguments.
     example: Option<(&'static str, serde_json::Value)>,
     door: Door,
 }
 
-/// What says which server is run.
+/// Options that say which server to run.
 pub(crate) trait Serve {
     fn served(self, here: &Here) -> Result<Served>;
 }
@@ -59,7 +59,7 @@ impl Serve for ServeAny {
             let shown = directory.display().to_string();
             let server = files::server(&directory, self.all, access)
                 .map_err(|error| Failure::usage(format!("{shown} cannot be served: {}", chain(&error))))?;
-            // A host starts it somewhere else.
+            // A host starts the server in another directory.
             let absolute = std::path::absolute(&directory).unwrap_or(directory);
             let mut arguments = vec!["serve".to_owned(), absolute.display().to_string()];
             arguments.extend(self.write.then(|| "--write".to_owned()));
@@ -95,7 +95,8 @@ pub(crate) async fn run(here: &Here, serve: impl Serve) -> Result<()> {
         ))
         .hint("say --public if that is meant, or choose an address of this machine: --http 127.0.0.1:8000")),
         Some(address) => {
-            // The name by which other machines know this one is not known here.
+            // With `--public`, the names that other machines use for this one are unknown, so the Host header cannot
+            // be checked.
             let service = served.server.http().validate_host(!served.door.public);
             serve_http(&served, service, address).await
         }
@@ -104,7 +105,7 @@ pub(crate) async fn run(here: &Here, serve: impl Serve) -> Result<()> {
 }
 
 async fn serve_stdio(served: &Served) -> Result<()> {
-    // A host talks through pipes; a person at a terminal wants to know what to do.
+    // A host communicates through pipes; a person at a terminal needs instructions.
     if io::stdin().is_terminal() {
         tell(&format!(
             "Serving {} on stdin and stdout, one JSON message a line; end with Ctrl-D.\n\
@@ -124,7 +125,8 @@ async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) 
         ))
     })?;
     let address = listener.local_addr().map_err(toolway::Error::from)?;
-    // The first poll is what makes an interrupt ours; a user who reads the hints may already press Ctrl-C.
+    // The first poll of a signal future installs its handler. Both are polled before the instructions are printed,
+    // because the user may press Ctrl-C while reading them.
     let (mut told, mut twice) = (pin!(told_to_stop()), pin!(told_twice()));
     let _pending = poll_fn(|cx| Poll::Ready(told.as_mut().poll(cx))).await;
     let _pending = poll_fn(|cx| Poll::Ready(twice.as_mut().poll(cx))).await;
@@ -142,13 +144,13 @@ async fn serve_http(served: &Served, service: HttpService, address: SocketAddr) 
     }
 }
 
-/// Waits for the second signal: the user does not want to wait for calls that still run.
+/// Waits for the second signal: the user does not want to wait for running calls.
 async fn told_twice() {
     told_to_stop().await;
     told_to_stop().await;
 }
 
-/// A call that works as it is, in the newest revision.
+/// Returns a complete command for a call in the newest revision.
 fn curl_line(address: SocketAddr, tool: &str, arguments: &serde_json::Value) -> String {
     let version = toolway::ProtocolVersion::LATEST;
     let body = json!({
@@ -168,7 +170,8 @@ fn curl_line(address: SocketAddr, tool: &str, arguments: &serde_json::Value) -> 
     )
 }
 
-/// What a host's configuration file needs. Hosts start programs with a minimal PATH, so the path is absolute.
+/// Returns the entry for a host's configuration file. Hosts start programs with a minimal PATH, so the path is
+/// absolute.
 fn host_entry(served: &Served) -> Result<String> {
     let program = std::env::current_exe().map_err(toolway::Error::from)?;
     let entry = json!({"mcpServers": {&*served.entry: {"command": program, "args": served.arguments}}});

@@ -1,4 +1,4 @@
-//! Can the place that a URL names be reached?
+//! Can the address of a URL be reached?
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -13,7 +13,7 @@ use super::report::{Report, Step};
 use crate::failure::{Fault, Result, chain};
 use crate::place::Address;
 
-/// Goes as far as a connection: the URL, its name, its port.
+/// Checks the URL, its host name and its port, up to a connection.
 pub(super) async fn examine(report: &mut Report<'_>, address: &Address, patience: Duration) -> Result<()> {
     let (host, port) = url(report, address)?;
     let places = names(report, &host, port, patience).await?;

@@ -1,4 +1,5 @@
-//! What will models stumble over? Things that work here, and are refused or misunderstood there.
+//! Which properties of a server cause problems for models? They work here, but some models refuse or misunderstand
+//! them.
 
 use std::collections::HashSet;
 
@@ -12,15 +13,15 @@ use crate::place::listing::Lists;
 use crate::show::size;
 use crate::terminal::neutral_line;
 
-/// The longest name and description that every vendor's models take.
+/// The maximum length of a name and of a description that the models of every vendor accept.
 const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 1024;
 
-/// More tools, or longer descriptions of them all, than models choose well from.
+/// The number of tools, and the length of all descriptions together, above which models choose badly.
 const MANY_TOOLS: usize = 40;
 const MUCH_TEXT: usize = 40_000;
 
-/// What should be better: what it is about, and why.
+/// Returns the findings: the item, and what should be improved.
 pub(super) fn of(lists: &Lists) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let tools = lists.tools.as_deref().unwrap_or_default();
@@ -124,7 +125,7 @@ fn of_schema(text: &RawJson, found: &mut Vec<String>) {
     }
 }
 
-/// Whether a description says nothing beyond the name.
+/// Returns whether a description is missing, or only repeats the name.
 fn is_empty(description: Option<&str>, name: &str) -> bool {
     description.map(str::trim).is_none_or(|text| text.is_empty() || text == name)
 }

@@ -1,18 +1,19 @@
-//! What is wrong with a server, or with the way to it, and what can be done?
+//! What is wrong with a server, or with the connection to it, and how can it be fixed?
 //!
-//! The way is gone step by step, and the first step that fails is the answer: nothing after it can be known.
+//! The steps of a connection are checked in order. The first step that fails is the answer: nothing can be checked
+//! after it.
 //!
 //! | file | question |
 //! |---|---|
-//! | `mod.rs` | Which steps lead to a server? |
-//! | `report.rs` | How is what was found told, to people and to programs? |
-//! | `address.rs` | Can the place that a URL names be reached? |
+//! | `mod.rs` | Which steps are there? |
+//! | `report.rs` | How are the results reported, to people and to programs? |
+//! | `address.rs` | Can the address of a URL be reached? |
 //! | `program.rs` | Can the program be found? |
-//! | `talk.rs` | Does it answer, in which era, and what does it list? |
-//! | `session.rs` | Does it know a session again, whichever connection a request comes over? |
-//! | `verdict.rs` | Which step failed, when connecting did, and what may help? |
-//! | `findings.rs` | What will models stumble over? |
-//! | `settings.rs` | Which settings are in force? |
+//! | `talk.rs` | Does the server answer, in which era, and what does it list? |
+//! | `session.rs` | Does the server recognize a session over every connection? |
+//! | `verdict.rs` | If connecting failed, which step was it, and what may help? |
+//! | `findings.rs` | Which properties of a server cause problems for models? |
+//! | `settings.rs` | Which settings are used? |
 
 mod address;
 mod findings;
@@ -33,7 +34,7 @@ use crate::place::{self, Find, Place, Way, interrupted};
 
 use report::Report;
 
-/// How long a step may take that is ours alone, unless `--timeout` says otherwise.
+/// The time limit of a step that the doctor performs itself, unless `--timeout` sets another.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) -> Result<()> {
@@ -47,7 +48,8 @@ pub(crate) async fn run<K: Kind<Reach: Find>>(here: &Here, target: Target<K>) ->
     if let (Way::Url(address), Some(limit)) = (&mut place.way, talk.timeout)
         && address.is_encrypted()
     {
-        // Keys and an answer are two steps, with a time for each: so it is known which of them did not come.
+        // The TLS handshake and the answer are two steps, each with its own time limit. So the report can say which
+        // of them timed out.
         address.connect_timeout = Some(limit);
         builder = builder.connect_timeout(limit.saturating_mul(2));
     }

@@ -39,7 +39,7 @@ pub(super) fn examine(report: &mut Report<'_>, start: &Start) -> Result<()> {
     }
 }
 
-/// What a file may be called at its end where programs are known by that.
+/// Returns the path with each extension that marks a program on this platform.
 fn spellings(path: &Path) -> Vec<PathBuf> {
     let mut spellings = vec![path.to_owned()];
     if cfg!(windows) {

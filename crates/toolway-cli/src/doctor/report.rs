@@ -1,4 +1,4 @@
-//! How is what was found told, to people and to programs?
+//! How are the results reported, to people and to programs?
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
 
-/// What was found so far. People see each step as soon as it is known: one that takes long is the one to look at.
+/// The results so far. People see each step as soon as it is finished: a slow step is the one to investigate.
 pub(super) struct Report<'c> {
     console: &'c Console,
     wants_json: bool,
@@ -18,7 +18,7 @@ pub(super) struct Report<'c> {
     warnings: Vec<Value>,
 }
 
-/// A step that is being gone.
+/// A step that is in progress.
 #[derive(Debug)]
 pub(super) struct Step {
     name: &'static str,
@@ -30,14 +30,14 @@ impl Step {
         Self { name, since: Instant::now() }
     }
 
-    /// What was thought to be one step was another.
+    /// Renames the step, if it turned out to be a different one.
     pub(super) fn rename(&mut self, name: &'static str) {
         self.name = name;
     }
 }
 
 impl<'c> Report<'c> {
-    /// Says which server is examined, with which settings.
+    /// Begins the report with the server and its settings.
     pub(super) fn begin(
         console: &'c Console,
         wants_json: bool,
@@ -57,7 +57,7 @@ impl<'c> Report<'c> {
         if self.wants_json { Ok(()) } else { self.console.result(words) }
     }
 
-    /// A step that worked.
+    /// Reports a step that succeeded.
     pub(super) fn well(&mut self, step: Step, lines: &[String]) -> Result<()> {
         let time = step.since.elapsed();
         self.steps.push(json!({"name": step.name, "status": "ok", "ms": millis(time), "detail": lines}));
@@ -66,19 +66,19 @@ impl<'c> Report<'c> {
         self.tell(&words('✓', step.name, first.into_iter().chain(rest)))
     }
 
-    /// A step that worked, and took no time of its own.
+    /// Reports a step that succeeded without a time of its own.
     pub(super) fn known(&mut self, name: &'static str, line: &str) -> Result<()> {
         self.steps.push(json!({"name": name, "status": "ok", "detail": [line]}));
         self.tell(&words('✓', name, [line.to_owned()]))
     }
 
-    /// A step that there is no need for.
+    /// Reports a step that was not needed.
     pub(super) fn skipped(&mut self, name: &'static str, why: &str) -> Result<()> {
         self.steps.push(json!({"name": name, "status": "skipped", "detail": [why]}));
         self.tell(&words('–', name, [why.to_owned()]))
     }
 
-    /// A step that failed, and what may be done about it. Nothing can be known after it.
+    /// Reports a step that failed, and how it may be fixed. Nothing can be checked after it.
     pub(super) fn failed(&mut self, step: Step, fault: Fault, what: &str, fix: &str) -> Failure {
         let ms = millis(step.since.elapsed());
         self.steps
@@ -91,12 +91,12 @@ impl<'c> Report<'c> {
         }
     }
 
-    /// Something that works, and should be better all the same.
+    /// Adds a warning: something works, but should be improved.
     pub(super) fn warn(&mut self, about: &str, message: &str) {
         self.warnings.push(json!({"about": about, "message": message}));
     }
 
-    /// The last words.
+    /// Writes the end of the report.
     pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
         if self.wants_json {
             let settings: serde_json::Map<_, _> =

@@ -1,8 +1,8 @@
-//! Does it know a session again, whichever connection a request comes over?
+//! Does the server recognize a session over every connection?
 //!
-//! A client keeps its connections, and so mostly talks with one of several servers behind a balancer. If each of these knows only the
-//! sessions that it has opened itself, everything works until a request takes another way. So here each request takes a connection of
-//! its own.
+//! A client reuses its connections, so it usually talks to one of several servers behind a load balancer. If each
+//! server knows only the sessions that it opened itself, everything works until a request is routed to another
+//! server. So this check uses a new connection for each request.
 
 use toolway::client::ClientBuilder;
 use toolway::{Client, Era, Error, ProtocolVersion};
@@ -11,24 +11,24 @@ use super::report::{Report, Step};
 use crate::failure::{Fault, Result, chain};
 use crate::place::{Address, FAREWELL};
 
-/// The number of requests that follow those which open a session. If a balancer draws lots between two servers, all of them go to the
-/// right one about once in 500 times.
+/// The number of requests after those that open a session. If a balancer chooses randomly between two servers, all of
+/// them reach the right one about once in 500 times.
 const REQUESTS: u32 = 8;
 
-/// The outcome of the examination.
+/// The result of the check.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// Every request of the session reached it. It speaks this revision.
+    /// Every request found the session. The server uses this revision.
     Kept(ProtocolVersion),
-    /// The server does not know a session that it has just given out.
+    /// The server does not know a session that it has just opened.
     Lost(Error),
-    /// Something else was wrong.
+    /// The check failed for another reason.
     Failed(Error),
-    /// The server speaks no revision that has sessions.
+    /// The server supports no revision with sessions.
     Without,
 }
 
-/// Opens a session and asks something in it, again and again.
+/// Opens a session and sends several requests in it.
 pub(super) async fn examine(address: &Address, builder: ClientBuilder, client: &Client) -> Found {
     let (pin, otherwise): (_, fn(Error) -> Found) = match client.protocol_version() {
         version if version.era() == Era::Handshake => (version, Found::Failed),
@@ -52,7 +52,7 @@ async fn ask(probe: &Client) -> Found {
             Err(error) if is_lost(&error) || matches!(error.http_status(), Some(400 | 404)) => {
                 return Found::Lost(error);
             }
-            // Whatever the server thinks of the question, it has found the session.
+            // Even if the server answers with an error, it has found the session.
             Err(error) if error.rpc().is_some() => {}
             Err(error) => return Found::Failed(error),
         }
@@ -60,13 +60,13 @@ async fn ask(probe: &Client) -> Found {
     Found::Kept(probe.protocol_version())
 }
 
-/// Tells if a server does not know a session. Some say so by a message instead of the status 404.
+/// Returns whether the server does not know the session. Some servers say so in a message instead of the status 404.
 fn is_lost(error: &Error) -> bool {
     let names_it = |message: &str| message.to_ascii_lowercase().contains("session");
     error.is_session_ended() || error.rpc().is_some_and(|error| names_it(&error.message))
 }
 
-/// The words about a session that was lost.
+/// Describes a lost session.
 pub(super) fn what(error: &Error) -> String {
     let answer = match error.http_status() {
         Some(status) => format!("the answer is HTTP {status}"),
@@ -81,7 +81,7 @@ pub(super) const FIX: &str = "several servers seem to share this address, and ea
     common store, or let the balancer send all requests of a session to the same server";
 
 impl Found {
-    /// The revision that is spoken beside the one of a client.
+    /// Returns the revision of the session, if it belongs to another era than that of the client.
     pub(super) fn other_era(&self, client: &Client) -> Option<ProtocolVersion> {
         match self {
             Self::Kept(version) if version.era() != client.protocol_version().era() => Some(*version),
@@ -92,7 +92,7 @@ impl Found {
     pub(super) fn tell(&self, report: &mut Report<'_>, step: Step) -> Result<()> {
         match self {
             Self::Kept(_) => {
-                // Two have opened it.
+                // Two more requests opened the session.
                 let number = REQUESTS + 2;
                 report.well(
                     step,

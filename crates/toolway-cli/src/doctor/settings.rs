@@ -1,14 +1,14 @@
-//! Which settings are in force? Of what may be secret, only that it is there.
+//! Which settings are used? Secrets are only reported as set.
 
 use std::env;
 
 use crate::args::Talk;
 use crate::place::{BEARER, Place, Way};
 
-/// Variables that others use, and we do not: a user who relies on them should know.
+/// Variables that other clients use and this one ignores: a user who relies on them should know.
 const UNUSED: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
 
-/// Names and words.
+/// Returns the names and values of the settings.
 pub(super) fn of(talk: &Talk, place: &Place) -> Vec<(String, String)> {
     let mut settings = Vec::new();
     let mut add = |name: &str, value: String| settings.push((name.to_owned(), value));

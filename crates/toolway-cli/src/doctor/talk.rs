@@ -1,4 +1,4 @@
-//! Does it answer, in which era, and what does it list?
+//! Does the server answer, in which era, and what does it list?
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -54,11 +54,11 @@ pub(super) async fn examine(
 #[derive(Debug, Clone, Default)]
 struct StrayLines(Arc<Mutex<Vec<String>>>);
 
-/// The most of them that are kept.
+/// The maximum number of lines that are kept.
 const MAX_STRAY: usize = 100;
 
 impl StrayLines {
-    /// Keeps a line. A program that is started twice says the same again.
+    /// Stores a line, unless it is already known: a program that is started twice prints the same lines again.
     fn put(&self, line: &str) {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() < MAX_STRAY && lines.iter().all(|known| known != line) {
@@ -80,13 +80,13 @@ impl StrayLines {
 const STRAY: &str =
     "other clients may stop there; what is for people belongs on stderr, also before the server starts";
 
-/// Where the server is, for a client. What a program prints that is not a message is kept in `stray`.
+/// Returns the target for a client. Lines of a program that are not messages are stored in `stray`.
 fn target(place: &Place, console: &Console, stray: &StrayLines) -> toolway::Result<Target> {
     if let Way::Command(start) = &place.way {
         let stray = stray.clone();
         return start.heard_by(console).on_stray_line(move |line| stray.put(line)).into_target();
     }
-    // Whatever is wrong with the target was found before.
+    // Earlier steps have already reported what is wrong with the target.
     place.target(console).map_err(|failure| Error::new(toolway::ErrorKind::Misuse, failure.message))
 }
 
@@ -94,7 +94,7 @@ async fn connect(target: toolway::Result<Target>, builder: ClientBuilder) -> too
     builder.connect(target?).await
 }
 
-/// The steps between a connection and an answer, in their order.
+/// Returns the steps between a connection and an answer, in order.
 fn steps(place: &Place) -> &'static [&'static str] {
     match &place.way {
         Way::Url(_) => &["tls", "http"],
@@ -103,7 +103,7 @@ fn steps(place: &Place) -> &'static [&'static str] {
     }
 }
 
-/// Says that the steps before one worked.
+/// Reports that the steps before the failed one succeeded.
 fn before(report: &mut Report<'_>, place: &Place, failed: &str) -> Result<()> {
     for name in steps(place).iter().copied().take_while(|name| *name != failed) {
         match (name, &place.way) {
@@ -127,7 +127,8 @@ fn fail(report: &mut Report<'_>, place: &Place, mut step: Step, error: &Error) -
     report.failed(step, verdict.fault, &verdict.what, &verdict.fix)
 }
 
-/// The revision that a server speaks in the other era, if it does and is not reached over HTTP.
+/// Returns the handshake revision that a stateless server also supports, if there is one. For servers that are not
+/// reached over HTTP.
 async fn other_era(
     place: &Place,
     builder: ClientBuilder,
@@ -214,14 +215,14 @@ async fn list(report: &mut Report<'_>, client: &Client) -> Result<()> {
     Err(report.failed(step, fault, &lines.join("\n"), fix))
 }
 
-/// A list that did not come.
+/// A list that could not be read.
 struct Trouble {
     what: &'static str,
     method: &'static str,
     error: Error,
 }
 
-/// Everything that can be listed.
+/// Reads all lists of the server.
 async fn lists(client: &Client) -> (Lists, Vec<Trouble>) {
     let (can, mut troubles) = (client.server_capabilities(), Vec::new());
     let (has_tools, has_resources) = (can.tools.is_some(), can.resources.is_some());
@@ -229,18 +230,19 @@ async fn lists(client: &Client) -> (Lists, Vec<Trouble>) {
     let tools = read(has_tools, tools, "tools", "tools/list", &mut troubles).await;
     let resources = client.resources();
     let resources = read(has_resources, resources, "resources", "resources/list", &mut troubles).await;
-    // Not every server that has resources has families of them.
+    // Not every server with resources has resource templates.
     let templates = listing::all(client.list_resource_templates());
     let (what, method) = ("resource templates", "resources/templates/list");
     let templates = read(has_resources, templates, what, method, &mut troubles).await;
-    // Nothing is said of those where there are none.
+    // An empty list of templates is not reported if the resources could not be read.
     let templates = templates.filter(|templates| resources.is_some() || !templates.is_empty());
     let prompts = client.prompts();
     let prompts = read(can.prompts.is_some(), prompts, "prompts", "prompts/list", &mut troubles).await;
     (Lists { tools, resources, templates, prompts }, troubles)
 }
 
-/// Reads a list that a server has. One that fails does not hide the others, unless the server does not answer at all.
+/// Reads a list that the server offers. A failed list does not prevent the others, unless the server does not answer
+/// at all.
 async fn read<T>(
     is_there: bool,
     list: impl Future<Output = toolway::Result<Vec<T>>>,

@@ -1,4 +1,4 @@
-//! Which step failed, when connecting did, and what may help?
+//! If connecting failed, which step was it, and what may help?
 
 use toolway::{Code, Error, ErrorKind};
 
@@ -6,10 +6,10 @@ use super::session;
 use crate::failure::{Fault, SAY_WHO, chain};
 use crate::place::{Address, Way};
 
-/// What connecting came to.
+/// The diagnosis of a failed connection.
 #[derive(Debug)]
 pub(super) struct Verdict {
-    /// The step that failed; those before it worked.
+    /// The step that failed; the steps before it succeeded.
     pub(super) step: &'static str,
     pub(super) fault: Fault,
     pub(super) what: String,
@@ -17,7 +17,7 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    /// Looks at why a client could not connect, when everything before had worked.
+    /// Finds the reason why a client could not connect, after all earlier checks succeeded.
     pub(super) fn of(error: &Error, way: &Way) -> Self {
         let is_lost = matches!(way, Way::Url(_)) && error.is_session_ended();
         let what = if is_lost { session::what(error) } else { without_place(&chain(error)) };
@@ -43,7 +43,7 @@ fn of_url(error: &Error, address: &Address) -> (&'static str, Fault, &'static st
             Fault::Unreachable,
             "it takes connections and says nothing: look at the server's log, or give it more time with --timeout SECONDS",
         ),
-        // A connection was there a moment ago, so what failed is what comes after it.
+        // A connection succeeded a moment ago, so a later step must have failed.
         ErrorKind::Transport if error.is_unsent() && address.is_encrypted() => (
             "tls",
             Fault::Unreachable,
@@ -117,7 +117,7 @@ fn of_command(error: &Error) -> (&'static str, Fault, &'static str) {
     }
 }
 
-/// Finds out why an answer is not understood. `otherwise` is the advice where the error does not tell.
+/// Finds the reason why an answer was not understood. `otherwise` is the advice if the error does not tell.
 fn of_speech(error: &Error, otherwise: &'static str) -> (&'static str, Fault, &'static str) {
     let fault = match Fault::of(error) {
         Fault::ToolError => Fault::Unreachable,
@@ -140,7 +140,7 @@ const STRANGE_PROGRAM: &str =
 
 const UPDATE: &str = "update the server; or try another revision with --protocol REVISION";
 
-/// The report has said already where it is.
+/// Removes the address from the message, because the report already shows it.
 fn without_place(words: &str) -> String {
     match words.strip_prefix("failed to connect to ").and_then(|rest| rest.split_once(": ")) {
         Some((_, rest)) => rest.to_owned(),

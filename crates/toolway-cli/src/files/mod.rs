@@ -1,11 +1,11 @@
-//! What does a server of files offer?
+//! What does the file server offer?
 //!
 //! | file | question |
 //! |---|---|
 //! | `mod.rs` | Which resources and tools does it have? |
-//! | `shelf.rs` | What is in the directory, and what of it may be seen? |
+//! | `shelf.rs` | What is in the directory, and which of it may be seen? |
 //! | `walk.rs` | Which files are below a directory, in which order? |
-//! | `pattern.rs` | Which names does a pattern mean? |
+//! | `pattern.rs` | Which names does a pattern match? |
 
 mod pattern;
 mod shelf;
@@ -25,18 +25,18 @@ use self::pattern::Pattern;
 use self::shelf::{Entry, Shelf};
 use self::walk::Hidden;
 
-/// How many files are listed on one page, and how many one search finds.
+/// The maximum number of files on one page, and in the result of one search.
 const PAGE: usize = 100;
 const MAX_FOUND: usize = 500;
 
-/// What may be done with the files.
+/// The allowed operations on the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// A server of the files below a directory.
+/// Builds a server of the files below a directory.
 pub(crate) fn server(directory: &Path, all: bool, access: Access) -> toolway::Result<Server> {
     let hidden = if all { Hidden::Shown } else { Hidden::Left };
     let shelf = Shelf::open(directory, hidden)
@@ -65,7 +65,7 @@ fn file(#[arg(complete = paths)] path: PathBuf, shelf: State<Shelf>) -> Result<F
     }
 }
 
-/// Paths that begin with what was typed.
+/// Completes a path: returns the paths that begin with the typed text.
 async fn paths(typed: Completing, shelf: State<Shelf>) -> Vec<String> {
     let begun = typed.value.clone();
     let found =
@@ -73,8 +73,8 @@ async fn paths(typed: Completing, shelf: State<Shelf>) -> Vec<String> {
     found.await.map(|(found, _)| found.into_iter().map(|(path, _)| path).collect()).unwrap_or_default()
 }
 
-/// Every file, page by page. The cursor is the last path that was listed, so that a file that comes or goes meanwhile moves none of
-/// the others to another page.
+/// Lists every file, page by page. The cursor is the last path that was listed. So a file that is created or deleted
+/// in the meantime does not move other files to another page.
 async fn list(Cursor(after): Cursor, shelf: State<Shelf>) -> Result<ResourcePage, ResourceError> {
     let (files, is_whole) =
         tokio::task::spawn_blocking(move || shelf.files(after.as_deref(), PAGE, |_| true)).await?;
@@ -83,7 +83,7 @@ async fn list(Cursor(after): Cursor, shelf: State<Shelf>) -> Result<ResourcePage
 }
 
 fn listed(path: String, size: u64) -> Resource {
-    // `{+path}` takes `%41` in a value for a letter that is encoded already; a `%` that is one has to be encoded before.
+    // The expansion of `{+path}` keeps `%41` in a value as an encoded letter, so a literal `%` must be encoded first.
     let uri = file::uri(path.replace('%', "%25"));
     let resource = Resource::new(uri, path);
     match i64::try_from(size) {

@@ -1,4 +1,4 @@
-//! Which names does a pattern mean?
+//! Which names does a pattern match?
 
 use glob::MatchOptions;
 
@@ -7,11 +7,11 @@ use glob::MatchOptions;
 pub(super) enum Pattern {
     /// A part of a path, in lower case.
     Part(String),
-    /// All of a path, or of a name.
+    /// A pattern for a whole path, or for a whole name.
     Whole { pattern: glob::Pattern, is_of_path: bool },
 }
 
-/// The longest pattern. What it costs to match grows with its length times that of the path.
+/// The maximum length of a pattern. The cost of matching grows with the product of the lengths of pattern and path.
 const MAX_LENGTH: usize = 256;
 
 impl Pattern {
@@ -28,7 +28,8 @@ impl Pattern {
         Ok(Self::Whole { pattern, is_of_path: parts.len() > 1 })
     }
 
-    /// Whether it means a path. A pattern without a `/` is about the name of a file, wherever that is.
+    /// Returns whether the pattern matches a path. A pattern without a `/` applies to the name of a file in any
+    /// directory.
     pub(super) fn matches(&self, path: &str) -> bool {
         let path = path.to_lowercase();
         match self {
@@ -47,7 +48,7 @@ const OPTIONS: MatchOptions = MatchOptions {
     require_literal_leading_dot: false,
 };
 
-/// What stands between two `/`: brackets are letters, and `**` means directories only where it stands alone.
+/// Prepares the part between two `/`: brackets are literal, and `**` means directories only if it is the whole part.
 fn plain(part: &str) -> String {
     let mut part = part.replace('[', "[[]");
     while part != "**" && part.contains("**") {

@@ -1,7 +1,8 @@
-//! What is in the directory, and what of it may be seen?
+//! What is in the directory, and which of it may be seen?
 //!
-//! Every path of a client is opened below the directory by `cap-std`. It refuses absolute paths, and every `..` and link that leads
-//! out, also when files are moved meanwhile: a check before the reading could not promise that.
+//! Every path from a client is opened below the directory by `cap-std`. It refuses absolute paths, and every `..` and
+//! link that leads outside, even if files are moved at the same time. A check before the read could not guarantee
+//! that.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -16,13 +17,13 @@ use serde::Serialize;
 use super::walk::{self, Hidden};
 use crate::show::size;
 
-/// The longest file that is read or written. As base64 it still fits into a message.
+/// The maximum size of a file that is read or written. Its Base64 form still fits into a message.
 const MAX_FILE: u64 = 2 << 20;
 
-/// How many entries of one directory are listed.
+/// The maximum number of entries of one directory that are listed.
 const MAX_ENTRIES: usize = 5000;
 
-/// A directory, and nothing outside of it.
+/// Access to a directory, and to nothing outside of it.
 pub(super) struct Shelf {
     directory: Dir,
     hidden: Hidden,
@@ -47,7 +48,8 @@ enum EntryKind {
     Directory,
 }
 
-/// Why a path cannot be used. Clients are not told why it is not there: "not allowed" would say that something is.
+/// The reason why a path cannot be used. A forbidden path is reported as missing: "not allowed" would reveal that it
+/// exists.
 #[derive(Debug)]
 pub(super) enum Refused {
     NoFile,
@@ -80,7 +82,7 @@ impl Shelf {
         Ok(Self { directory: Dir::open_ambient_dir(path, ambient_authority())?, hidden })
     }
 
-    /// The path below the directory, if its words may lead there: no root, no `..`, nothing hidden.
+    /// Returns the path below the directory, if its components are allowed: no root, no `..`, nothing hidden.
     fn inside(&self, path: &Path) -> Option<PathBuf> {
         let mut inside = PathBuf::new();
         for component in path.components() {
@@ -93,10 +95,10 @@ impl Shelf {
         Some(inside)
     }
 
-    /// What stands in a file.
+    /// Returns the content of a file.
     pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>, Refused> {
         let path = self.inside(path).ok_or(Refused::NoFile)?;
-        // What is no file, a pipe for one, is not even opened: that could wait for ever.
+        // Anything else than a file, such as a named pipe, is not opened: that could block forever.
         let about = self.directory.metadata(&path).map_err(|_| Refused::NoFile)?;
         if !about.is_file() {
             return Err(Refused::NoFile);
@@ -110,7 +112,7 @@ impl Shelf {
         Ok(bytes)
     }
 
-    /// What is in a directory, by name. Links are left out, and so are names that are no text.
+    /// Returns the entries of a directory, sorted by name. Links, and names that are not UTF-8, are left out.
     pub(super) fn entries(&self, path: &Path) -> Result<Vec<Entry>, Refused> {
         let path = self.inside(path).ok_or(Refused::NoDirectory)?;
         let opened = if path.as_os_str().is_empty() {
@@ -137,7 +139,8 @@ impl Shelf {
         Ok(entries)
     }
 
-    /// Files whose paths are wanted, with their sizes, in a fixed order after `after`; at most `most`. Says whether these are all.
+    /// Returns the files whose paths are wanted, with their sizes, in a fixed order after `after`; at most `most`.
+    /// Returns also whether these are all.
     pub(super) fn files(
         &self,
         after: Option<&str>,
@@ -147,14 +150,14 @@ impl Shelf {
         walk::files(&self.directory, self.hidden, after.map(Path::new), most, &wanted)
     }
 
-    /// Writes a file, all of it or nothing.
+    /// Writes a file, completely or not at all.
     pub(super) fn write(&self, path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), Refused> {
         if bytes.len() as u64 > MAX_FILE {
             return Err(Refused::TooLong);
         }
         let path = self.inside(path).filter(|path| path.file_name().is_some()).ok_or(Refused::NoFile)?;
         let failed = |error: io::Error| match error.kind() {
-            // The way leads out, or through something that is no directory.
+            // The path leads outside, or through something that is not a directory.
             io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory => Refused::NoDirectory,
             io::ErrorKind::AlreadyExists => Refused::Exists,
             kind => Refused::Failed(kind),
@@ -178,16 +181,16 @@ impl Shelf {
                 .map_err(failed)?;
             return file.write_all(bytes).map_err(failed);
         }
-        // Readers see the old file or the new one.
+        // Readers see either the old file or the new one.
         let part = path.with_file_name(part_name());
         let options = &mut OpenOptions::new();
         let opened = self.directory.open_with(&part, options.write(true).create_new(true));
         let mut file = opened.map_err(|error| match error.kind() {
-            // Not the file that is to be written.
+            // The temporary file exists, not the file to write.
             io::ErrorKind::AlreadyExists => Refused::Failed(io::ErrorKind::ResourceBusy),
             _ => failed(error),
         })?;
-        // Who may do what stays as it was, and that before there is anything to read.
+        // The permissions are kept, and are set before the file has any content.
         let allowed = before.map_or(Ok(()), |permissions| file.set_permissions(permissions));
         let written = allowed
             .and_then(|()| file.write_all(bytes))
@@ -199,8 +202,9 @@ impl Shelf {
     }
 }
 
-/// What a file is called until all of it is written: never twice the same, so that what a crash has left, or another program is writing,
-/// is not in the way. Short, because names may not be long; hidden, because it is not for clients.
+/// Returns the temporary name of a file until it is complete. It is random, so that it does not collide with files
+/// left by a crash or written by another program. It is short, because the length of names is limited, and hidden,
+/// because clients must not see it.
 fn part_name() -> String {
     format!(".toolway-part-{:016x}", RandomState::new().hash_one(std::process::id()))
 }

@@ -1,4 +1,4 @@
-//! Is everything below the directory shown, and nothing else, however it is asked for?
+//! Is everything below the directory visible, and nothing else, whatever path a client uses?
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use toolway::prelude::*;
 
 use super::{Access, server};
 
-/// A directory with a secret beside it.
+/// A directory with a secret file beside it.
 struct Ground(PathBuf);
 
 impl Ground {
@@ -108,7 +108,7 @@ async fn files_are_listed_and_read() {
     assert_eq!(names, ["list_directory", "read_file", "search_files"], "nothing writes");
 }
 
-/// Ways out that a client might try.
+/// Returns paths with which a client might try to leave the directory.
 fn attacks(root: &Path) -> Vec<String> {
     let mut paths: Vec<String> = [
         "../secret.txt",
@@ -173,7 +173,7 @@ async fn row_146_a_directory_is_served_and_nothing_outside_of_it() {
     let client = ground.client(Access::Write).await;
     for path in attacks(&ground.0) {
         let shown = &path[..path.len().min(60)];
-        // The reply is the same whether there is something or not.
+        // The reply is the same whether the file exists or not.
         let read = call(&client, "read_file", json!({"path": path})).await.unwrap_err();
         assert_eq!(read, format!("the tool failed: `{path}`: there is no such file"), "{shown}");
         if path != "deep" {
@@ -206,7 +206,7 @@ async fn nothing_is_written_outside_and_nothing_by_accident() {
     let client = ground.client(Access::Write).await;
     for path in attacks(&ground.0) {
         let shown = &path[..path.len().min(60)];
-        // Names that are harmless to have are no attack on writing.
+        // Valid file names are not an attack on writing.
         if ["...", "nowhere", "\u{2025}/secret.txt", "～/secret.txt", "~/secret.txt"].contains(&&*path)
             || path.contains(['%', '\\'])
         {
@@ -278,7 +278,7 @@ async fn many_files_come_in_pages_that_hold_while_files_come_and_go() {
     let ground = Ground::new();
     let mut expected = Vec::new();
     for number in 0..250 {
-        // A directory and a file whose names begin alike must not confuse the order.
+        // A directory and a file with a common prefix must not break the order.
         let path = if number % 3 == 0 { format!("many{number}/x.txt") } else { format!("many{number}.txt") };
         ground.write(&format!("shown/{path}"), "");
         expected.push(path);
@@ -291,7 +291,7 @@ async fn many_files_come_in_pages_that_hold_while_files_come_and_go() {
         let page = page.unwrap();
         sizes.push(page.len());
         seen.extend(page.into_iter().map(|resource| resource.name));
-        // Those before the cursor and those that go do not move the rest.
+        // Files that are added before the cursor do not move the others.
         ground.write("shown/0-new.txt", "");
     }
     assert_eq!(sizes, [100, 100, 55]);
@@ -312,7 +312,7 @@ async fn overwriting_stands_in_nobodys_way() {
         let client = client.clone();
         tokio::spawn(async move { call(&client, "write_file", arguments).await })
     };
-    // What a crash has left is no file of ours any more.
+    // A file that a crash left behind is not touched.
     ground.write("shown/a.txt.toolway-part", "half");
     write("after").await.unwrap().unwrap();
     assert_eq!(fs::read_to_string(ground.shown().join("a.txt")).unwrap(), "after");

@@ -1,19 +1,19 @@
 //! Which files are below a directory, in which order?
 //!
-//! Names are taken in the order of their letters, and what is in a directory before what comes after its name: so paths are in order
-//! too, and a walk can go on after any path without having seen what came before.
+//! Names are visited in alphabetical order, and the content of a directory before the names after it. So the paths
+//! are in order too, and a walk can continue after any path without visiting what comes before it.
 
 use std::path::Path;
 
 use cap_std::fs::Dir;
 
-/// How deep directories are gone into.
+/// The maximum depth of directories.
 const MAX_DEPTH: usize = 100;
 
-/// How many entries one walk looks at.
+/// The maximum number of entries that one walk visits.
 const MAX_SEEN: usize = 200_000;
 
-/// What becomes of files whose names begin with a dot.
+/// The treatment of files whose names begin with a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hidden {
     Shown,
@@ -21,13 +21,13 @@ pub(super) enum Hidden {
 }
 
 impl Hidden {
-    /// Whether a name may be seen.
+    /// Returns whether a name may be seen.
     pub(super) fn shows(self, name: &str) -> bool {
         self == Self::Shown || !name.starts_with('.')
     }
 }
 
-/// Files with their sizes, and whether these are all.
+/// Returns files with their sizes, and whether these are all.
 pub(super) fn files(
     directory: &Dir,
     hidden: Hidden,
@@ -50,8 +50,8 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    /// Looks below a directory; false, when it was given up because there is enough. What cannot be opened is left out: a list of
-    /// what there is need not fail for one file.
+    /// Visits a directory. Returns `false` if the walk stopped at a limit. Directories that cannot be opened are left
+    /// out: one unreadable file must not make the whole list fail.
     fn go(&mut self, directory: &Dir, below: &str, depth: usize) -> bool {
         let Ok(entries) = directory.entries() else { return true };
         let mut names = Vec::new();
@@ -60,7 +60,7 @@ impl Walk<'_> {
             if self.seen > MAX_SEEN {
                 return false;
             }
-            // Links are left out, and so are names that are no text: no URI stands for them.
+            // Links, and names that are not UTF-8, are left out: they have no URI.
             if let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type())
                 && self.hidden.shows(&name)
                 && (kind.is_dir() || kind.is_file())

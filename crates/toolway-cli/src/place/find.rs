@@ -1,4 +1,4 @@
-//! Which server is meant by what stands on the command line?
+//! Which server does the command line name?
 
 use std::env;
 use std::ffi::OsString;
@@ -18,9 +18,9 @@ use crate::failure::{Failure, Result};
 /// The variable with a token for servers that are named by their URL.
 pub(crate) const BEARER: &str = "TOOLWAY_BEARER";
 
-/// What finds a server.
+/// Options that name a server.
 pub(crate) trait Find {
-    /// Finds it, and takes away the word that says where it is.
+    /// Finds the server, and removes the word that names it.
     fn find(&self, words: &mut Vec<String>, own: Option<&Server>) -> Result<Place>;
 }
 
@@ -46,7 +46,7 @@ impl Find for Reach {
         }
         let target = words.remove(0);
         if is_url(&target) {
-            // A token in the environment is for whom the user names by hand, not for whom a file names.
+            // A token in the environment is for servers that the user names directly, not for servers from a file.
             let mut address = self.address(target, Vec::new())?;
             if address.bearer.is_none() {
                 address.bearer = env::var(BEARER).ok().filter(|token| !token.is_empty());
@@ -75,7 +75,7 @@ impl Reach {
             ));
         }
         for header in &self.header {
-            // What stands there may be a secret, and is not shown.
+            // The value may be a secret, so the error does not show it.
             let (name, value) = header.split_once(':').ok_or_else(|| {
                 Failure::usage("--header: it must have a name and a value, such as 'X-Api-Key: 123'")
             })?;
@@ -96,7 +96,7 @@ impl Reach {
             variables.push(match variable.split_once('=') {
                 Some((name, value)) if !name.is_empty() => (name.into(), value.into()),
                 Some(_) => return Err(Failure::usage("--env: it must have a name, such as LANG=C")),
-                // As it is here.
+                // The value in the current environment.
                 None => match env::var_os(variable) {
                     Some(value) => (variable.into(), value),
                     None => {
@@ -121,7 +121,7 @@ impl Reach {
         }
     }
 
-    /// A server as a file describes it. `found` is what was typed, if the file was found by that.
+    /// Returns a server that a file describes. `found` is the typed name, if the file was found by searching for it.
     fn configured(&self, server: &ServerConfig, found: Option<&str>) -> Result<Place> {
         let asked = Asked::default();
         let stranger = match (found, server.file(), server.project()) {
@@ -160,7 +160,7 @@ pub(crate) fn is_url(text: &str) -> bool {
     matches!(scheme.as_deref(), Some("http" | "https"))
 }
 
-/// A path to a file. Names without a folder are names of servers.
+/// Returns whether the text is a path to a file. Names without a directory are names of servers.
 fn is_program(text: &str) -> bool {
     text.contains(std::path::is_separator) && Path::new(text).is_file()
 }
@@ -169,7 +169,7 @@ fn wrong(error: &ConfigError) -> Failure {
     Failure::usage(error.to_string())
 }
 
-/// There is no such server, unless a file has mistakes.
+/// Returns the failure for an unknown server, or for a file with mistakes.
 fn no_server(target: &str, error: &ConfigError) -> Failure {
     if error.file().is_some() {
         return wrong(error);

@@ -1,10 +1,10 @@
-//! What can a server list, and how is a list read to its end?
+//! What can a server list, and how is a whole list read?
 
 use toolway::client::Pages;
 use toolway::types::{Prompt, Resource, ResourceTemplate, Tool};
 use toolway::{Code, Result};
 
-/// What a server has, as far as it was asked.
+/// The lists of a server; `None` for a list that was not read.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Lists {
     pub(crate) tools: Option<Vec<Tool>>,
@@ -14,12 +14,12 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// Whether nothing was listed.
+    /// Returns whether no list was read.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// `3 tools, 1 prompt`.
+    /// Returns a summary such as `3 tools, 1 prompt`.
     pub(crate) fn words(&self) -> String {
         fn count<T>(list: Option<&Vec<T>>, noun: &str) -> Option<String> {
             let number = list?.len();
@@ -36,8 +36,8 @@ impl Lists {
     }
 }
 
-/// Everything that a server lists. What it does not know the question for, it has nothing of: not every server that has
-/// resources has families of them.
+/// Reads all pages of a list. If the server does not know the method, the list is empty: not every server with
+/// resources has resource templates.
 pub(crate) async fn all<T>(pages: Pages<T>) -> Result<Vec<T>> {
     match pages.all().await {
         Err(error) if error.code() == Some(Code::METHOD_NOT_FOUND) => Ok(Vec::new()),

@@ -1,12 +1,12 @@
-//! Where is the server that a command is about, and how does one get there?
+//! Where is the server of a command, and how is it reached?
 //!
 //! | file | question |
 //! |---|---|
-//! | `server.rs` | Where can a server be, and what is done with one? |
-//! | `find.rs` | Which server is meant by what stands on the command line? |
+//! | `server.rs` | Where can a server be, and how does a command use it? |
+//! | `find.rs` | Which server does the command line name? |
 //! | `stranger.rs` | May a server be used that a file of the project names? |
-//! | `listing.rs` | What can a server list, and how is a list read to its end? |
-//! | `interrupted.rs` | Does the user want it to stop? |
+//! | `listing.rs` | What can a server list, and how is a whole list read? |
+//! | `interrupted.rs` | Does the user want to stop the program? |
 
 mod find;
 mod interrupted;

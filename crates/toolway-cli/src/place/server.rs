@@ -1,4 +1,4 @@
-//! Where can a server be, and what is done with one?
+//! Where can a server be, and how does a command use it?
 
 use std::ffi::OsString;
 use std::io;
@@ -17,27 +17,28 @@ use crate::ask;
 use crate::console::Console;
 use crate::failure::{Failure, Fault, Result};
 
-/// How long a server may take to hear that the conversation is over.
+/// The time limit for closing the connection to a server.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(6);
 
-/// A server, and what is known of it.
+/// A server, and what its configuration says.
 pub(crate) struct Place {
     pub(crate) way: Way,
-    /// The file that describes it, if one does.
+    /// The file that describes the server, if there is one.
     pub(crate) file: Option<PathBuf>,
-    /// The question to agree to, if that file belongs to the project in the current folder, which another person may have written.
+    /// The question for consent, if that file belongs to the project in the current directory, which another person
+    /// may have written.
     pub(super) stranger: Option<Stranger>,
-    /// How long a request may take, by that file.
+    /// The time limit of a request, from that file.
     pub(crate) timeout: Option<Duration>,
-    /// How long messages may be, by the file that names it.
+    /// The maximum size of a message in bytes, from that file.
     pub(crate) max_message: Option<usize>,
 }
 
-/// How one gets to a server. What may be secret here is never shown, so it has no `Debug`.
+/// The connection to a server. It may contain secrets that must not be shown, so it has no `Debug`.
 pub(crate) enum Way {
     Url(Address),
     Command(Start),
-    /// The program itself is one.
+    /// The server that is built into the program.
     Own(Box<Server>),
 }
 
@@ -46,9 +47,9 @@ pub(crate) struct Address {
     pub(crate) url: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) bearer: Option<String>,
-    /// Whether the token comes from the environment.
+    /// `true` if the token comes from the environment.
     pub(crate) is_from_environment: bool,
-    /// How long it may take to reach it and to agree upon keys, if that is not left to the client.
+    /// The time limit for connecting and for the TLS handshake, unless the client decides.
     pub(crate) connect_timeout: Option<Duration>,
 }
 
@@ -58,7 +59,8 @@ pub(crate) struct Start {
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) cwd: Option<PathBuf>,
-    /// The program and its arguments as a file has them, if one does: values of its variables may be secrets.
+    /// The program and its arguments as a file has them, if there is one: the values of variables in them may be
+    /// secrets.
     pub(crate) written: Option<Vec<String>>,
 }
 
@@ -89,7 +91,7 @@ impl Address {
 }
 
 impl Start {
-    /// The program, whose stderr a person reads who wants to know everything.
+    /// Returns the command to start. With `--verbose`, its stderr is shown to the user.
     pub(crate) fn heard_by(&self, console: &Console) -> Command {
         let command = self.command();
         if !console.is_verbose {
@@ -113,7 +115,8 @@ impl Start {
 }
 
 impl Place {
-    /// Goes on if it is the user who has named it, or agrees to it. Before that, nothing is started and nothing sent.
+    /// Checks that the user has named the server, or agrees to use it. Until then, nothing is started and nothing is
+    /// sent.
     pub(crate) async fn admit(&self, console: &Console) -> Result<()> {
         match &self.stranger {
             Some(stranger) => stranger.admit(console).await,
@@ -121,7 +124,7 @@ impl Place {
         }
     }
 
-    /// Where it is, in words and without secrets.
+    /// Returns the location of the server, without secrets.
     pub(crate) fn name(&self) -> String {
         match &self.way {
             Way::Url(address) => address.http().name(),
@@ -130,26 +133,26 @@ impl Place {
         }
     }
 
-    /// Why it could not be connected to.
+    /// Returns the failure for a connection that could not be established.
     fn failure(&self, error: Error) -> Failure {
         let fault = match Fault::of(&error) {
             Fault::Unreachable if matches!(self.way, Way::Command(_)) && is_not_found(&error) => {
                 Fault::NotFound
             }
-            // It could not be run, or ended before it answered.
+            // The program could not be run, or exited before it answered.
             Fault::Unreachable
                 if matches!(self.way, Way::Command(_)) && error.kind() == ErrorKind::Transport =>
             {
                 Fault::CannotStart
             }
-            // A server that refuses to begin answers nothing else.
+            // The server refused the connection, so no tool was called.
             Fault::ToolError => Fault::Unreachable,
             fault => fault,
         };
         Failure::of(fault, &error)
     }
 
-    /// The way there, for a client.
+    /// Returns the target for a client.
     pub(crate) fn target(&self, console: &Console) -> Result<Target> {
         Ok(match &self.way {
             Way::Url(address) => address.http().into_target()?,
@@ -159,7 +162,7 @@ impl Place {
     }
 }
 
-/// Connects to a server, does something with it, and says goodbye. Ctrl-C gives up what is being done.
+/// Connects to a server, runs the work, and closes the connection. Ctrl-C cancels the work.
 pub(crate) async fn with_client<T, F: Future<Output = Result<T>>>(
     place: &Place,
     builder: ClientBuilder,
@@ -167,7 +170,7 @@ pub(crate) async fn with_client<T, F: Future<Output = Result<T>>>(
     work: impl FnOnce(Client) -> F,
 ) -> Result<T> {
     let target = place.target(console)?;
-    // One for both, and asked first: what is pressed between two steps is heard, too.
+    // One signal future for both steps, and polled first, so that Ctrl-C between the two steps is received too.
     let mut stop = pin!(interrupted());
     let client = tokio::select! {
         biased;
@@ -180,7 +183,7 @@ pub(crate) async fn with_client<T, F: Future<Output = Result<T>>>(
         outcome = working(&client, console, work) => outcome,
     };
     console.clear();
-    // What has been said is said; a server that does not hear the end is not waited for.
+    // The work is done, so a server that does not respond to the close is not waited for longer.
     tokio::select! {
         _ = tokio::time::timeout(FAREWELL, client.close()) => {}
         () = interrupted() => {}
@@ -199,7 +202,7 @@ async fn working<T, F: Future<Output = Result<T>>>(
     work(client.clone()).await
 }
 
-/// What every command says about its client.
+/// Returns a client builder with the settings of every command.
 pub(crate) fn builder(talk: &Talk, place: &Place, console: &Console) -> ClientBuilder {
     let mut builder = Client::builder().info("toolway", env!("CARGO_PKG_VERSION"));
     if let Some(limit) = talk.timeout.or(place.timeout) {
@@ -226,7 +229,7 @@ fn log_line(message: &toolway::types::LogMessage) -> String {
     format!("[{}{logger}] {}", message.level.as_str(), crate::json::text(&message.data))
 }
 
-/// Whether there is no such program.
+/// Returns whether the program does not exist.
 fn is_not_found(error: &Error) -> bool {
     let first: &(dyn std::error::Error + 'static) = error;
     std::iter::successors(Some(first), |error| error.source())

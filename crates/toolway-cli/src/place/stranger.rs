@@ -1,8 +1,9 @@
 //! May a server be used that a file of the project names?
 //!
-//! A project is often another person's work. Its files are found because they lie there, and go before those of the user: a name that is
-//! typed may mean another server than the one the user knows, and its entry may ask for any variable. So a person is asked, and where
-//! there is no user, nothing is started and nothing sent.
+//! A project is often another person's work. Its files are found because they are in the current directory, and take
+//! precedence over those of the user. So a typed name may mean a different server than the one the user knows, and
+//! its entry may request any variable. Therefore the user is asked first. If the user cannot be asked, nothing is
+//! started and nothing is sent.
 
 use std::env;
 use std::fmt::Write;
@@ -18,25 +19,25 @@ use crate::console::Console;
 use crate::failure::{Failure, Result};
 use crate::terminal::neutral_line;
 
-/// A server that another person may have named.
+/// A server that another person may have configured.
 #[derive(Debug)]
 pub(crate) struct Stranger {
     name: String,
     file: PathBuf,
     /// `start …` or `connect to …`, as the file has it.
     deed: String,
-    /// The variables of the environment that it would get.
+    /// The environment variables that the server would get.
     variables: Asked,
-    /// The user's own file that has a server of this name.
+    /// The user's own file that has a server with this name.
     hidden: Option<PathBuf>,
 }
 
-/// Names of variables that were asked for, and are set.
+/// The names of variables that were read and are set.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asked(Arc<Mutex<Vec<String>>>);
 
 impl Asked {
-    /// The variables of the environment. The names of those that are read are remembered.
+    /// Returns the variables of the environment. The names of those that are read are recorded.
     pub(super) fn variables(&self) -> Variables {
         let asked = self.clone();
         let variables = Variables::from_fn(move |name| {
@@ -59,20 +60,20 @@ impl Asked {
 }
 
 impl Stranger {
-    /// What is to be known about a server of the project. `target` is what was typed.
+    /// Collects the facts about a server of the project. `target` is the typed name.
     pub(super) fn new(server: &ServerConfig, file: &Path, target: &str, variables: Asked) -> Self {
         let deed = match server.written_command() {
-            // The whole of it: the user agrees to all of it.
+            // The command is shown completely, because the user agrees to all of it.
             Some(words) => format!("start `{}`", words.join(" ")),
             None => format!("connect to {}", origin(server.written_url().unwrap_or_default())),
         };
-        // What is wrong with the user's files does not matter here.
+        // Mistakes in the user's files do not matter here.
         let hidden = Config::find_in(target, &Places::default().without_project_files()).ok();
         let hidden = hidden.and_then(|server| server.file().map(Path::to_owned));
         Self { name: server.name.clone(), file: file.to_owned(), deed, variables, hidden }
     }
 
-    /// Goes on if the user agrees.
+    /// Asks the user for consent. Fails if the user does not agree or cannot be asked.
     pub(super) async fn admit(&self, console: &Console) -> Result<()> {
         if !console.may_ask {
             let mut hint = format!("if you trust it, name its file: --config {}", self.file.display());
@@ -106,19 +107,20 @@ impl Stranger {
             several => format!(", with the variables {} of your environment", several.join(", ")),
         };
         let file = file.display();
-        // Nothing of a stranger's may look like a line of ours.
+        // Text from an untrusted file must not look like a line of this program.
         neutral_line(&format!(
             "`{name}` is described in {file}, which belongs to this project and may be a stranger's: it would {deed}{with}"
         ))
     }
 }
 
-/// What the user types; nothing after the end of the input.
+/// Reads a line from stdin; at the end of the input the line is empty.
 fn line() -> String {
     std::io::stdin().lines().next().and_then(Result::ok).unwrap_or_default()
 }
 
-/// Whose URL it is, as far as it is written. What is no URL before its variables have values is shown as it is.
+/// Returns the origin of a URL from a file. If its host is not certain before variables have values, the whole text
+/// is returned.
 fn origin(written: &str) -> &str {
     let Some((scheme, rest)) = written.split_once("://") else { return written };
     let is_plain = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
@@ -137,7 +139,7 @@ mod tests {
             ("https://a.example/mcp?key=1", "https://a.example"),
             ("HTTP://a.example:8000", "HTTP://a.example:8000"),
             ("https://a.example?x=${KEY}", "https://a.example"),
-            // Where the host is not plain to see, everything is shown.
+            // If the host is not obvious, the whole text is shown.
             ("https://${HOST}/mcp", "https://${HOST}/mcp"),
             ("https://a.example@b.example/mcp", "https://a.example@b.example/mcp"),
             ("${URL:-https://a.example/mcp}", "${URL:-https://a.example/mcp}"),

@@ -2,7 +2,7 @@
 
 use strsim::osa_distance;
 
-/// The known word that is closest to what was written, if one is close.
+/// Returns the known word that is closest to the written one, if it is close enough.
 pub(crate) fn closest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let written = written.to_lowercase();
     let allowed = if written.len() < 5 { 1 } else { written.len().min(9) / 3 };
@@ -13,7 +13,8 @@ pub(crate) fn closest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -
         .map(|(_, word)| word)
 }
 
-/// `desc` is short for `description`, and `mime_type` says more than `mime`.
+/// Returns whether one word is a prefix of the other: `desc` is short for `description`, and `mime_type` is longer
+/// than `mime`.
 fn begins_alike(left: &str, right: &str) -> bool {
     left.len().min(right.len()) > 3 && (left.starts_with(right) || right.starts_with(left))
 }

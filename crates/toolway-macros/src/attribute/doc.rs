@@ -1,4 +1,4 @@
-//! What does a doc comment say?
+//! What is the text of a doc comment?
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -6,8 +6,8 @@ use syn::{Attribute, Lit, Meta};
 
 use super::literal;
 
-/// The text of a doc comment as an expression, in Markdown paragraphs; other attributes may stand in between. Nothing, if
-/// there is none.
+/// Returns the text of a doc comment as an expression, in Markdown paragraphs, or `None` without a doc comment. Other
+/// attributes may be in between.
 pub(crate) fn text(attributes: &[Attribute]) -> Option<TokenStream> {
     let mut pieces = Vec::new();
     let mut said: Vec<String> = Vec::new();
@@ -20,7 +20,7 @@ pub(crate) fn text(attributes: &[Attribute]) -> Option<TokenStream> {
             said.extend(lines(&text.value()));
             continue;
         }
-        // `include_str!` and the like: only rustc knows what they say.
+        // For `include_str!` and similar macros, only rustc knows the text.
         if !said.is_empty() {
             let before = std::mem::take(&mut said).join("\n");
             pieces.push(quote! { #before });
@@ -36,7 +36,8 @@ pub(crate) fn text(attributes: &[Attribute]) -> Option<TokenStream> {
     Some(quote! { ::core::concat!(#first, #("\n", #others,)* #rest) })
 }
 
-/// `///` is one line with a space in front; `/** … */` is many, perhaps each with a star.
+/// Splits a doc comment into lines. `///` is one line with a space in front; `/** … */` has many, perhaps each with a
+/// star.
 fn lines(text: &str) -> Vec<String> {
     let has_stars = text.contains('\n')
         && text.lines().skip(1).all(|line| line.trim().is_empty() || line.trim_start().starts_with('*'));

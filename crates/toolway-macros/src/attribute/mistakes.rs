@@ -1,4 +1,4 @@
-//! What is wrong with what the author wrote? Everything at once, each where it stands.
+//! What is wrong with the author's code? All mistakes are reported at once, each at its position.
 
 use std::fmt::Display;
 
@@ -9,7 +9,7 @@ use proc_macro2::{Span, TokenStream};
 pub(crate) struct Mistakes(Option<syn::Error>);
 
 impl Mistakes {
-    /// Tells the author what is wrong, and where.
+    /// Adds a mistake, with its message and its position.
     pub(crate) fn tell(&mut self, span: Span, message: impl Display) {
         self.add(syn::Error::new(span, message));
     }
@@ -21,7 +21,7 @@ impl Mistakes {
         }
     }
 
-    /// What was read, or nothing if it is wrong.
+    /// Returns the value, or adds the error to the mistakes and returns `None`.
     pub(crate) fn keep<T>(&mut self, read: syn::Result<T>) -> Option<T> {
         read.map_err(|mistake| self.add(mistake)).ok()
     }
@@ -30,7 +30,7 @@ impl Mistakes {
         self.0.is_none()
     }
 
-    /// The errors for rustc; nothing, if there are none.
+    /// Returns the errors for rustc, or `None` if there are none.
     pub(crate) fn into_errors(self) -> Option<TokenStream> {
         self.0.map(syn::Error::into_compile_error)
     }

@@ -1,13 +1,13 @@
-//! What stands in an attribute? Keys and values as they are written, before anything is made of them.
+//! What is in an attribute? Keys and values as they are written, before they are interpreted.
 //!
 //! | file | question |
 //! |---|---|
-//! | `settings.rs` | What stands in the parentheses? |
+//! | `settings.rs` | What is in the parentheses? |
 //! | `values.rs` | How are JSON, icons and annotations written there? |
-//! | `doc.rs` | What does a doc comment say? |
-//! | `outside.rs` | How is something of a signature written outside of it? |
+//! | `doc.rs` | What is the text of a doc comment? |
+//! | `outside.rs` | How is a part of a signature written outside of it? |
 //! | `closest.rs` | Which known word was probably meant? |
-//! | `mistakes.rs` | What is wrong with what the author wrote? |
+//! | `mistakes.rs` | What is wrong with the author's code? |
 
 pub(crate) mod closest;
 mod doc;

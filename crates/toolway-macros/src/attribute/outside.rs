@@ -1,12 +1,12 @@
-//! How is something that the author wrote inside an `impl` block or a signature written outside of it?
+//! How is code from inside an `impl` block or a signature written outside of it?
 //!
-//! There `Self` is another type, and lifetimes of the signature do not exist.
+//! Outside, `Self` is a different type, and the lifetimes of the signature do not exist.
 
 use proc_macro2::{Group, Ident, Spacing, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Signature, Type};
 
-/// What has to be written in another way.
+/// The parts that must be written differently outside.
 #[derive(Default, Clone)]
 pub(crate) struct Outside {
     self_type: Option<TokenStream>,
@@ -14,18 +14,18 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// For what stands in an `impl` block of this type.
+    /// Creates the translation for code in an `impl` block of this type.
     pub(crate) fn of(self_type: &Type) -> Self {
         Self { self_type: Some(self_type.to_token_stream()), lifetimes: Vec::new() }
     }
 
-    /// The same, inside this signature.
+    /// Creates the translation for code inside this signature.
     pub(crate) fn inside(&self, signature: &Signature) -> Self {
         let lifetimes = signature.generics.lifetimes().map(|lifetime| lifetime.lifetime.ident.clone());
         Self { self_type: self.self_type.clone(), lifetimes: lifetimes.collect() }
     }
 
-    /// The same meaning, from outside.
+    /// Rewrites the tokens so that they mean the same outside.
     pub(crate) fn write(&self, written: impl ToTokens) -> TokenStream {
         if self.self_type.is_none() && self.lifetimes.is_empty() {
             return written.to_token_stream();

@@ -1,4 +1,4 @@
-//! What stands in the parentheses of an attribute? Keys, each alone, with a value, or with a list of its own.
+//! What is in the parentheses of an attribute? Keys, each alone, with a value, or with a list of its own.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
@@ -9,13 +9,13 @@ use syn::{Attribute, Expr, ExprLit, Lit, LitBool, LitStr, Meta, Token, parenthes
 use super::Mistakes;
 use super::closest::closest;
 
-/// One key and what was said about it.
+/// One key and its value.
 pub(crate) struct Setting {
     pub(crate) key: Ident,
     pub(crate) given: Given,
 }
 
-/// What was said about a key.
+/// The value of a key.
 pub(crate) enum Given {
     /// `key`
     Nothing,
@@ -27,26 +27,26 @@ pub(crate) enum Given {
     List(TokenStream),
 }
 
-/// The keys that an attribute knows.
+/// The keys of an attribute.
 pub(crate) struct Keys<'k> {
-    /// Who knows them, and what they are called.
+    /// The attribute's name, and a noun for its keys, for error messages.
     pub(crate) owner: &'static str,
     pub(crate) noun: &'static str,
     pub(crate) known: &'k [&'static str],
-    /// Keys that deserve a better answer than "unknown", and the answer.
+    /// Returns a message for keys that deserve a better answer than "unknown".
     pub(crate) refused: fn(&str) -> Option<String>,
-    /// The key of a text that comes first and without one.
+    /// The key of a text that may be written first and without a key.
     pub(crate) first: Option<&'static str>,
 }
 
-/// Reads settings; what is wrong with one of them does not hide the others.
+/// Reads settings. A mistake in one of them does not hide the others.
 pub(crate) fn settings(tokens: TokenStream, keys: &Keys<'_>, mistakes: &mut Mistakes) -> Vec<Setting> {
     let mut found = Vec::new();
     read(tokens, keys, &mut found, mistakes);
     found
 }
 
-/// Reads the settings of all attributes of one name, as if they were one.
+/// Reads the settings of all attributes with one name, as if they were one attribute.
 pub(crate) fn settings_of(
     name: &str,
     attributes: &[Attribute],
@@ -116,7 +116,7 @@ fn skip_to_next(input: ParseStream<'_>) -> syn::Result<()> {
 }
 
 impl<'k> Keys<'k> {
-    /// Keys that are all there is to know.
+    /// Creates a set of keys without special cases.
     pub(crate) const fn new(owner: &'static str, noun: &'static str, known: &'k [&'static str]) -> Self {
         Self { owner, noun, known, refused: |_| None, first: None }
     }
@@ -149,7 +149,7 @@ impl Setting {
         }
     }
 
-    /// `key = "text"`
+    /// Returns the text of `key = "text"`.
     pub(crate) fn text(&self) -> syn::Result<LitStr> {
         match self.literal() {
             Some(Lit::Str(text)) => Ok(text.clone()),
@@ -157,7 +157,7 @@ impl Setting {
         }
     }
 
-    /// `key` or `key = true`
+    /// Returns the value of `key` or `key = true`.
     pub(crate) fn flag(&self) -> syn::Result<bool> {
         match (&self.given, self.literal()) {
             (Given::Nothing, _) => Ok(true),
@@ -166,7 +166,7 @@ impl Setting {
         }
     }
 
-    /// `key = value`, whatever the value is
+    /// Returns the value of `key = value`, of any kind.
     pub(crate) fn value(&self) -> syn::Result<&Expr> {
         match &self.given {
             Given::Value(value) => Ok(value),
@@ -174,7 +174,7 @@ impl Setting {
         }
     }
 
-    /// The value, if it is a literal.
+    /// Returns the value, if it is a literal.
     pub(crate) fn literal(&self) -> Option<&Lit> {
         match &self.given {
             Given::Value(value) => literal(value),
@@ -187,7 +187,7 @@ impl Setting {
     }
 }
 
-/// A literal, also one that came through a macro.
+/// Returns a literal, even if it came through a macro.
 pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
     match without_groups(value) {
         Expr::Lit(ExprLit { lit, .. }) => Some(lit),
@@ -195,7 +195,7 @@ pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
     }
 }
 
-/// `macro_rules!` puts invisible parentheses around what it is given.
+/// Removes the invisible groups that `macro_rules!` puts around its arguments.
 pub(crate) fn without_groups(mut value: &Expr) -> &Expr {
     while let Expr::Group(group) = value {
         value = &group.expr;

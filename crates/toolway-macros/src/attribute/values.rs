@@ -1,4 +1,4 @@
-//! How are JSON, icons and annotations written in an attribute, and which expressions make them?
+//! How are JSON, icons and annotations written in an attribute, and which expressions create them?
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -8,7 +8,7 @@ use syn::{Expr, ExprCall, ExprMacro, Lit, Macro};
 
 use super::{Given, Keys, Mistakes, Setting, literal, settings, without_groups};
 
-/// `key = {…}`, `key = json!{…}` or `key = any_expression`, as an expression that makes JSON.
+/// Turns `key = {…}`, `key = json!{…}` or `key = any_expression` into an expression that creates JSON.
 pub(crate) fn json(setting: &Setting) -> syn::Result<TokenStream> {
     match &setting.given {
         Given::Braces(object) => Ok(quote! { ::toolway::__private::json!(#object) }),
@@ -17,7 +17,7 @@ pub(crate) fn json(setting: &Setting) -> syn::Result<TokenStream> {
             OurJson.visit_expr_mut(&mut value);
             Ok(match without_groups(&value) {
                 Expr::Macro(made) if is_json(made) => made.to_token_stream(),
-                // A value of any type becomes JSON; JSON itself stays as it is.
+                // A value of any type is converted to JSON; a JSON value stays unchanged.
                 _ => quote! { ::toolway::__private::json!(#value) },
             })
         }
@@ -29,7 +29,7 @@ fn is_json(made: &ExprMacro) -> bool {
     made.mac.path.segments.last().is_some_and(|name| name.ident == "json")
 }
 
-/// `json!` without a path is ours: an attribute needs no import of it.
+/// Replaces `json!` without a path by our own macro, so that an attribute needs no import.
 struct OurJson;
 
 impl VisitMut for OurJson {
@@ -41,7 +41,7 @@ impl VisitMut for OurJson {
     }
 }
 
-/// `icons = ["url", icon(src = "url", …)]`, as expressions that make icons.
+/// Turns `icons = ["url", icon(src = "url", …)]` into expressions that create icons.
 pub(crate) fn icons(setting: &Setting, mistakes: &mut Mistakes) -> syn::Result<Vec<TokenStream>> {
     match without_groups(setting.value()?) {
         Expr::Array(list) => Ok(list.elems.iter().filter_map(|value| icon(value, mistakes)).collect()),
@@ -49,7 +49,8 @@ pub(crate) fn icons(setting: &Setting, mistakes: &mut Mistakes) -> syn::Result<V
     }
 }
 
-/// `"url"` or `icon(src = "url", mime = "…", sizes = ["…"], theme = "dark")`.
+/// Turns `"url"` or `icon(src = "url", mime = "…", sizes = ["…"], theme = "dark")` into an expression that creates an
+/// icon.
 pub(crate) fn icon(value: &Expr, mistakes: &mut Mistakes) -> Option<TokenStream> {
     let icon = match without_groups(value) {
         Expr::Call(call) if is_icon(call) => described(call, mistakes),
@@ -112,7 +113,8 @@ fn texts(setting: &Setting) -> syn::Result<Vec<Expr>> {
     }
 }
 
-/// `annotations(audience = [user], priority = 0.9, last_modified = "…")`, as an expression that makes them.
+/// Turns `annotations(audience = [user], priority = 0.9, last_modified = "…")` into an expression that creates
+/// annotations.
 pub(crate) fn annotations(setting: &Setting, mistakes: &mut Mistakes) -> syn::Result<TokenStream> {
     let Given::List(list) = &setting.given else {
         return Err(setting.error("write `annotations(audience = [user, assistant], priority = 0.9)`"));
@@ -141,7 +143,7 @@ fn annotation(setting: &Setting) -> syn::Result<TokenStream> {
     })
 }
 
-/// `[user, assistant]`, or one of them.
+/// Reads `[user, assistant]`, or one of them.
 fn roles(setting: &Setting) -> syn::Result<Vec<Ident>> {
     let one = |value: &Expr| {
         let name = match (without_groups(value), literal(value)) {
@@ -173,7 +175,7 @@ fn priority(setting: &Setting) -> syn::Result<f64> {
     Err(syn::Error::new(setting.span(), "`priority` is a number from 0 to 1"))
 }
 
-/// An expression that makes an `Option`.
+/// Returns an expression that creates an `Option`.
 pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
     match value {
         Some(value) => quote! { ::core::option::Option::Some(#value) },

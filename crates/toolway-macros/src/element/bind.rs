@@ -1,4 +1,4 @@
-//! Do the variables of a URI and the parameters of its function belong together? They are bound by name.
+//! Do the variables of a URI match the parameters of its function? They are matched by name.
 
 use proc_macro2::Span;
 use syn::{Field, ItemStruct, Type, TypeGroup, TypeReference};
@@ -9,7 +9,7 @@ use crate::attribute::closest::closest;
 use crate::check::Assertions;
 use crate::input::{Element, Options, Parameter};
 
-/// Checks a function.
+/// Checks the variables against the parameters of a function.
 pub(crate) fn bind(element: &Element, uri: &Uri, assertions: &mut Assertions, mistakes: &mut Mistakes) {
     let parameters = &element.function.parameters;
     let place = place(&element.definition.options);
@@ -39,7 +39,8 @@ pub(crate) fn bind(element: &Element, uri: &Uri, assertions: &mut Assertions, mi
     }
 }
 
-/// Checks a struct whose fields are the variables. What `serde` makes of a field, only `serde` knows.
+/// Checks the variables against the fields of a struct. With `serde` attributes, only `serde` knows the names, so
+/// nothing is checked.
 pub(crate) fn fields(item: &ItemStruct, uri: &Uri, options: &Options, mistakes: &mut Mistakes) {
     let has_serde =
         |attributes: &[syn::Attribute]| attributes.iter().any(|attribute| attribute.path().is_ident("serde"));
@@ -113,7 +114,7 @@ fn bound(
     }
 }
 
-/// By name: an alias goes unnoticed, and so does a path that is kept as text.
+/// Returns whether a type is a path, by its name. An alias is not recognized, nor is a path that is stored as text.
 fn is_path(ty: &Type) -> bool {
     match ty {
         Type::Group(TypeGroup { elem, .. }) | Type::Reference(TypeReference { elem, .. }) => is_path(elem),

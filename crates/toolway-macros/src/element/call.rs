@@ -1,4 +1,4 @@
-//! Which code reads what a caller sent, calls the function and answers?
+//! Which code reads the arguments of a call, calls the function and answers?
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -8,7 +8,7 @@ use crate::attribute::values::option;
 use crate::input::{Element, Function, Parameter, Receiver};
 use crate::suspect::{as_parameter, known};
 
-/// In which form the arguments come.
+/// The form in which the arguments are sent.
 pub(crate) enum Sent {
     /// As JSON, in `__arguments`.
     Json,
@@ -17,7 +17,7 @@ pub(crate) enum Sent {
 }
 
 impl Sent {
-    /// The expression that holds them, its type, and the type of what is wrong with them.
+    /// Returns the expression that holds the arguments, its type, and the type of the error.
     fn types(&self) -> [TokenStream; 3] {
         match self {
             Self::Json => [
@@ -33,7 +33,8 @@ impl Sent {
         }
     }
 
-    /// Reads them into places, makes the `Arguments` that keep what is wrong, and says it in the end.
+    /// Returns three expressions: one that reads the arguments into slots, one that creates the `Arguments` that
+    /// collect the mistakes, and one that turns the mistakes into an error.
     fn places(&self, places: &TokenStream) -> [TokenStream; 3] {
         match self {
             Self::Json => {
@@ -47,7 +48,7 @@ impl Sent {
         }
     }
 
-    /// Reads them into a struct.
+    /// Returns the expression that reads the arguments into a struct.
     fn fields(&self, ty: &Ident) -> TokenStream {
         match self {
             Self::Json => quote! { __arguments.decode::<#ty>() },
@@ -57,7 +58,7 @@ impl Sent {
         }
     }
 
-    /// Makes what reading says an error of the handler.
+    /// Returns the function that turns an error of reading into an error of the handler.
     fn failure(&self) -> TokenStream {
         match self {
             Self::Json => quote! { ::core::convert::identity },
@@ -66,7 +67,7 @@ impl Sent {
     }
 }
 
-/// The future of a call of a function: what comes back is `__value`, of which `respond` makes the result.
+/// Returns the future of a call of a function. `respond` turns the returned `__value` into the result.
 pub(crate) fn of_function(element: &Element, host: &Host, sent: &Sent, respond: &TokenStream) -> TokenStream {
     let function = &element.function;
     let slots = function.slots();
@@ -100,7 +101,7 @@ pub(crate) fn of_function(element: &Element, host: &Host, sent: &Sent, respond: 
     }
 }
 
-/// The future of a call of a struct that runs.
+/// Returns the future of a call of a struct that implements `Run`.
 pub(crate) fn of_struct(ident: &Ident, sent: &Sent, respond: &TokenStream) -> TokenStream {
     let read = sent.fields(ident);
     let [(run, lend_run), (context, lend_context)] =
@@ -132,8 +133,8 @@ pub(crate) fn of_struct(ident: &Ident, sent: &Sent, respond: &TokenStream) -> To
     }
 }
 
-/// A variable of ours, to be used where the author wrote something, and the statement that makes it. What came through
-/// `macro_rules!` cannot see our variables by their names, and rustc shows what is wrong with one where it is used.
+/// Returns a variable of the generated code that can be used at the author's span, and the statement that defines it.
+/// Code from `macro_rules!` cannot see generated variables by name, and rustc reports errors at the span of use.
 pub(crate) fn lend(name: &str, span: Span) -> (Ident, TokenStream) {
     let ours = Ident::new(name, Span::call_site());
     let lent = format_ident!("{name}_lent", span = span);
@@ -141,13 +142,13 @@ pub(crate) fn lend(name: &str, span: Span) -> (Ident, TokenStream) {
     (lent, statement)
 }
 
-/// What a struct that runs returns.
+/// Returns the output type of a struct that implements `Run`.
 pub(crate) fn output_of(ident: &Ident) -> TokenStream {
     quote_spanned! { ident.span()=> <#ident as ::toolway::__private::Run>::Output }
 }
 
-/// A function that reads what was sent into one value for each parameter. It knows nothing of their types, which may hold
-/// type parameters of an `impl` block that an item inside a function cannot see.
+/// Returns a function that reads the arguments into one value for each parameter. It is generic over their types,
+/// because these may contain type parameters of an `impl` block, which an item inside a function cannot use.
 fn collect(function: &Function, slots: &[Ident], sent: &Sent) -> TokenStream {
     let types: Vec<_> = (0..slots.len()).map(|index| format_ident!("__T{index}")).collect();
     let names: Vec<_> = function.parameters.iter().map(|parameter| &parameter.name).collect();
@@ -211,7 +212,7 @@ fn collect(function: &Function, slots: &[Ident], sent: &Sent) -> TokenStream {
     }
 }
 
-/// The call itself.
+/// Returns the call itself.
 pub(crate) fn invoke(function: &Function, host: &Host, slots: &[Ident]) -> TokenStream {
     let ident = &function.ident;
     let path = match &host.service {
@@ -233,7 +234,8 @@ pub(crate) fn invoke(function: &Function, host: &Host, slots: &[Ident]) -> Token
     quote! { #path(#receiver #(#lent),*) #wait }
 }
 
-/// What a server lacks for the parameters, and defaults that are none; pushed to `__mistakes`.
+/// Returns statements that push to `__mistakes`: state that the server lacks for the parameters, and defaults of the
+/// wrong type.
 pub(crate) fn checks(function: &Function) -> TokenStream {
     let checks = function.parameters.iter().map(|parameter| {
         let (name, ty) = (&parameter.name, as_parameter(parameter));
@@ -255,7 +257,7 @@ pub(crate) fn checks(function: &Function) -> TokenStream {
     checks.collect()
 }
 
-/// The function `check` of every kind of handler.
+/// Returns the function `check` of every kind of handler.
 pub(crate) fn check(checks: &TokenStream) -> TokenStream {
     quote! {
         fn check(&self, __states: &::toolway::__private::States) -> ::std::vec::Vec<::std::string::String> {
@@ -268,7 +270,7 @@ pub(crate) fn check(checks: &TokenStream) -> TokenStream {
     }
 }
 
-/// Fields that are enums complete by themselves.
+/// Returns the function `completers` of a struct. Fields that are enums complete themselves.
 pub(crate) fn completers_of(ident: &Ident) -> TokenStream {
     quote! {
         fn completers(&self) -> ::toolway::__private::Completers {

@@ -1,4 +1,4 @@
-//! Who completes an argument or a variable?
+//! Which code completes an argument or a variable?
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -11,14 +11,15 @@ use crate::attribute::{Mistakes, Outside, without_groups};
 use crate::input::{Function, Parameter, Receiver};
 use crate::suspect::known;
 
-/// The methods of a service that may complete, and how they are written outside of it.
+/// The methods of a service that may complete arguments, and the translation of their code to outside the `impl`
+/// block.
 #[derive(Default)]
 pub(crate) struct Methods {
     pub(crate) functions: Vec<Function>,
     pub(crate) outside: Outside,
 }
 
-/// The function `completers` of a handler.
+/// Returns the function `completers` of a handler.
 pub(crate) fn completers(
     function: &Function,
     is_completed: impl Fn(&str) -> bool,
@@ -68,13 +69,14 @@ fn is_of_self(path: &ExprPath) -> bool {
         && is_function(path)
 }
 
-/// By custom: functions begin with small letters, types with capital ones.
+/// Returns whether a path names a function, by convention: functions begin with a lower-case letter, types with an
+/// upper-case one.
 fn is_function(path: &ExprPath) -> bool {
     let name = path.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
     name.starts_with(|first: char| first.is_lowercase() || first == '_')
 }
 
-/// A method of the same block becomes a closure that takes what the method takes, and the service with it.
+/// Turns a method of the same block into a closure that takes the method's parameters and captures the service.
 fn of_method(path: &ExprPath, host: &Host, methods: &Methods) -> syn::Result<TokenStream> {
     let last = path.path.segments.last().map(|last| &last.ident);
     let method = methods.functions.iter().find(|method| Some(&method.ident) == last);

@@ -1,4 +1,4 @@
-//! Which type is a handler written for? The one beside a function, or a hidden one that holds a service.
+//! Which type implements the handler? The type beside a function, or a hidden type that holds a service.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -7,19 +7,19 @@ use syn::Generics;
 use crate::check::Assertions;
 use crate::input::Element;
 
-/// The type that handles.
+/// The type that implements the handler.
 pub(crate) struct Host {
     pub(crate) ident: Ident,
-    /// Those of the `impl` block of the service.
+    /// The generics of the service's `impl` block.
     pub(crate) generics: Generics,
-    /// The type of the service, if it holds one.
+    /// The type of the service, if the host holds one.
     pub(crate) service: Option<TokenStream>,
-    /// `#[cfg(…)]` of the method.
+    /// The `#[cfg(…)]` attributes of the method.
     pub(crate) conditions: TokenStream,
 }
 
 impl Host {
-    /// A type without anything in it.
+    /// Creates a host without fields.
     pub(crate) fn plain(ident: &Ident) -> Self {
         Self {
             ident: ident.clone(),
@@ -29,12 +29,12 @@ impl Host {
         }
     }
 
-    /// What only rustc can tell about the function that it calls.
+    /// Returns the assertions that only rustc can evaluate about the function.
     pub(crate) fn assertions(&self, element: &Element) -> Assertions {
         Assertions::of(element, !self.generics.params.is_empty())
     }
 
-    /// Implements a trait, or without one adds functions of its own.
+    /// Implements a trait, or adds inherent functions if there is none.
     pub(crate) fn implement(&self, interface: Option<&str>, body: &TokenStream) -> TokenStream {
         let Self { ident, generics, conditions, .. } = self;
         let (impl_generics, type_generics, bounds) = generics.split_for_impl();

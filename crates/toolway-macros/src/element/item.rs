@@ -1,6 +1,6 @@
-//! What is written for a function or a struct that is marked by itself?
+//! Which code is generated for a marked function or struct?
 //!
-//! The item as it was, a type that `tools![…]` and its kin take, and a note for `Server::discover`.
+//! The item itself, a type for `tools![…]` and the related macros, and a registration for `Server::discover`.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -76,7 +76,7 @@ fn function_item(kind: Kind, options: TokenStream, mut function: ItemFn) -> Toke
         #visibility struct #ident {}
     };
     if let Some(errors) = mistakes.into_errors() {
-        // In an `impl` block nothing else can stand beside it.
+        // In an `impl` block nothing else can be placed beside it.
         if !matches!(element.function.receiver, Receiver::Nobody) {
             return quote! { #function #errors };
         }
@@ -144,7 +144,7 @@ fn offer(kind: Kind, ident: &Ident, entry: &TokenStream) -> TokenStream {
     }
 }
 
-/// Lets `Server::discover` find it.
+/// Registers the element for `Server::discover`.
 fn marked(kind: Kind, ident: &Ident) -> TokenStream {
     let (package, name) = (package(), ident.unraw().to_string());
     let variant = kind.variant();
@@ -162,7 +162,7 @@ fn marked(kind: Kind, ident: &Ident) -> TokenStream {
     }
 }
 
-/// `SaveNote` is `save_note`, `HTTPGet` is `http_get`.
+/// Converts a name to snake case: `SaveNote` becomes `save_note`, `HTTPGet` becomes `http_get`.
 fn snake_case(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut out = String::new();

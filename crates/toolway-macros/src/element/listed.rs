@@ -1,11 +1,11 @@
-//! What do lists say about an element, whatever its kind? Title, description, icons and `_meta`.
+//! Which properties are listed for every kind of element? Title, description, icons and `_meta`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::input::Definition;
 
-/// Calls that add all of it to a definition.
+/// Returns the calls that add these properties to a definition.
 pub(crate) fn listed(definition: &Definition) -> TokenStream {
     let Definition { options, description, .. } = definition;
     let mut calls = quote! { .with_description(#description) };

@@ -1,13 +1,13 @@
-//! What is written for a function that is a tool, a resource or a prompt, and for a service of them?
+//! Which code is generated for a tool, a resource or a prompt, and for a service?
 //!
 //! | file | question |
 //! |---|---|
-//! | `item.rs`, `service.rs` | What is written for a function, and for an `impl` block? |
-//! | `tool.rs`, `resource.rs`, `prompt.rs` | What is written for each kind? |
+//! | `item.rs`, `service.rs` | Which code is generated for a function, and for an `impl` block? |
+//! | `tool.rs`, `resource.rs`, `prompt.rs` | Which code is generated for each kind? |
 //! | `call.rs` | How is the function called? |
 //! | `complete.rs` | How are its arguments completed? |
-//! | `uri.rs`, `bind.rs` | What does a URI template say, and do its variables fit the parameters? |
-//! | `host.rs`, `listed.rs` | Which type handles, and what does it say about itself in a list? |
+//! | `uri.rs`, `bind.rs` | What is in a URI template, and do its variables match the parameters? |
+//! | `host.rs`, `listed.rs` | Which type implements the handler, and which properties does it list? |
 
 mod bind;
 mod call;

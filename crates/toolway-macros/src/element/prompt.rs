@@ -1,4 +1,4 @@
-//! Which code is written for a prompt?
+//! Which code is generated for a prompt?
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -11,7 +11,7 @@ use crate::attribute::Mistakes;
 use crate::input::{Definition, Element, Parameter};
 use crate::suspect::known;
 
-/// Makes a function a prompt.
+/// Returns the code that makes a function a prompt.
 pub(crate) fn of_function(
     element: &Element,
     host: &Host,
@@ -37,7 +37,7 @@ pub(crate) fn of_function(
     implement(host, &element.definition, &arguments, &call, &rest)
 }
 
-/// Makes a struct a prompt.
+/// Returns the code that makes a struct a prompt.
 pub(crate) fn of_struct(ident: &Ident, host: &Host, definition: &Definition) -> TokenStream {
     let arguments = quote_spanned! { ident.span()=> ::toolway::__private::prompt_arguments_of::<#ident>() };
     let arguments = quote! { let __arguments = #arguments; };

@@ -1,4 +1,4 @@
-//! Which code is written for a resource, or for a family of them?
+//! Which code is generated for a resource or a resource template?
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -14,7 +14,7 @@ use crate::attribute::Mistakes;
 use crate::input::{Definition, Element, Options};
 use crate::suspect::known;
 
-/// Reads the URI of the options.
+/// Reads the URI in the options.
 pub(crate) fn uri(options: &Options, mistakes: &mut Mistakes) -> Option<Uri> {
     let Some(text) = &options.uri else {
         let message = "a resource has an address: `#[resource(uri = \"notes://index\")]`";
@@ -29,7 +29,7 @@ pub(crate) fn uri(options: &Options, mistakes: &mut Mistakes) -> Option<Uri> {
     Some(uri)
 }
 
-/// Makes a function a resource.
+/// Returns the code that makes a function a resource or a resource template.
 pub(crate) fn of_function(
     element: &Element,
     uri: &Uri,
@@ -52,7 +52,7 @@ pub(crate) fn of_function(
     implement(host, &quote! { #known #assertions #definition }, &call, &rest)
 }
 
-/// Makes a struct a family of resources.
+/// Returns the code that makes a struct a resource template.
 pub(crate) fn of_struct(
     item: &ItemStruct,
     uri: &Uri,
@@ -91,7 +91,7 @@ fn definition(written: &Definition, uri: &Uri) -> TokenStream {
         listed.extend(quote! { .with_mime_type(#mime) });
     }
     if let Some(size) = &options.size {
-        // Without its type, a literal is an `i32`.
+        // Without a type, the literal would be an `i32`.
         listed.extend(quote! { .with_size(::core::convert::identity::<i64>(#size)) });
     }
     if let Some(annotations) = &options.annotations {
@@ -135,7 +135,7 @@ fn implement(host: &Host, definition: &TokenStream, call: &TokenStream, rest: &T
     )
 }
 
-/// A function that makes the URI, with one parameter for each variable.
+/// Returns a function that builds the URI, with one parameter for each variable.
 pub(crate) fn uri_function(
     name: &Ident,
     visibility: &syn::Visibility,
@@ -148,7 +148,7 @@ pub(crate) fn uri_function(
     let mut inserts = TokenStream::new();
     for variable in &uri.variables {
         let key = &variable.name;
-        // A parameter of this name exists, so it is no word that cannot be one.
+        // A parameter with this name exists, so the name is a valid identifier, perhaps a raw one.
         let ident = syn::parse_str(key).unwrap_or_else(|_| Ident::new_raw(key, Span::call_site()));
         match (variable.is_list, variable.place) {
             (true, _) => {

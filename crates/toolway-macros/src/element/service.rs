@@ -1,7 +1,7 @@
-//! What is written for an `impl` block that is marked `#[service]`?
+//! Which code is generated for an `impl` block that is marked `#[service]`?
 //!
-//! The block as it was, a hidden type for each marked method that holds the service and handles, and `Provide`, which
-//! hands all of them to a server in the order of the source.
+//! The block itself, a hidden type for each marked method that holds the service and implements the handler, and
+//! `Provide`, which passes all of them to a server in source order.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -62,7 +62,7 @@ pub(crate) fn expand(options: &TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// A marked method whose parameters are there under conditions, as methods that are there under conditions.
+/// Splits a marked method with conditional parameters into methods with conditions.
 fn without_conditions(item: ImplItem) -> Vec<ImplItem> {
     if let ImplItem::Fn(method) = &item
         && method.attrs.iter().any(|attribute| mark(attribute).is_some())
@@ -78,11 +78,11 @@ fn without_conditions(item: ImplItem) -> Vec<ImplItem> {
     vec![item]
 }
 
-/// The methods that may complete arguments: any that has no mark.
+/// Returns the methods that may complete arguments: all methods without a mark.
 fn methods(block: &ItemImpl) -> Methods {
     let outside = Outside::of(&block.self_ty);
     let functions = block.items.iter().filter_map(|item| match item {
-        // What is wrong with one is told where it is used.
+        // Mistakes in such a method are reported where it is used.
         ImplItem::Fn(method) if !method.attrs.iter().any(|attribute| mark(attribute).is_some()) => {
             Some(Function::read(Kind::Prompt, &mut method.sig.clone(), &outside, &mut Mistakes::default()))
         }
@@ -91,15 +91,15 @@ fn methods(block: &ItemImpl) -> Methods {
     Methods { functions: functions.collect(), outside: outside.clone() }
 }
 
-/// An `impl` block while its methods are read.
+/// The state while the methods of an `impl` block are read.
 struct Service {
     self_type: TokenStream,
     generics: Generics,
-    /// How many methods were marked so far, and their kinds, names and addresses.
+    /// The number of marked methods so far, and their kinds, names and URIs.
     count: usize,
     seen: Vec<(Kind, String)>,
     handlers: TokenStream,
-    /// Statements that add the elements.
+    /// The statements that add the elements.
     elements: TokenStream,
     uris: TokenStream,
 }
@@ -109,7 +109,7 @@ impl Service {
         let self_type = block.self_ty.to_token_stream();
         let mut generics = block.generics.clone();
         if !generics.params.is_empty() {
-            // A service that cannot be shared is refused where it is given to a server.
+            // A service that is not `Send + Sync + 'static` is refused when it is passed to a server.
             let bound = syn::parse_quote! {
                 #self_type: ::core::marker::Send + ::core::marker::Sync + 'static
             };
@@ -182,8 +182,8 @@ impl Service {
         resource::of_function(element, &uri, host, methods, mistakes)
     }
 
-    /// Two elements of one kind have two names, and two addresses; what is there only under conditions may be there
-    /// instead of another.
+    /// Checks that two elements of one kind have different names and URIs. A conditional element may replace another,
+    /// so it is not compared.
     fn see(&mut self, element: &Element, mistakes: &mut Mistakes) {
         let Element { kind, definition: Definition { options, name, .. }, function } = element;
         let named = options.name.as_ref().map_or_else(|| function.ident.span(), syn::LitStr::span);
@@ -198,7 +198,7 @@ impl Service {
         }
     }
 
-    /// Adds the hidden type and what it handles.
+    /// Adds the hidden type and its handler.
     fn add(&mut self, kind: Kind, host: &Host, handler: &TokenStream) {
         self.count += 1;
         let Host { ident, generics, conditions, .. } = host;
@@ -237,7 +237,7 @@ impl Service {
     }
 }
 
-/// What an attribute makes of a method: `#[tool]`, `#[toolway::tool]` and so on.
+/// Returns the kind of element that an attribute marks: `#[tool]`, `#[toolway::tool]` and so on.
 fn mark(attribute: &Attribute) -> Option<Kind> {
     let path = attribute.path();
     let mut names = path.segments.iter().map(|segment| segment.ident.to_string());

@@ -1,4 +1,4 @@
-//! Which code is written for a tool?
+//! Which code is generated for a tool?
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -10,7 +10,7 @@ use crate::attribute::values::option;
 use crate::input::{Definition, Element, Options, Parameter, Said};
 use crate::suspect::known;
 
-/// Makes a function a tool.
+/// Returns the code that makes a function a tool.
 pub(crate) fn of_function(element: &Element, host: &Host) -> TokenStream {
     let assertions = host.assertions(element).tokens;
     let described = element.function.parameters.iter().map(parameter);
@@ -22,7 +22,7 @@ pub(crate) fn of_function(element: &Element, host: &Host) -> TokenStream {
     implement(host, &element.definition, &schema, &output, &call, &checks)
 }
 
-/// Makes a struct a tool.
+/// Returns the code that makes a struct a tool.
 pub(crate) fn of_struct(ident: &Ident, host: &Host, definition: &Definition) -> TokenStream {
     let schema = quote_spanned! { ident.span()=> ::toolway::__private::input_schema_of::<#ident>() };
     let output = call::output_of(ident);
@@ -31,14 +31,15 @@ pub(crate) fn of_struct(ident: &Ident, host: &Host, definition: &Definition) -> 
     implement(host, definition, &schema, &output, &call, &TokenStream::new())
 }
 
-/// What a call returns.
+/// The return type of a call.
 struct Output<'a> {
     ty: &'a TokenStream,
     span: Span,
 }
 
 impl Output<'_> {
-    /// Nine references for the ranks that a type can have as a result: see `anything.rs` of the server.
+    /// Returns the probe with nine references, one for each rank that a type can have as a result: see `anything.rs`
+    /// of the server.
     fn probe(&self) -> TokenStream {
         let ty = self.ty;
         quote_spanned! { self.span=> (&&&&&&&&&::toolway::__private::Probe::<#ty>::new()) }
@@ -65,7 +66,8 @@ impl Output<'_> {
     }
 }
 
-/// The traits that the probe's methods come from, without their names: the author may use the same ones.
+/// Returns the import of the traits of the probe's methods. They are imported without names, because the author may
+/// use the same names.
 fn ranks() -> TokenStream {
     quote! {
         #[allow(unused_imports)]
@@ -87,7 +89,7 @@ fn parameter(parameter: &Parameter) -> TokenStream {
     let rules: Vec<_> = rules.collect();
     let rules = (!rules.is_empty()).then(|| quote! { ::toolway::__private::json!({ #(#rules),* }) });
     let rules = option(rules);
-    // Every use of a type stands where the author wrote it: what it lacks is shown there.
+    // Every use of a type has the span of the author's type, so that errors are reported there.
     let add = quote_spanned! { parameter.type_span()=> .parameter::<#ty> };
     quote! {
         #add(#name, ::toolway::__private::Arg {

@@ -1,12 +1,12 @@
-//! Is this text a URI or a template for URIs (RFC 6570), and which variables does it have?
+//! Is this text a URI or a URI template (RFC 6570), and which variables does it have?
 //!
-//! The server reads templates with `toolway_protocol::uri_template`. That crate is not used here: every program would
-//! build it, and the JSON reader below it, a second time for the compiler. A test holds the two against each other.
+//! The server parses templates with `toolway_protocol::uri_template`. That crate is not used here: every program
+//! would build it, and its JSON parser, a second time for the compiler. A test compares the two parsers.
 
-/// A URI, or a template for URIs.
+/// A URI or a URI template.
 #[derive(Debug)]
 pub(crate) struct Uri {
-    /// In the syntax of RFC 6570: `:name` has become `{name}`.
+    /// The text in the syntax of RFC 6570: `:name` has become `{name}`.
     pub(crate) text: String,
     pub(crate) variables: Vec<Variable>,
 }
@@ -16,18 +16,18 @@ pub(crate) struct Uri {
 pub(crate) struct Variable {
     pub(crate) name: String,
     pub(crate) place: Place,
-    /// `{name*}`
+    /// `true` for `{name*}`.
     pub(crate) is_list: bool,
 }
 
-/// Where a variable stands.
+/// The kind of expression that a variable is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// `{name}`
     Simple,
-    /// `{?name}` or `{&name}`; these may be missing.
+    /// `{?name}` or `{&name}`; these variables are optional.
     Query,
-    /// With any other sign.
+    /// An expression with any other operator.
     Other,
 }
 
@@ -36,7 +36,7 @@ impl Uri {
         !self.variables.is_empty()
     }
 
-    /// Reads the text; the error is for the author.
+    /// Parses the text; the error is for the author.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut uri = Self { text: String::new(), variables: Vec::new() };
         if text.contains(['{', '}']) {
@@ -55,7 +55,7 @@ impl Uri {
         }
     }
 
-    /// Literals and `{…}` in turn.
+    /// Parses alternating literals and `{…}`.
     fn braces(&mut self, text: &str) -> Result<(), String> {
         let mut rest = text;
         while let Some((literal, behind)) = rest.split_once('{') {
@@ -69,7 +69,7 @@ impl Uri {
         self.literal(rest)
     }
 
-    /// Literals and `:name` at the start of path segments in turn.
+    /// Parses alternating literals and `:name` at the start of path segments.
     fn colons(&mut self, text: &str) -> Result<(), String> {
         let (start, end) = path(text);
         self.literal(&text[..start])?;
@@ -115,7 +115,7 @@ impl Uri {
         Ok(())
     }
 
-    /// What stands between braces.
+    /// Parses the text between braces.
     fn expression(&mut self, expression: &str) -> Result<(), String> {
         let first = expression.chars().next();
         let (place, variables) = match first {
@@ -147,7 +147,7 @@ impl Uri {
     }
 }
 
-/// `name`, `name*` or `name:3`.
+/// Splits `name`, `name*` or `name:3` into the name and whether it is a list.
 fn without_modifier(variable: &str) -> Result<(&str, bool), String> {
     match (variable.strip_suffix('*'), variable.split_once(':')) {
         (Some(_), Some(_)) => Err(format!("`{variable}`: `*` and `:n` exclude each other, keep one of them")),
@@ -165,7 +165,8 @@ fn without_modifier(variable: &str) -> Result<(&str, bool), String> {
     }
 }
 
-/// RFC 6570 also has dots and `%XX`; they are not needed here, but a text that the server reads must not fail here.
+/// Returns whether the name is valid. RFC 6570 also allows dots and `%XX`. Parameters never have such names, but a
+/// template that the server accepts must not be refused here.
 fn is_name(name: &str) -> bool {
     name.split('.').all(|group| {
         let mut rest = group;
@@ -190,8 +191,8 @@ fn is_scheme(scheme: &str) -> bool {
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// Where the path of a URI begins and ends (RFC 3986, section 3): after the scheme and the authority, whose colons are
-/// not ours, and before the query.
+/// Returns the start and the end of the path of a URI (RFC 3986, section 3): after the scheme and the authority,
+/// which may contain other colons, and before the query.
 fn path(text: &str) -> (usize, usize) {
     let end = text.find(['?', '#']).unwrap_or(text.len());
     let start = match text[..end].split_once(':') {

@@ -1,4 +1,4 @@
-//! What is written for an enum that is to be chosen from?
+//! Which code is generated for an enum of choices?
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;

@@ -1,4 +1,4 @@
-//! What does `#[form(…)]` say about a field, and which code says it to a client?
+//! What does `#[form(…)]` say about a field, and which code describes it to a client?
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -20,7 +20,7 @@ pub(super) struct Field<'f> {
     pub(super) said: Said,
 }
 
-/// What was said about a field besides its type.
+/// The properties of a field besides its type.
 #[derive(Default)]
 pub(super) struct Said {
     rename: Option<LitStr>,
@@ -28,15 +28,15 @@ pub(super) struct Said {
     description: Option<TokenStream>,
     pub(super) default: Option<Expr>,
     pub(super) choices: Option<(Ident, Vec<Choice>)>,
-    /// Everything that bounds what may be filled in.
+    /// The rules that restrict the value.
     pub(super) rules: Vec<Rule>,
 }
 
-/// `min_length = 3`
+/// A rule such as `min_length = 3`.
 pub(super) struct Rule {
-    /// As the author calls it.
+    /// The key in the attribute.
     pub(super) key: Ident,
-    /// The member of the protocol's field that it becomes.
+    /// The member of the protocol's field that it sets.
     pub(super) member: &'static str,
     pub(super) group: Group,
     pub(super) value: Expr,
@@ -64,7 +64,7 @@ impl<'f> Field<'f> {
         Some(Self { ident, ty: &field.ty, name, said: all })
     }
 
-    /// Adds the field to the outline of the form.
+    /// Returns the code that adds the field to the outline of the form.
     pub(super) fn added(&self) -> TokenStream {
         let Self { ty, name, said, .. } = self;
         let name = &name.text;
@@ -74,12 +74,12 @@ impl<'f> Field<'f> {
         } else {
             quote! { |__field: &mut ::toolway::__private::Field| { #described } }
         };
-        // The type is where rustc tells that it is none for a field.
+        // The code has the span of the type, so that rustc reports there that the type cannot be a field.
         let add = quote_spanned! { ty.span()=> ::toolway::__private::form::Outline::add::<#ty> };
         quote! { #add(&mut __outline, #name, #describe); }
     }
 
-    /// Reads it from what was filled in.
+    /// Returns the code that reads the field from the submitted values.
     pub(super) fn read_back(&self) -> TokenStream {
         let Self { ident, ty, name, .. } = self;
         let name = &name.text;
@@ -113,7 +113,7 @@ impl Said {
         self.rules.iter().find(|rule| rule.member == member)
     }
 
-    /// Statements that give `__field` what was said.
+    /// Returns the statements that set the properties of `__field`.
     fn described(&self) -> TokenStream {
         let some_text = |value: &dyn ToTokens| {
             quote! { ::core::option::Option::Some(::std::string::String::from(#value)) }
@@ -157,7 +157,7 @@ impl Rule {
     }
 }
 
-/// The keys of rules, the member that each of them becomes, and what it is for.
+/// The keys of rules, the member that each sets, and the fields that it is for.
 const RULES: [(&str, &str, Group); 9] = [
     ("format", "format", Group::Texts),
     ("min_length", "min_length", Group::Texts),

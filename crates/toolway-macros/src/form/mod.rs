@@ -1,13 +1,13 @@
-//! What is written for `#[derive(Form)]`?
+//! Which code is generated for `#[derive(Form)]`?
 //!
 //! | file | question |
 //! |---|---|
-//! | `field.rs` | What does `#[form(…)]` say about a field, and which code says it to a client? |
-//! | `shape.rs` | What is the field, as far as its type can be seen? |
-//! | `value.rs` | What are the numbers, texts and lists that were written? |
-//! | `name.rs` | What is a field or a choice called? |
-//! | `rules.rs` | Does what was said fit the field and itself? |
-//! | `choice.rs` | What is written for an enum? |
+//! | `field.rs` | What does `#[form(…)]` say about a field, and which code describes it to a client? |
+//! | `shape.rs` | What kind of field is it, as far as its type can be seen? |
+//! | `value.rs` | Which numbers, texts and lists are in an attribute? |
+//! | `name.rs` | What is the name of a field or a choice? |
+//! | `rules.rs` | Do the rules fit the field and each other? |
+//! | `choice.rs` | Which code is generated for an enum? |
 
 mod choice;
 mod field;
@@ -48,7 +48,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     };
     match mistakes.into_errors() {
         None => good,
-        // Code that uses it does not fail as well.
+        // With the stub, code that uses the form has no further errors.
         Some(errors) if item.generics.params.is_empty() => quote! { #errors #stub },
         Some(errors) => errors,
     }

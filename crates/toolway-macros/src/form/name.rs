@@ -1,4 +1,4 @@
-//! What is a field or a choice called?
+//! What is the name of a field or a choice?
 
 use proc_macro2::{Ident, Span};
 use syn::LitStr;
@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 
 use crate::attribute::Mistakes;
 
-/// A name on the wire, and where it was written.
+/// A name on the wire, and its position in the source.
 pub(super) struct Name {
     pub(super) text: String,
     pub(super) span: Span,

@@ -1,4 +1,4 @@
-//! Does what was said about a field fit the field, and itself? All that can be seen without knowing types.
+//! Do the rules of a field fit the field and each other? Everything that can be seen without knowing types.
 
 use syn::spanned::Spanned;
 
@@ -7,7 +7,7 @@ use super::shape::{Group, Shape};
 use super::value::Written;
 use crate::attribute::Mistakes;
 
-/// Finds every mistake about a field.
+/// Reports every mistake about a field.
 pub(super) fn check(field: &Field<'_>, shape: &Shape, mistakes: &mut Mistakes) {
     let name = field.ident.to_string();
     for rule in &field.said.rules {
@@ -54,7 +54,7 @@ pub(super) fn check(field: &Field<'_>, shape: &Shape, mistakes: &mut Mistakes) {
     }
 }
 
-/// What should have been written instead.
+/// Returns what should have been written instead, or `None` if the value fits.
 fn misfit(rule: &Rule, value: &Written, shape: &Shape) -> Option<String> {
     match (rule.group, value) {
         (_, Written::Unseen) => None,
@@ -71,7 +71,7 @@ fn misfit(rule: &Rule, value: &Written, shape: &Shape) -> Option<String> {
     }
 }
 
-/// What a whole number would be, for a value that is none of its type.
+/// Returns the expected integer, if the value does not fit the integer type.
 fn not_whole(value: &Written, shape: &Shape) -> Option<String> {
     match (value, shape) {
         (Written::Whole(number), Shape::Whole(_, range)) if range.contains(number) => None,
@@ -144,10 +144,10 @@ fn in_bounds(number: Option<f64>, field: &Field<'_>, [least, most]: [&str; 2]) -
     }
 }
 
-/// The members that bound something, the least and the most.
+/// The members that are limits, the minimum and the maximum.
 const LENGTHS: [&str; 2] = ["min_length", "max_length"];
 const NUMBERS: [&str; 2] = ["minimum", "maximum"];
 const ITEMS: [&str; 2] = ["min_items", "max_items"];
 
-/// What the protocol lets a text be.
+/// The text formats of the protocol.
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];

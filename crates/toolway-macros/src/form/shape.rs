@@ -1,4 +1,4 @@
-//! What is a field, as far as its type can be seen without knowing types?
+//! What kind of field is it, as far as its type can be seen without knowing types?
 
 use std::ops::RangeInclusive;
 
@@ -6,17 +6,17 @@ use syn::{GenericArgument, PathArguments, Type};
 
 use crate::input::ungrouped;
 
-/// What a field is.
+/// The kind of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shape {
     Text,
     Flag,
-    /// The values that its type has.
+    /// An integer, with the name of its type and the range of its values.
     Whole(&'static str, RangeInclusive<i128>),
     Fraction,
-    /// Several of something.
+    /// A list of values.
     Several(Box<Shape>),
-    /// An enum, an alias, a type of the author's: only rustc knows.
+    /// An enum, an alias or a type of the author: only rustc knows.
     Other,
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Group {
 }
 
 impl Group {
-    /// Whether a field of this shape is one of them, as far as can be seen.
+    /// Returns whether the rule is for a field of this shape, as far as can be seen.
     pub(super) fn has(self, shape: &Shape) -> bool {
         matches!(
             (self, shape),
@@ -87,7 +87,7 @@ impl Group {
     }
 }
 
-/// Whole numbers, and what of them JSON can be read as.
+/// The integer types, and the range of each that can be read from JSON.
 const WHOLE: [(&str, i128, i128); 12] = [
     ("i8", i8::MIN as i128, i8::MAX as i128),
     ("u8", 0, u8::MAX as i128),

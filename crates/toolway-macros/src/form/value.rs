@@ -1,4 +1,4 @@
-//! What are the numbers, texts and lists that stand in an attribute, and which code makes JSON of them?
+//! Which numbers, texts and lists are in an attribute, and which code turns them into JSON?
 
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -7,7 +7,7 @@ use syn::{Expr, Lit, LitStr, UnOp};
 
 use crate::attribute::{Setting, literal, without_groups};
 
-/// A value that was written, as far as it can be seen.
+/// A value in an attribute, as far as it can be seen.
 #[derive(Debug, Clone)]
 pub(super) enum Written {
     Text(String),
@@ -15,7 +15,7 @@ pub(super) enum Written {
     Whole(i128),
     Fraction(f64),
     List(Vec<Written>),
-    /// A constant, a variant, a call: only rustc knows.
+    /// A constant, a variant or a call: only rustc knows the value.
     Unseen,
 }
 
@@ -58,7 +58,7 @@ impl Written {
     }
 }
 
-/// An expression that makes JSON of a value.
+/// Returns an expression that turns a value into JSON.
 pub(super) fn json(value: &Expr) -> TokenStream {
     let plain = without_groups(value);
     if let Expr::Array(list) = plain {
@@ -66,7 +66,7 @@ pub(super) fn json(value: &Expr) -> TokenStream {
         return quote! { ::toolway::__private::serde_json::Value::Array(::std::vec![#(#items),*]) };
     }
     let number = match Written::of(plain) {
-        // Without its type, a great literal would be an `i32` that overflows.
+        // Without a type, a large literal would be an `i32` that overflows.
         Written::Whole(number) => whole(number, plain.span()),
         _ => None,
     };
@@ -84,10 +84,10 @@ fn whole(number: i128, span: Span) -> Option<TokenStream> {
     Some(quote! { #literal })
 }
 
-/// What is sent for a choice, and what people see.
+/// The value that is sent for a choice, and its display name.
 pub(super) type Choice = (LitStr, Option<LitStr>);
 
-/// `choices = ["a", "b"]` or `choices = [("a", "A"), ("b", "B")]`.
+/// Reads `choices = ["a", "b"]` or `choices = [("a", "A"), ("b", "B")]`.
 pub(super) fn choices(setting: &Setting) -> syn::Result<Vec<Choice>> {
     let wrong = |span| {
         syn::Error::new(

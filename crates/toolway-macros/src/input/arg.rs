@@ -9,28 +9,28 @@ use super::shape::Shape;
 use super::{Kind, inside};
 use crate::attribute::{Given, Keys, Mistakes, Outside, Setting, settings_of, values, without_groups};
 
-/// What was said about a parameter besides its type.
+/// The properties of a parameter besides its type.
 pub(crate) struct Arg {
-    /// Where it was said.
+    /// The position of the attribute.
     pub(crate) span: Span,
     pub(crate) title: Option<LitStr>,
     pub(crate) description: Option<TokenStream>,
-    /// An expression that makes JSON.
+    /// An expression that creates JSON.
     pub(crate) default: Option<TokenStream>,
     pub(crate) rules: Vec<Said>,
     pub(crate) complete: Option<Expr>,
 }
 
-/// A keyword of JSON Schema that was said.
+/// A JSON Schema keyword in the attribute.
 pub(crate) struct Said {
     pub(crate) rule: &'static Rule,
-    /// An expression that makes JSON, and the text if it is one.
+    /// An expression that creates JSON, and the text if the value is a string literal.
     pub(crate) value: TokenStream,
     pub(crate) text: Option<String>,
     pub(crate) span: Span,
 }
 
-/// What a keyword says something about.
+/// The kind of values that a keyword applies to.
 #[derive(Clone, Copy)]
 pub(super) enum Group {
     Numbers,
@@ -41,7 +41,7 @@ pub(super) enum Group {
 }
 
 impl Arg {
-    /// Takes `#[arg(…)]` out of the attributes of a parameter.
+    /// Removes `#[arg(…)]` from the attributes of a parameter and reads it.
     pub(super) fn take(
         kind: Kind,
         attributes: &mut Vec<Attribute>,
@@ -97,7 +97,7 @@ impl Arg {
     }
 }
 
-/// A default is a value, and none is no default.
+/// Checks that a default has a value, and that the value is not `None`.
 fn check_default(setting: &Setting, ty: &Type) -> syn::Result<()> {
     let is_option = inside(ty, &["Option"]).is_some();
     match &setting.given {
@@ -115,7 +115,7 @@ fn is_none(value: &Expr) -> bool {
     matches!(without_groups(value), Expr::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "None"))
 }
 
-/// A keyword of JSON Schema that can be written in `#[arg(…)]`.
+/// A JSON Schema keyword that can be written in `#[arg(…)]`.
 pub(crate) struct Rule {
     pub(crate) key: &'static str,
     pub(crate) keyword: &'static str,
@@ -123,7 +123,7 @@ pub(crate) struct Rule {
     pub(super) group: Group,
 }
 
-/// What its value is, as far as can be told without knowing types.
+/// The kind of value that a keyword has, as far as can be told without knowing types.
 #[derive(Clone, Copy)]
 enum Form {
     Text,
@@ -158,7 +158,7 @@ impl Rule {
             (Form::Count, _, Expr::Unary(_)) | (Form::Count, Some(_), _) => "a number that is not negative",
             (Form::Number, Some(_), _) => "a number",
             (Form::List, ..) => "a list: `[…]`",
-            // The name of a constant, say.
+            // For example, the name of a constant.
             _ => return Ok(json(value)),
         };
         Err(syn::Error::new(setting.span(), format!("`{}` is {expected}", self.key)))
@@ -183,7 +183,7 @@ static RULES: [Rule; 15] = [
     Rule::new("header", "x-mcp-header", Form::Text, Group::Anything),
 ];
 
-/// The keys that parameters of every kind have.
+/// The keys for the parameters of every kind of element.
 const KEYS: [&str; 3] = ["title", "description", "default"];
 
 fn refused_by_tools(key: &str) -> Option<String> {

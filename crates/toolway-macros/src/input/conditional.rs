@@ -1,12 +1,12 @@
-//! Which functions are there when a parameter is there only sometimes? One with it and one without: conditions of
-//! parameters become conditions of whole functions, which is what everything else is written for.
+//! How are parameters with `#[cfg(…)]` handled? The function is split into one with the parameter and one without. So
+//! conditions of parameters become conditions of whole functions, which the rest of the code supports.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, FnArg, Meta, Signature};
 
-/// The functions that a signature stands for, each with the attribute that decides whether it is there. Nothing, if
-/// no parameter has a condition.
+/// Splits a signature at the first condition of a parameter. Returns both signatures, each with its `#[cfg(…)]`
+/// attribute, or `None` if no parameter has a condition.
 pub(crate) fn split(signature: &Signature) -> Option<[(Attribute, Signature); 2]> {
     let mut inputs = signature.inputs.clone();
     let condition = inputs.iter_mut().find_map(|input| attributes(input).iter().find_map(condition))?;
@@ -33,7 +33,7 @@ fn attributes(input: &mut FnArg) -> &mut Vec<Attribute> {
     }
 }
 
-/// What stands in `#[cfg(…)]`.
+/// Returns the content of `#[cfg(…)]`.
 fn condition(attribute: &Attribute) -> Option<TokenStream> {
     match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => Some(list.tokens.clone()),
@@ -45,7 +45,7 @@ fn is(attribute: &Attribute, wanted: &TokenStream) -> bool {
     condition(attribute).is_some_and(|found| found.to_string() == wanted.to_string())
 }
 
-/// An item under each of its conditions: what `make` writes for the functions.
+/// Returns the code that `make` generates for each signature, under its condition.
 pub(crate) fn each(
     parts: [(Attribute, Signature); 2],
     make: impl Fn(&Signature) -> TokenStream,

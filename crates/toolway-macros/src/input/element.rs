@@ -1,4 +1,4 @@
-//! What is there to know about a function that is to be a tool, a resource or a prompt?
+//! What is known about a function that is marked as a tool, a resource or a prompt?
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -8,16 +8,16 @@ use syn::{Attribute, LitStr, Signature};
 use super::{Function, Kind, Options};
 use crate::attribute::{Mistakes, Outside, doc_text};
 
-/// What an author says about a tool, a resource or a prompt.
+/// The author's description of a tool, a resource or a prompt.
 pub(crate) struct Definition {
     pub(crate) options: Options,
-    /// What the protocol calls it.
+    /// The name in the protocol.
     pub(crate) name: String,
-    /// An expression: the option, else the doc comment, else a name, which is all there is then.
+    /// An expression: the option, otherwise the doc comment, otherwise the name.
     pub(crate) description: TokenStream,
 }
 
-/// A function that is to be a tool, a resource or a prompt.
+/// A function that is marked as a tool, a resource or a prompt.
 pub(crate) struct Element {
     pub(crate) kind: Kind,
     pub(crate) definition: Definition,
@@ -25,7 +25,7 @@ pub(crate) struct Element {
 }
 
 impl Element {
-    /// Reads all there is to a function, and takes out of its signature what rustc would not understand.
+    /// Reads a function, and removes the parts of its signature that rustc would not accept.
     pub(crate) fn read(
         kind: Kind,
         options: TokenStream,
@@ -44,7 +44,7 @@ impl Element {
 }
 
 impl Definition {
-    /// Reads what is said about a struct, whose own name is `name`.
+    /// Reads the definition of a struct, whose own name is `name`.
     pub(crate) fn of_struct(options: Options, attributes: &[Attribute], name: String) -> Self {
         let name = options.name.as_ref().map_or(name, LitStr::value);
         let description = description(&options, attributes, &name);
@@ -56,7 +56,7 @@ fn description(options: &Options, attributes: &[Attribute], name: &str) -> Token
     options.description.clone().or_else(|| doc_text(attributes)).unwrap_or_else(|| quote! { #name })
 }
 
-/// The attributes that decide whether an item is there at all.
+/// Returns the `#[cfg(…)]` attributes.
 pub(crate) fn conditions(attributes: &[Attribute]) -> TokenStream {
     attributes
         .iter()

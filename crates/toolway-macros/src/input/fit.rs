@@ -1,5 +1,5 @@
-//! Does what `#[arg(…)]` says fit the type of the parameter, as far as its name tells? What it does not tell, the schema does
-//! when the server is built.
+//! Does `#[arg(…)]` fit the type of the parameter, as far as the type's name tells? The rest is checked with the
+//! schema when the server is built.
 
 use strsim::osa_distance;
 use syn::Type;
@@ -8,7 +8,7 @@ use super::arg::{Arg, Group};
 use super::shape::Shape;
 use crate::attribute::Mistakes;
 
-/// Finds what does not fit.
+/// Reports rules that do not fit.
 pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Mistakes) {
     let shape = Shape::of(ty);
     for said in &arg.rules {
@@ -34,8 +34,8 @@ pub(super) fn check(arg: &Arg, name: &str, ty: &Type, mistakes: &mut Mistakes) {
     }
 }
 
-/// The format that was probably meant: one slip of the finger away, or the same without its signs. Any other is a remark for
-/// readers, which JSON Schema allows.
+/// Returns the format that was probably meant: one typo away, or the same without punctuation. Any other format is
+/// only an annotation, which JSON Schema allows.
 fn misspelt(format: &str) -> Option<&'static str> {
     if ASSERTED.contains(&format) || KNOWN.contains(&format) {
         return None;
@@ -48,7 +48,7 @@ fn misspelt(format: &str) -> Option<&'static str> {
 /// The formats that are checked.
 const ASSERTED: [&str; 8] = ["email", "uri", "date", "time", "date-time", "uuid", "ipv4", "ipv6"];
 
-/// One that JSON Schema has besides, and that is written like one of them.
+/// Another format of JSON Schema whose name is similar to one of them.
 const KNOWN: [&str; 1] = ["iri"];
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! What can a function be?
+//! Which kinds of elements can a function be?
 
 use proc_macro2::Ident;
 use quote::format_ident;
 
-/// What a function can be.
+/// The kind of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tool,
@@ -14,7 +14,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Self; 3] = [Self::Tool, Self::Resource, Self::Prompt];
 
-    /// As the attribute is called, and as sentences call it.
+    /// Returns the name of the attribute, which is also the noun in messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tool => "tool",
@@ -23,12 +23,12 @@ impl Kind {
         }
     }
 
-    /// `ToolEntry` and the like.
+    /// Returns the name of the entry type, such as `ToolEntry`.
     pub(crate) fn entry(self) -> Ident {
         format_ident!("{}Entry", self.variant())
     }
 
-    /// As `Element` calls it.
+    /// Returns the variant of `Element`.
     pub(crate) fn variant(self) -> Ident {
         match self {
             Self::Tool => format_ident!("Tool"),

@@ -1,14 +1,14 @@
-//! What did the author write? Everything as plain values, before any code is made from it.
+//! What did the author write? Everything as plain values, before code is generated from it.
 //!
 //! | file | question |
 //! |---|---|
-//! | `element.rs`, `kind.rs` | What is there to know about a function, and what can it be? |
-//! | `options.rs` | What does `#[tool(…)]`, `#[resource(…)]` or `#[prompt(…)]` say? |
-//! | `signature.rs` | Which parameters are there, and what comes back? |
-//! | `arg.rs`, `fit.rs` | What does `#[arg(…)]` say, and does it fit the type? |
-//! | `shape.rs`, `types.rs` | What is a value of a type in JSON, and what stands inside of a type? |
-//! | `owned.rs` | Which type is the same without anything borrowed? |
-//! | `conditional.rs` | Which functions are there when parameters are there only sometimes? |
+//! | `element.rs`, `kind.rs` | What is known about a function, and which kinds of elements are there? |
+//! | `options.rs` | What is in `#[tool(…)]`, `#[resource(…)]` or `#[prompt(…)]`? |
+//! | `signature.rs` | Which parameters are there, and what is returned? |
+//! | `arg.rs`, `fit.rs` | What is in `#[arg(…)]`, and does it fit the type? |
+//! | `shape.rs`, `types.rs` | What is a value of a type in JSON, and what is inside a type? |
+//! | `owned.rs` | Which type is the same without borrowing? |
+//! | `conditional.rs` | How are parameters with `#[cfg(…)]` handled? |
 
 mod arg;
 pub(crate) mod conditional;

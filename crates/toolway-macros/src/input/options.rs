@@ -1,4 +1,4 @@
-//! What does `#[tool(…)]`, `#[resource(…)]` or `#[prompt(…)]` say?
+//! What is in `#[tool(…)]`, `#[resource(…)]` or `#[prompt(…)]`?
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -7,23 +7,23 @@ use syn::{Lit, LitInt, LitStr};
 use super::Kind;
 use crate::attribute::{Keys, Mistakes, Outside, Setting, settings, values};
 
-/// What stands in the parentheses.
+/// The options in the parentheses.
 #[derive(Default)]
 pub(crate) struct Options {
     pub(crate) name: Option<LitStr>,
     pub(crate) title: Option<LitStr>,
     pub(crate) description: Option<TokenStream>,
-    /// Expressions that make icons.
+    /// Expressions that create icons.
     pub(crate) icons: Vec<TokenStream>,
-    /// An expression that makes JSON; so are the schemas.
+    /// An expression that creates JSON, as are the schemas below.
     pub(crate) meta: Option<TokenStream>,
-    /// Where it says so.
+    /// The position of the option, if it is set.
     pub(crate) blocking: Option<Span>,
-    /// Whether what a round of a tool leaves may be used once only.
+    /// `true` if the state of a tool's round may be used only once.
     pub(crate) single_use: bool,
-    /// An expression that makes the longest time that a call may take.
+    /// An expression that creates the maximum duration of a call.
     pub(crate) deadline: Option<TokenStream>,
-    /// Hints of a tool by the functions that set them.
+    /// The hints of a tool, by the names of the functions that set them.
     pub(crate) hints: Vec<(Ident, bool)>,
     pub(crate) schema: Option<TokenStream>,
     pub(crate) input_schema: Option<TokenStream>,
@@ -31,12 +31,12 @@ pub(crate) struct Options {
     pub(crate) uri: Option<LitStr>,
     pub(crate) mime: Option<LitStr>,
     pub(crate) size: Option<LitInt>,
-    /// An expression that makes annotations.
+    /// An expression that creates annotations.
     pub(crate) annotations: Option<TokenStream>,
 }
 
 impl Options {
-    /// Reads the options; what is wrong with them goes to `mistakes`.
+    /// Reads the options; mistakes are added to `mistakes`.
     pub(crate) fn read(kind: Kind, tokens: TokenStream, outside: &Outside, mistakes: &mut Mistakes) -> Self {
         let mut options = Self::default();
         for setting in settings(outside.write(tokens), keys(kind), mistakes) {

@@ -1,4 +1,4 @@
-//! Which type is the same as one that borrows, without borrowing? Arguments are made for the call, so nothing is there to
+//! Which owned type corresponds to a type that borrows? Arguments are created for the call, so nothing exists to
 //! borrow from.
 
 use quote::ToTokens;
@@ -9,11 +9,11 @@ use syn::{
 
 use super::types::{inside, ungrouped};
 
-/// What an author has to write instead of a type that borrows; nothing, if it does not. A reference to the whole
-/// value is fine.
+/// Returns what an author must write instead of a type that borrows, or `None` if it does not borrow. A reference to
+/// the whole value is allowed.
 pub(crate) fn borrowed(ty: &Type) -> Option<String> {
     let mut owned = ungrouped(ty).clone();
-    // What the server provides is kept by the server.
+    // The server owns the values that it provides.
     if inside(&owned, &["State", "Extension"]).is_some() {
         return None;
     }
@@ -30,13 +30,13 @@ pub(crate) fn borrowed(ty: &Type) -> Option<String> {
     })
 }
 
-/// Types that hold what was sent, and so cannot hold references of any lifetime.
+/// Returns whether the type holds received values, so that it cannot hold references of any lifetime.
 fn is_value(ty: &Type) -> bool {
     const HOLDERS: [&str; 6] = ["Option", "Vec", "VecDeque", "HashSet", "BTreeSet", "Box"];
     matches!(ty, Type::Tuple(_) | Type::Array(_)) || inside(ty, &HOLDERS).is_some()
 }
 
-/// Puts owned types in the place of references.
+/// Replaces references by owned types.
 struct Own {
     is_value: bool,
     found: Option<Found>,
@@ -69,8 +69,8 @@ impl VisitMut for Own {
     }
 
     fn visit_path_segment_mut(&mut self, segment: &mut PathSegment) {
-        // A `Cow` is read into what it owns, whatever its lifetime; and so may be a type whose lifetime has a name, which
-        // an author who names it has thought about.
+        // A `Cow` is read into its owned form, whatever its lifetime. A type with a named lifetime is accepted too,
+        // because its author chose the lifetime deliberately.
         if let syn::PathArguments::AngleBracketed(arguments) = &segment.arguments
             && segment.ident != "Cow"
             && arguments.args.iter().any(
@@ -79,7 +79,7 @@ impl VisitMut for Own {
         {
             self.found.get_or_insert(Found::Lifetime(segment.ident.to_string()));
         }
-        // The arguments of `Fn(&str)` are its own.
+        // The arguments of `Fn(&str)` belong to the function type.
         if !matches!(segment.arguments, syn::PathArguments::Parenthesized(_)) && segment.ident != "Cow" {
             visit_mut::visit_path_segment_mut(self, segment);
         }
@@ -94,7 +94,7 @@ fn is_static(lifetime: &Lifetime) -> bool {
     lifetime.ident == "static"
 }
 
-/// A type as people write it.
+/// Returns a type as people write it.
 fn shown(ty: &Type) -> String {
     let spaced = ty.to_token_stream().to_string();
     [(" < ", "<"), (" >", ">"), (" ,", ","), ("& ", "&"), (" :: ", "::"), ("> ", ">")]

@@ -4,19 +4,19 @@ use syn::{Type, TypeReference};
 
 use super::types::{inside, ungrouped};
 
-/// What a value of a type is in JSON.
+/// The JSON form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Text,
     Number,
     Flag,
     List,
-    /// An enum, an alias, a type of the author's: only rustc knows.
+    /// An enum, an alias or a type of the author: only rustc knows.
     Other,
 }
 
 impl Shape {
-    /// By the name of the type; an `Option` is what is in it.
+    /// Returns the shape by the name of the type. An `Option` has the shape of its content.
     pub(super) fn of(ty: &Type) -> Self {
         let ty = ungrouped(ty);
         if let Some(inner) = inside(ty, &["Option", "Box", "Arc"]) {
@@ -50,7 +50,7 @@ impl Shape {
         }
     }
 
-    /// A default that a value of this shape may have.
+    /// Returns an example of a default for this shape.
     pub(super) fn example(self) -> &'static str {
         match self {
             Self::Text => "\"\"",

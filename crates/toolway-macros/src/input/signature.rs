@@ -1,4 +1,4 @@
-//! Which parameters does a function have, and what comes back?
+//! Which parameters does a function have, and what does it return?
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -10,53 +10,53 @@ use super::types::ungrouped;
 use super::{Arg, Kind, fit};
 use crate::attribute::{Mistakes, Outside, doc_text, values};
 
-/// A function or a method, as far as its callers must know it.
+/// The signature of a function or a method, as far as its callers need it.
 pub(crate) struct Function {
     pub(crate) ident: Ident,
     pub(crate) receiver: Receiver,
     pub(crate) is_async: bool,
     pub(crate) parameters: Vec<Parameter>,
-    /// Statements at its beginning that take apart what its signature cannot: `State(db): State<Db>`.
+    /// The statements at the beginning of the function that destructure parameters: `State(db): State<Db>`.
     pub(crate) unpacked: Vec<Stmt>,
-    /// What comes back, and where it says so.
+    /// The return type, and its position.
     pub(crate) output: TokenStream,
     pub(crate) output_span: Span,
 }
 
-/// Whose function it is.
+/// The receiver of a function.
 #[derive(Clone, Copy)]
 pub(crate) enum Receiver {
     Nobody,
     /// `&self`
     Shared(Span),
-    /// Any other `self`
+    /// Any other `self`.
     Owned(Span),
 }
 
 /// One parameter of a function.
 pub(crate) struct Parameter {
-    /// `_` if it has none.
+    /// The name, or `_` if there is none.
     pub(crate) name: String,
-    /// As it was written.
+    /// The type as it was written.
     pub(crate) written: Type,
-    /// The type of the value that is kept for it: `&str` is lent from a `String`.
+    /// The type of the stored value: a `&str` is borrowed from a `String`.
     pub(crate) kept: TokenStream,
-    /// Its doc comment, as an expression.
+    /// The doc comment, as an expression.
     pub(crate) description: Option<TokenStream>,
     pub(crate) arg: Option<Arg>,
-    /// How what stands in the signature is written outside of it.
+    /// The translation of the signature's code to outside.
     pub(crate) outside: Outside,
-    /// The whole of it.
+    /// The position of the whole parameter.
     pub(crate) span: Span,
 }
 
 impl Parameter {
-    /// Where to show that something about the type is wrong.
+    /// Returns the position for errors about the type.
     pub(crate) fn type_span(&self) -> Span {
         self.written.span()
     }
 
-    /// Whether the function takes a reference to the value that is kept.
+    /// Returns whether the function takes a reference to the stored value.
     pub(crate) fn is_lent(&self) -> bool {
         matches!(&self.written, Type::Reference(_))
     }
@@ -65,26 +65,26 @@ impl Parameter {
         self.name != "_"
     }
 
-    /// The expression that makes its default.
+    /// Returns the expression that creates the default.
     pub(crate) fn default(&self) -> Option<&TokenStream> {
         self.arg.as_ref()?.default.as_ref()
     }
 
-    /// The expression that says what it is for.
+    /// Returns the expression of the description.
     pub(crate) fn described(&self) -> TokenStream {
         let said = self.arg.as_ref().and_then(|arg| arg.description.clone());
         said.or_else(|| self.description.clone()).unwrap_or_else(|| quote! { "" })
     }
 
-    /// The name for people, as an expression.
+    /// Returns the expression of the display name.
     pub(crate) fn titled(&self) -> TokenStream {
         values::option(self.arg.as_ref().and_then(|arg| arg.title.as_ref()))
     }
 }
 
 impl Function {
-    /// Reads a signature. Attributes of parameters that are ours are taken out: rustc allows none of them there, but
-    /// sees the function only after the macro did.
+    /// Reads a signature. Our own attributes of parameters are removed: rustc does not allow them there, but it sees
+    /// the function only after the macro.
     pub(crate) fn read(
         kind: Kind,
         signature: &mut Signature,
@@ -131,7 +131,7 @@ impl Function {
         Self { ident: signature.ident.clone(), receiver, is_async, parameters, unpacked, output, output_span }
     }
 
-    /// Names for the values of the parameters.
+    /// Returns names for the values of the parameters.
     pub(crate) fn slots(&self) -> Vec<Ident> {
         (0..self.parameters.len()).map(|index| format_ident!("__slot_{index}")).collect()
     }
@@ -154,8 +154,8 @@ impl Receiver {
     }
 }
 
-/// Makes a parameter `State(db): State<Db>` a plain one, and gives the statement that takes it apart. What is inside belongs to
-/// the crate, so that `state.0` is a field of the value.
+/// Turns a parameter `State(db): State<Db>` into a plain one, and returns the statement that destructures it. The
+/// tuple field is private to the crate, so that `state.0` is a field of the inner value.
 fn unpack(input: &mut PatType, index: usize) -> Option<Stmt> {
     let Pat::TupleStruct(pattern) = &*input.pat else { return None };
     let last = pattern.path.segments.last()?;
@@ -170,7 +170,7 @@ fn unpack(input: &mut PatType, index: usize) -> Option<Stmt> {
 fn named(kind: Kind, input: &PatType) -> syn::Result<String> {
     match &*input.pat {
         Pat::Ident(pattern) if pattern.subpat.is_none() => Ok(pattern.ident.unraw().to_string()),
-        // What is taken apart may be something that the server provides; whether it is, rustc knows.
+        // A destructured parameter may be one that the server provides; only rustc knows.
         Pat::Wild(_) | Pat::TupleStruct(_) => Ok("_".to_owned()),
         pattern => {
             let message = format!(

@@ -1,8 +1,8 @@
-//! What stands inside of a type?
+//! What is inside a type?
 
 use syn::{GenericArgument, PathArguments, Type};
 
-/// The only argument of a type that goes by one of these names: `T` of `State<T>`.
+/// Returns the only argument of a type with one of these names: `T` of `State<T>`.
 pub(crate) fn inside<'t>(ty: &'t Type, names: &[&str]) -> Option<&'t Type> {
     let Type::Path(path) = ungrouped(ty) else { return None };
     let last = path.path.segments.last()?;
@@ -13,7 +13,7 @@ pub(crate) fn inside<'t>(ty: &'t Type, names: &[&str]) -> Option<&'t Type> {
     }
 }
 
-/// `macro_rules!` puts invisible parentheses around a type that it was given.
+/// Removes the invisible groups that `macro_rules!` puts around a type.
 pub(crate) fn ungrouped(mut ty: &Type) -> &Type {
     while let Type::Group(group) = ty {
         ty = &group.elem;

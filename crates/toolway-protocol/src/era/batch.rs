@@ -1,4 +1,4 @@
-//! Several messages in one frame: who may send that, and what may be among them?
+//! Batches: which revisions allow several messages in one frame, and which messages may be in a batch?
 
 use std::collections::HashSet;
 
@@ -8,15 +8,16 @@ use crate::meta::Key;
 use crate::method::Method;
 use crate::version::ProtocolVersion;
 
-/// Judges the messages of a batch in a conversation of this revision: what each of them is, in the same order. How many
-/// there may be was settled when the frame was read.
+/// Checks the messages of a batch against the revision of the conversation. The results keep the order of the
+/// messages. The parser has already limited the size of the batch.
 ///
-/// An `initialize`, a message that speaks for itself (the stateless era has no batches), and an id that the same batch
-/// has used before are refused for themselves; notifications that may not be there are left out, as they have no answer.
+/// Three kinds of messages are rejected one by one: an `initialize`, a message with a stateless envelope (the
+/// stateless era has no batches), and a request whose id occurs earlier in the batch. Notifications that are not
+/// allowed in a batch are dropped, because a notification has no reply.
 ///
 /// # Errors
 ///
-/// The revision has no batches: one answer, without an id, to all of it.
+/// The revision has no batches. The error is the only reply to the whole batch, and carries no id.
 ///
 /// ```
 /// use toolway_protocol::ProtocolVersion;
@@ -45,7 +46,7 @@ pub fn judge(
     Ok(messages.into_iter().filter_map(|message| judge_one(message, &mut ids)).collect())
 }
 
-/// What a batch is told where there are none.
+/// Returns the error for a batch in a revision without batches.
 ///
 /// ```
 /// assert_eq!(toolway_protocol::era::batch::refused().code.0, -32600);

@@ -23,20 +23,20 @@ use crate::version::{Era, ProtocolVersion};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Envelope {
-    /// The revision that the request names, which may be one that we do not know.
+    /// The revision that the request names. It may be unknown to this crate.
     pub requested: Requested,
-    /// What the client can do, for this request.
+    /// The capabilities of the client, for this request.
     pub capabilities: ClientCapabilities,
-    /// Who asks, for display only.
+    /// The client that sends the request, for display only.
     pub client_info: Option<Implementation>,
-    /// Which log messages the request wants.
+    /// The lowest level of the log messages that the request wants.
     pub log_level: Option<LogLevel>,
-    /// What progress notifications of a request that is sent are to carry.
+    /// The token of the progress notifications, for a request that is sent.
     pub progress_token: Option<Id>,
 }
 
 impl Envelope {
-    /// An envelope to send.
+    /// Creates an envelope to send.
     pub fn new(
         version: ProtocolVersion,
         capabilities: ClientCapabilities,
@@ -60,7 +60,7 @@ impl Envelope {
         };
         let requested = Requested::read(&requested)?;
         let capabilities = match capabilities.as_bytes() {
-            // The usual case: nothing is declared.
+            // The usual case: the client declares no capabilities.
             b"{}" => ClientCapabilities::new(),
             _ => decode_object(Key::ClientCapabilities, &capabilities)?,
         };
@@ -71,12 +71,12 @@ impl Envelope {
             capabilities,
             client_info: client_info.map(|text| decode_object(Key::ClientInfo, &text)).transpose()?,
             log_level: log_level.map(|text| decode(Key::LogLevel, &text)).transpose()?,
-            // The text of it is enough until a handler has progress to tell.
+            // The token is not decoded here: its text is enough until a handler reports progress.
             progress_token: None,
         })
     }
 
-    /// The revision, if this era serves it. A claim that names an older one is refused too: those need
+    /// Returns the revision, if it belongs to the stateless era. An older revision is refused too, because it needs
     /// `initialize`.
     pub fn served(&self) -> Result<ProtocolVersion, RpcError> {
         match self.requested {
@@ -107,7 +107,7 @@ impl Envelope {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Requested {
-    /// One that was published.
+    /// A published revision.
     Known(ProtocolVersion),
     /// Any other text.
     Unknown(String),
@@ -115,7 +115,7 @@ pub enum Requested {
 
 impl Requested {
     fn read(text: &RawJson) -> Result<Self, RpcError> {
-        // The usual case without a copy: a plain string with a known name.
+        // The usual case needs no copy: a plain string that names a known revision.
         let inner = text.as_bytes().strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
         if let Some(version) = inner.and_then(ProtocolVersion::from_bytes) {
             return Ok(Self::Known(version));
@@ -124,7 +124,7 @@ impl Requested {
         Ok(ProtocolVersion::from_bytes(name.as_bytes()).map_or(Self::Unknown(name), Self::Known))
     }
 
-    /// The name.
+    /// Returns the name of the revision.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Known(version) => version.as_str(),
@@ -146,7 +146,7 @@ fn decode_object<T: DeserializeOwned>(key: Key, text: &RawJson) -> Result<T, Rpc
     Err(RpcError::invalid_params(format!("`{}` in `params._meta` must be an object", key.name())))
 }
 
-/// The refusal of a request that lacks what every stateless request must carry.
+/// Returns the error for a request without the members that every stateless request must have.
 pub(super) fn missing(params: &Params) -> RpcError {
     let missing: Vec<_> = [Key::ProtocolVersion, Key::ClientCapabilities]
         .into_iter()

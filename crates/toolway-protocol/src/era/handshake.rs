@@ -10,7 +10,7 @@ use crate::version::ProtocolVersion;
 use crate::wire::wire;
 
 wire! {
-    /// What a client says when it opens a conversation.
+    /// The parameters of `initialize`, which opens a conversation.
     ///
     /// ```
     /// use toolway_protocol::capability::ClientCapabilities;
@@ -21,17 +21,17 @@ wire! {
     /// assert_eq!(opening.protocol_version, "2025-11-25");
     /// ```
     pub struct Initialize {
-        /// The newest revision it speaks; any text.
+        /// The newest revision that the client supports; any text.
         protocol_version: String = "protocolVersion";
-        /// What it can do.
+        /// The capabilities of the client.
         capabilities: ClientCapabilities = "capabilities";
-        /// Who it is.
+        /// The name and version of the client.
         client_info: Implementation = "clientInfo";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 
-    /// What a server answers.
+    /// The result of `initialize`.
     ///
     /// ```
     /// use toolway_protocol::capability::ServerCapabilities;
@@ -42,20 +42,20 @@ wire! {
     /// assert_eq!(answer.with_instructions("Be kind.").instructions.as_deref(), Some("Be kind."));
     /// ```
     pub struct Initialized {
-        /// The revision that both will speak.
+        /// The revision of the conversation.
         protocol_version: String = "protocolVersion";
-        /// What the server can do.
+        /// The capabilities of the server.
         capabilities: ServerCapabilities = "capabilities";
-        /// Who it is.
+        /// The name and version of the server.
         server_info: Implementation = "serverInfo";
-        /// How to use it, for the model.
+        /// Instructions for the model on how to use the server.
         instructions (with_instructions): Option<String> = "instructions";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 }
 
-/// Whether several messages may come in one frame.
+/// Returns whether a frame may hold several messages.
 ///
 /// ```
 /// use toolway_protocol::{ProtocolVersion, era::handshake::has_batches};
@@ -66,8 +66,8 @@ pub fn has_batches(version: ProtocolVersion) -> bool {
     version == ProtocolVersion::V2025_03_26
 }
 
-/// Whether a stream of events begins with one that only says where it can be come back to, and whether the server may then
-/// let the connection go.
+/// Returns whether an event stream begins with an event that carries only an id to resume from. The server may then
+/// close the connection.
 ///
 /// ```
 /// use toolway_protocol::{ProtocolVersion, era::handshake::has_primers};
@@ -79,7 +79,7 @@ pub fn has_primers(version: ProtocolVersion) -> bool {
     version == ProtocolVersion::V2025_11_25
 }
 
-/// The error for a resource that does not exist.
+/// Returns the error for a resource that does not exist.
 ///
 /// ```
 /// use toolway_protocol::era::{handshake, stateless};
@@ -91,7 +91,7 @@ pub fn resource_not_found(uri: &str) -> RpcError {
     RpcError::new(Code::RESOURCE_NOT_FOUND, "no such resource").with_data(serde_json::json!({"uri": uri}))
 }
 
-/// Appends the reply to `initialize`, in the shape of the revision that it names.
+/// Appends the reply to `initialize`, in the shape of the given revision.
 ///
 /// ```
 /// use toolway_protocol::capability::ServerCapabilities;
@@ -131,7 +131,7 @@ pub fn write_reply(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, reply: 
     });
 }
 
-/// Appends the empty reply (`ping`).
+/// Appends an empty reply, as for `ping`.
 ///
 /// ```
 /// use toolway_protocol::era::handshake::write_empty;
@@ -161,7 +161,7 @@ pub fn write_told(out: &mut Vec<u8>, version: ProtocolVersion, news: &Notificati
     news.write(out, version);
 }
 
-/// Appends a request, with the token that its progress is to carry if the caller wants to hear of it.
+/// Appends a request, with a progress token if the caller wants progress notifications.
 ///
 /// ```
 /// use toolway_protocol::era::handshake::write_call;

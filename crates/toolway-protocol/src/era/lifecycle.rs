@@ -1,11 +1,11 @@
-//! A conversation of the handshake era as a state machine: what may be said when?
+//! The state machine of a handshake conversation: which messages are allowed in which state?
 
 use crate::era::{handshake, negotiate};
 use crate::jsonrpc::RpcError;
 use crate::method::Method;
 use crate::version::ProtocolVersion;
 
-/// How far a conversation is.
+/// The state of a conversation.
 ///
 /// ```
 /// use toolway_protocol::era::lifecycle::Lifecycle;
@@ -20,31 +20,31 @@ use crate::version::ProtocolVersion;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Lifecycle {
-    /// There was no `initialize`. Requests are served all the same, as the newest revision with a handshake
-    /// has them: a person can type `tools/list`.
+    /// No `initialize` was received. Requests are served anyway, in the newest handshake revision, so that a person
+    /// can type `tools/list`.
     #[default]
     Unopened,
-    /// `initialize` was answered; the client has not confirmed it.
+    /// `initialize` was answered, but the client has not confirmed it yet.
     Answered(ProtocolVersion),
-    /// The client has confirmed it.
+    /// The client has confirmed the handshake.
     Open(ProtocolVersion),
 }
 
 impl Lifecycle {
-    /// `initialize` came, asking for a revision: the one to answer with.
+    /// Handles an `initialize` that requests a revision. Returns the revision to answer with.
     ///
     /// # Errors
     ///
-    /// The conversation is open already.
+    /// The conversation is already initialized.
     pub fn initialize(&mut self, requested: &str) -> Result<ProtocolVersion, RpcError> {
         self.initialize_as(negotiate::answer(requested))
     }
 
-    /// `initialize` came, and this is the revision to answer with, whatever it asks for.
+    /// Handles an `initialize` that is answered with the given revision, whichever one the client requests.
     ///
     /// # Errors
     ///
-    /// The conversation is open already.
+    /// The conversation is already initialized.
     pub fn initialize_as(&mut self, version: ProtocolVersion) -> Result<ProtocolVersion, RpcError> {
         if *self != Self::Unopened {
             return Err(RpcError::invalid_request("this conversation is initialized already"));
@@ -53,14 +53,14 @@ impl Lifecycle {
         Ok(version)
     }
 
-    /// `notifications/initialized` came. Out of order it means nothing.
+    /// Handles `notifications/initialized`. It is ignored unless an answered `initialize` precedes it.
     pub fn initialized(&mut self) {
         if let Self::Answered(version) = *self {
             *self = Self::Open(version);
         }
     }
 
-    /// The revision that is spoken.
+    /// Returns the revision of the conversation.
     pub fn version(self) -> ProtocolVersion {
         match self {
             Self::Unopened => ProtocolVersion::LATEST_HANDSHAKE,
@@ -68,8 +68,8 @@ impl Lifecycle {
         }
     }
 
-    /// Whether the server may say this without being asked: before the client has confirmed, only pings and
-    /// log messages.
+    /// Returns whether the server may send this message on its own initiative. Before the client has confirmed the
+    /// handshake, only pings and log messages are allowed.
     pub fn may_tell(self, method: &Method) -> bool {
         match self {
             Self::Open(version) => method.is_known_in(version),
@@ -80,7 +80,7 @@ impl Lifecycle {
         }
     }
 
-    /// Whether several messages may come in one frame.
+    /// Returns whether a frame may hold several messages.
     pub fn has_batches(self) -> bool {
         handshake::has_batches(self.version())
     }

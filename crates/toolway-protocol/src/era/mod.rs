@@ -1,18 +1,18 @@
-//! The only code that compares revisions: which era does a message belong to, and what does that change?
+//! The only code that compares revisions: which era does a message belong to, and how is it handled there?
 //!
 //! There are two eras. In the *handshake* era a conversation is opened by `initialize` and remembered. In the
-//! *stateless* era every request describes itself in `params._meta`. [`classify`] tells them apart, once a
-//! message; from there on the era is a path through the code, never an `if`.
+//! *stateless* era every request describes itself in `params._meta`. [`classify`] decides once per message. After
+//! that each era has its own code path, without further checks.
 //!
 //! | file | question |
 //! |---|---|
 //! | `mod.rs` | Which era does this inbound message belong to, or why is it refused? |
 //! | [`envelope`] | What does a stateless request say about itself? |
 //! | [`stateless`], [`mod@handshake`] | How are requests read and replies written in each era? |
-//! | [`lifecycle`] | What may be said when, in the handshake era? |
-//! | [`batch`] | Who may send several messages in one frame? |
-//! | [`questions`] | What may a client be asked, and how? |
-//! | [`negotiate`] | Which revision will both sides speak? |
+//! | [`lifecycle`] | Which messages are allowed in which state of a handshake conversation? |
+//! | [`batch`] | Which revisions allow several messages in one frame? |
+//! | [`questions`] | What may a server ask a client, and how is it written? |
+//! | [`negotiate`] | Which revision will both sides use? |
 
 pub mod batch;
 pub mod envelope;
@@ -30,7 +30,7 @@ use crate::meta::Key;
 use crate::method::Method;
 use crate::version::{Era, ProtocolVersion};
 
-/// The error of a revision for a resource that does not exist.
+/// Returns the error of a revision for a resource that does not exist.
 ///
 /// ```
 /// use toolway_protocol::era::resource_not_found;
@@ -46,17 +46,17 @@ pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> RpcError {
     }
 }
 
-/// The way a message came in.
+/// The transport that delivered a message.
 #[derive(Debug, Clone, Copy)]
 pub enum Door<'a> {
-    /// A two-way pipe (stdio), or text handed over in process: the body is the only signal.
+    /// A two-way pipe (stdio), or text passed in process. Only the body tells the era.
     Pipe,
-    /// An HTTP POST: the body decides, and its headers must agree with it.
+    /// An HTTP POST. The body decides, and the headers must agree with it.
     Http(&'a MirroredHeaders<'a>),
 }
 
 impl<'a> Door<'a> {
-    /// The header that names the revision; a pipe has none.
+    /// Returns the header that names the revision; a pipe has none.
     fn protocol_version(self) -> Mirrored<'a> {
         match self {
             Self::Pipe => Mirrored::Absent,
@@ -65,22 +65,22 @@ impl<'a> Door<'a> {
     }
 }
 
-/// Where a message belongs.
+/// The era that a message belongs to.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "it lives for one call; a box would cost each stateless one")]
 pub enum Claim {
-    /// It speaks for itself. A notification may come without an envelope.
+    /// The message describes itself. A notification may come without an envelope.
     Stateless(Option<Envelope>),
-    /// It is part of a remembered conversation, which may be just beginning. Over HTTP the header may name
-    /// the revision that was negotiated.
+    /// The message is part of a conversation with a handshake, which may be just beginning. Over HTTP the header may
+    /// name the negotiated revision.
     Handshake(Option<ProtocolVersion>),
 }
 
-/// Tells the eras apart, in the order in which the protocol's rules take precedence.
+/// Decides which era a message belongs to. The checks follow the precedence of the protocol's rules.
 ///
 /// # Errors
 ///
-/// The one right refusal; over HTTP each of them travels with status 400.
+/// The error to send to the peer. Over HTTP its status is always 400.
 ///
 /// ```
 /// use toolway_protocol::era::{Claim, Door, classify};
@@ -131,12 +131,12 @@ pub fn classify(message: &Message, door: Door<'_>) -> Result<Claim, RpcError> {
     Ok(Claim::Stateless(Some(envelope)))
 }
 
-/// The same for a server that serves one era only, if it is given: what belongs to the other one is answered as by a server
-/// that has never heard of it.
+/// Decides which era a message belongs to, for a server that may serve only one era. Such a server answers messages
+/// of the other era as if that era did not exist.
 ///
-/// One without the stateless era does not look at envelopes, and knows no header that names a newer revision; clients
-/// take that for an older server, and shake hands. One without the handshake names its revisions to a client that says
-/// `initialize`, and what lacks of the envelope to all others.
+/// A server without the stateless era ignores envelopes and rejects headers that name a stateless revision. Clients
+/// conclude that the server is older, and fall back to the handshake. A server without the handshake era answers
+/// `initialize` with the list of its revisions, and every other request with the missing members of the envelope.
 ///
 /// # Errors
 ///

@@ -1,12 +1,13 @@
-//! Which revision will both sides speak?
+//! Negotiation: which revision will both sides use?
 
 use serde::Deserialize;
 
 use crate::jsonrpc::{Code, RpcError};
 use crate::version::{Era, ProtocolVersion};
 
-/// The server's answer to the revision that `initialize` asks for: the same one if it opens with a handshake,
-/// else the newest that does. Never a stateless one, also when that is what was asked for.
+/// Returns the server's answer to the revision that `initialize` requests: the same revision if it belongs to the
+/// handshake era, otherwise the newest one that does. The answer is never a stateless revision, even if the client
+/// requests one.
 ///
 /// ```
 /// use toolway_protocol::{ProtocolVersion, era::negotiate::answer};
@@ -22,7 +23,7 @@ pub fn answer(requested: &str) -> ProtocolVersion {
     }
 }
 
-/// What a client makes of the answer to its first `server/discover`.
+/// The conclusion that a client draws from the reply to its first `server/discover`.
 ///
 /// ```
 /// use toolway_protocol::era::negotiate::{Verdict, choose};
@@ -32,15 +33,15 @@ pub fn answer(requested: &str) -> ProtocolVersion {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The server speaks this stateless revision.
+    /// The server supports this stateless revision.
     Stateless(ProtocolVersion),
-    /// The server wants `initialize`.
+    /// The server needs `initialize`.
     Handshake,
-    /// Both sides are of this protocol but share no revision.
+    /// The server supports MCP, but shares no revision with the client.
     Nothing,
 }
 
-/// Judges a list of revisions that a server says it supports.
+/// Chooses a revision from the list that a server supports.
 ///
 /// ```
 /// use toolway_protocol::era::negotiate::{Verdict, choose};
@@ -58,8 +59,8 @@ pub fn choose(supported: &[String]) -> Verdict {
     }
 }
 
-/// Judges an HTTP answer to a probe that held no message. What is about the caller or the moment (authorization,
-/// overload, a broken proxy) says nothing about the era: `None`.
+/// Judges the HTTP status of a reply to the probe that holds no message. Returns `None` if the status is about the
+/// caller or the moment (authorization, overload, a broken proxy), because it says nothing about the era.
 ///
 /// ```
 /// use toolway_protocol::era::negotiate::{Verdict, judge_status};
@@ -76,8 +77,8 @@ pub fn judge_status(status: u16) -> Option<Verdict> {
     }
 }
 
-/// Judges an error that answers a probe. Only the codes of the stateless era prove that era; every other
-/// error is what some older server says to a method that it does not know.
+/// Judges an error reply to the probe. Only the codes of the stateless era prove that era. An older server may send
+/// any other error for a method that it does not know.
 ///
 /// ```
 /// use toolway_protocol::RpcError;

@@ -1,7 +1,7 @@
-//! What may a server ask a client of a revision, and how is the question written on the wire of the handshake era?
+//! What may a server ask a client, and how is the question written in the handshake era?
 //!
-//! In the stateless era a question is a part of a result (`InputRequired`); in the handshake era it is a request of the
-//! server's own. What may be asked is the same in both: what the revision knows and the client said that it can do.
+//! In the stateless era a question is a part of a result (`InputRequired`). In the handshake era it is a request from
+//! the server. In both, a question is allowed if the revision knows it and the client declared the capability.
 
 use std::borrow::Cow;
 
@@ -16,10 +16,10 @@ use crate::types::{
 use crate::version::ProtocolVersion;
 use crate::version::since::{self, Since};
 
-/// What a client would have to be able to do before it may be asked this; `None`: ask away.
+/// Returns the capabilities that the client lacks for this question, or `None` if it may be asked.
 ///
-/// It is what `data.requiredCapabilities` of the error says. A question that the revision has no shape for is lacking too,
-/// whatever the client declared.
+/// The value is the `data.requiredCapabilities` of the error. If the revision has no shape for the question, the
+/// capability counts as lacking even if the client declared it.
 ///
 /// ```
 /// use toolway_protocol::ProtocolVersion;
@@ -59,10 +59,11 @@ pub fn lacking(
     (!is_possible).then_some(needed)
 }
 
-/// Appends a question as a request of the server, in the shape of a revision of the handshake era.
+/// Appends a question as a request from the server, in the shape of a handshake revision.
 ///
-/// What an older revision says in another way is said so: named choices by `enumNames`, several blocks of one message as
-/// several messages. Ask [`lacking`] first; what the revision has no shape for at all is left out.
+/// Where an older revision has a different shape, that shape is written: named choices become `enumNames`, and a
+/// message with several blocks becomes several messages. Call [`lacking`] first; members that the revision has no
+/// shape for are left out.
 ///
 /// ```
 /// use toolway_protocol::era::questions::write_question;
@@ -90,7 +91,7 @@ pub fn write_question(out: &mut Vec<u8>, version: ProtocolVersion, id: &Id, ques
     });
 }
 
-/// A capability with one part.
+/// Returns the settings of a capability with one part.
 fn declaring(part: &str) -> Settings {
     Settings::from_iter([(part.to_owned(), json!({}))])
 }
@@ -99,17 +100,18 @@ fn declares(capability: Option<&Settings>, part: &str) -> bool {
     capability.and_then(|parts| parts.get(part)).is_some_and(Value::is_object)
 }
 
-/// A client that names no mode means forms, which were the only one when the capability came up.
+/// Returns whether the client supports forms. A client that names no mode supports forms: they were the only mode
+/// when the capability was introduced.
 fn takes_forms(elicitation: &Settings) -> bool {
     declares(Some(elicitation), "form") || !["form", "url"].iter().any(|mode| elicitation.contains_key(*mode))
 }
 
-/// Whether several choices can be made in one field.
+/// Returns whether the form has a field with several choices.
 fn has_lists(form: &ElicitForm) -> bool {
     form.requested_schema.properties.0.iter().any(|(_, field)| field.kind == FieldKind::Array)
 }
 
-/// Whether the model is offered tools, or shown what became of them.
+/// Returns whether the request offers tools to the model, or contains tool calls or their results.
 fn has_tools(create: &CreateMessage) -> bool {
     let is_of_tools = |block: &Content| matches!(block, Content::ToolUse(_) | Content::ToolResult(_));
     create.tools.is_some()
@@ -117,7 +119,7 @@ fn has_tools(create: &CreateMessage) -> bool {
         || create.messages.iter().any(|message| message.content.as_slice().iter().any(is_of_tools))
 }
 
-/// The form with its named choices told in the older way.
+/// Returns the form with its named choices in the older shape, `enum` and `enumNames`.
 fn with_plain_choices(form: &ElicitForm) -> ElicitForm {
     let mut form = form.clone();
     for (_, field) in &mut form.requested_schema.properties.0 {
@@ -131,8 +133,8 @@ fn with_plain_choices(form: &ElicitForm) -> ElicitForm {
     form
 }
 
-/// The page with an id: the revision demands one, also of a server that will not tell of its completion. The request's own id is as
-/// good as any then.
+/// Returns the URL question with an id. The revision requires one, even from a server that will not report the
+/// completion. Without an id of its own the question gets the id of the request.
 fn identified(url: &ElicitUrl, id: &Id) -> ElicitUrl {
     let url = url.clone();
     match (&url.elicitation_id, id) {
@@ -142,7 +144,7 @@ fn identified(url: &ElicitUrl, id: &Id) -> ElicitUrl {
     }
 }
 
-/// The conversation with one block in each message.
+/// Returns the request with one block in each message.
 fn with_single_blocks(create: &CreateMessage) -> Cow<'_, CreateMessage> {
     if create.messages.iter().all(|message| matches!(message.content, Blocks::One(_))) {
         return Cow::Borrowed(create);
@@ -187,7 +189,7 @@ mod tests {
         json!({"type": "text", "text": "t"})
     }
 
-    /// The `params` that a question has on the wire.
+    /// Returns the `params` of a question on the wire.
     fn written(version: ProtocolVersion, question: &InputRequest) -> Value {
         let mut frame = Vec::new();
         write_question(&mut frame, version, &7.into(), question);
@@ -207,11 +209,12 @@ mod tests {
         let models = json!({"sampling": {}});
         let tools = json!({"sampling": {"tools": {}}});
         let roots = json!({"roots": {}});
-        // A question, what the client can do, the first revision in which that is enough, and what is needed before it.
+        // A question, the client's capabilities, the first revision in which they suffice, and the capabilities
+        // needed before it.
         let rows = [
             (form(json!({"type": "boolean"})), json!({"elicitation": {}}), Some(V2025_06_18), &forms),
             (form(json!({"type": "boolean"})), forms.clone(), Some(V2025_06_18), &forms),
-            // Other settings name no mode.
+            // Unknown settings do not name a mode.
             (
                 form(json!({"type": "boolean"})),
                 json!({"elicitation": {"acme": true}}),

@@ -14,7 +14,7 @@ use crate::wire::{tag, wire};
 /// The revision that this codec writes.
 pub const VERSION: ProtocolVersion = ProtocolVersion::V2026_07_28;
 
-/// Who answers, already written: the same bytes go into every result.
+/// The `serverInfo` of the server as encoded JSON. The same bytes go into every result.
 ///
 /// ```
 /// use toolway_protocol::era::stateless::Stamp;
@@ -26,13 +26,13 @@ pub const VERSION: ProtocolVersion = ProtocolVersion::V2026_07_28;
 pub struct Stamp(RawJson);
 
 impl Stamp {
-    /// The stamp of a server.
+    /// Encodes the stamp of a server.
     pub fn new(server: &Implementation) -> Self {
         Self(RawJson::encoded(server, VERSION))
     }
 }
 
-/// The error for a resource that does not exist; the URI tells it from parameters that are wrong.
+/// Returns the error for a resource that does not exist. The URI in `data` distinguishes it from wrong parameters.
 ///
 /// ```
 /// let error = toolway_protocol::era::stateless::resource_not_found("a://b");
@@ -42,7 +42,7 @@ pub fn resource_not_found(uri: &str) -> RpcError {
     RpcError::invalid_params("no such resource").with_data(serde_json::json!({"uri": uri}))
 }
 
-/// Appends the reply to a request; the hints go into those results that have them.
+/// Appends the reply to a request. The cache hints are written only into cacheable results.
 ///
 /// ```
 /// use toolway_protocol::era::stateless;
@@ -60,7 +60,7 @@ pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, cache: &CacheHints
         return write_bare_result(out, id, result);
     }
     write_result(out, VERSION, id, |members| {
-        // A method outside the protocol may say itself how it ended.
+        // A custom method may set `resultType` itself.
         if !matches!(reply, Reply::Custom(result) if says_type(result)) {
             complete(members);
         }
@@ -68,7 +68,7 @@ pub fn write_reply(out: &mut Vec<u8>, id: &Id, reply: &Reply, cache: &CacheHints
         if reply.is_cacheable() {
             cache.put_hints(members);
         }
-        // A custom result is sent as it is.
+        // A custom result is sent unchanged.
         if !matches!(reply, Reply::Custom(_)) {
             stamped(members, reply.meta(), stamp);
         }
@@ -79,7 +79,7 @@ fn says_type(result: &RawJson) -> bool {
     tag(result, "resultType").is_ok_and(|kind| kind.is_some())
 }
 
-/// Appends a notification that belongs to a request: its progress, its log.
+/// Appends a notification that belongs to a request: progress or a log message.
 ///
 /// ```
 /// use toolway_protocol::era::stateless::write_told;
@@ -138,7 +138,7 @@ pub fn write_listen_end(out: &mut Vec<u8>, id: &Id, own: Option<&Settings>, stam
     });
 }
 
-/// Appends a round that ended in questions. It is never cached.
+/// Appends the result of a round that ended with questions. It is never cached.
 ///
 /// ```
 /// use toolway_protocol::era::stateless;
@@ -159,7 +159,7 @@ pub fn write_input_required(out: &mut Vec<u8>, id: &Id, required: &InputRequired
 }
 
 wire! {
-    /// What `server/discover` answers.
+    /// The result of `server/discover`.
     ///
     /// ```
     /// use toolway_protocol::capability::ServerCapabilities;
@@ -169,13 +169,13 @@ wire! {
     /// assert_eq!(discovered.supported_versions, ["2026-07-28"]);
     /// ```
     pub struct Discovered {
-        /// The stateless revisions that the server speaks.
+        /// The stateless revisions that the server supports.
         supported_versions: Vec<String> = "supportedVersions";
-        /// What it can do.
+        /// The capabilities of the server.
         capabilities: ServerCapabilities = "capabilities";
-        /// How to use it, for the model.
+        /// Instructions for the model on how to use the server.
         instructions (with_instructions): Option<String> = "instructions";
-        /// Who it is, and anything else.
+        /// The name and version of the server, and additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
         frame "resultType", "ttlMs", "cacheScope";
     }
@@ -260,7 +260,7 @@ fn complete(members: &mut Members<'_, '_>) {
     members.put_raw("resultType", b"\"complete\"");
 }
 
-/// Writes `_meta`: who answers, and what the result itself has there.
+/// Writes `_meta`: the stamp of the server and the members of the result's own `_meta`.
 fn stamped(members: &mut Members<'_, '_>, own: Option<&Settings>, stamp: &Stamp) {
     members.object("_meta", |meta| {
         meta.put(Key::ServerInfo.name(), &stamp.0);
@@ -268,7 +268,7 @@ fn stamped(members: &mut Members<'_, '_>, own: Option<&Settings>, stamp: &Stamp)
     });
 }
 
-/// Writes what is there besides what the codec writes itself.
+/// Writes the members of `own`, except the keys that the codec writes itself.
 fn put_others(meta: &mut Members<'_, '_>, own: Option<&Settings>, ours: &[Key]) {
     for (key, value) in own.into_iter().flatten() {
         if !ours.iter().any(|ours| ours.name() == key) {

@@ -1,7 +1,8 @@
-//! Headers that repeat parts of the body, so that proxies can route without reading it: how are they compared?
+//! Mirrored headers: how are headers that repeat parts of the body compared with it?
 //!
-//! The body is the truth. A mirrored header that is missing, comes twice, cannot be read or differs is
-//! refused, because a proxy that routed by it saw another request than the one we would serve.
+//! Proxies use these headers to route a request without reading its body. The body is authoritative. A mirrored
+//! header that is missing, repeated, unreadable or different is refused: a proxy that routed by it saw a different
+//! request than the one the server would serve.
 
 use std::borrow::Cow;
 
@@ -30,11 +31,11 @@ pub struct MirroredHeaders<'a> {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mirrored<'a> {
-    /// It was not sent.
+    /// The header was not sent.
     Absent,
-    /// It was sent once; white space around the value is gone.
+    /// The header was sent once; surrounding white space is trimmed.
     One(&'a str),
-    /// It was sent more than once, or is not text.
+    /// The header was sent more than once, or is not text.
     Unreadable,
 }
 
@@ -49,13 +50,13 @@ impl<'a> Mirrored<'a> {
         }
     }
 
-    /// The header must be there and equal `body` as it is.
+    /// Checks that the header is present and equals `body`, without decoding.
     pub fn must_equal(self, header: &str, body: &str) -> Result<(), RpcError> {
         self.compare(header, body, |value| Some(Cow::Borrowed(value)))
     }
 
-    /// The header must be there and equal `body` after decoding. A body without the value is for the method to
-    /// refuse, not for the header.
+    /// Checks that the header is present and equals `body` after decoding. If the body lacks the value, the check
+    /// passes: the method itself refuses such a request.
     pub fn must_decode_to(self, header: &str, body: Option<&str>) -> Result<(), RpcError> {
         match body {
             Some(body) => self.compare(header, body, decode),
@@ -82,7 +83,7 @@ impl<'a> Mirrored<'a> {
     }
 }
 
-/// Refuses a request for one of its headers.
+/// Returns the error for a request with a wrong header.
 pub(super) fn mismatch(header: &str, problem: &str) -> RpcError {
     RpcError::header_mismatch(format!("the {header} header {problem}"))
 }
@@ -92,7 +93,7 @@ pub(super) const DIFFERS: &str = "differs from the body";
 const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";
 
-/// Writes a value as a header: as it is where that is safe, else in Base64 between two marks.
+/// Encodes a header value: unchanged if that is safe, otherwise as Base64 between two markers.
 ///
 /// ```
 /// use toolway_protocol::http::header::{decode, encode};
@@ -112,7 +113,7 @@ pub fn encode(value: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{OPEN}{}{CLOSE}", STANDARD.encode_to_string(value)))
 }
 
-/// Reads a header value; `None` when it is marked as Base64 and is not.
+/// Decodes a header value. Returns `None` if it is marked as Base64 but cannot be decoded.
 ///
 /// ```
 /// use toolway_protocol::http::header::decode;

@@ -1,4 +1,4 @@
-//! What HTTP adds to a message: headers that mirror the body, and statuses.
+//! The HTTP parts of the protocol: headers that mirror the body, and status codes.
 
 pub mod header;
 pub mod param;

@@ -1,7 +1,7 @@
-//! Arguments that travel in headers too: which, and do they agree?
+//! Arguments that are mirrored in headers: which arguments are they, and do headers and body agree?
 //!
-//! A tool's author may mark a property of the input schema with `x-mcp-header`, so that proxies can route by
-//! the argument. The client sends it as `Mcp-Param-{Name}`; the server compares it with the body.
+//! A tool's author may mark a property of the input schema with `x-mcp-header`, so that proxies can route by the
+//! argument. The client sends it as `Mcp-Param-{Name}`; the server compares it with the body.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -35,7 +35,7 @@ struct Marked {
     path: Vec<String>,
 }
 
-/// Why a mark is not allowed; a client must not use the tool then, and a server must not offer it.
+/// The reason why a mark is not allowed. A client must not use such a tool, and a server must not offer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidMark {
     place: String,
@@ -51,7 +51,7 @@ impl fmt::Display for InvalidMark {
 impl std::error::Error for InvalidMark {}
 
 const MARK: &str = "x-mcp-header";
-/// Deeper schemas are not searched; `serde_json` does not read them either.
+/// The depth at which the search stops. `serde_json` does not read deeper schemas either.
 const MAX_DEPTH: usize = 128;
 
 impl ParamHeaders {
@@ -59,10 +59,10 @@ impl ParamHeaders {
     ///
     /// # Errors
     ///
-    /// The first mark that breaks a rule: it must be a header token, unique whatever its case, on a string,
-    /// an integer or a boolean, and reached from the root through `properties` only.
+    /// The first mark that breaks a rule. A mark must be a header token and unique regardless of case. It must be on
+    /// a string, an integer or a boolean, and reachable from the root through `properties` only.
     pub fn of_schema(schema: &RawJson) -> Result<Self, InvalidMark> {
-        // Almost no tool has marks, and every tool is looked at.
+        // Fast path: every tool is checked, but almost none has marks.
         if !schema.as_str().contains(MARK) {
             return Ok(Self::default());
         }
@@ -74,7 +74,7 @@ impl ParamHeaders {
         Ok(found)
     }
 
-    /// Walks the schema. `direct` says that only `properties` lie between here and the root.
+    /// Walks the schema. `direct` is `true` if there are only `properties` between this schema and the root.
     fn search(
         &mut self,
         schema: &Value,
@@ -130,12 +130,12 @@ impl ParamHeaders {
         Ok(())
     }
 
-    /// Whether nothing is marked.
+    /// Returns whether no argument is marked.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The headers that a client sends with these arguments, values encoded.
+    /// Returns the headers that a client sends with these arguments, with encoded values.
     pub fn values<'a>(&'a self, arguments: &'a Value) -> impl Iterator<Item = (String, Cow<'a, str>)> {
         self.0.iter().filter_map(|marked| {
             let value = marked.value(arguments)?;
@@ -143,18 +143,19 @@ impl ParamHeaders {
         })
     }
 
-    /// Compares the headers that came with the arguments that came.
+    /// Compares the received headers with the received arguments.
     ///
     /// # Errors
     ///
-    /// The mismatch, to be sent as it is.
+    /// The mismatch, ready to be sent to the peer.
     pub fn check<'h>(
         &self,
         arguments: &Value,
         header: impl Fn(&str) -> Mirrored<'h>,
     ) -> Result<(), RpcError> {
         for marked in &self.0 {
-            // What is not in the body needs no header, and what is no text there is for the tool to refuse.
+            // An argument that is not in the body needs no header. The tool itself refuses a value that is not a
+            // scalar.
             let Some(value) = marked.value(arguments) else { continue };
             let Some(expected) = text(value) else { continue };
             match header(&marked.header) {
@@ -177,7 +178,7 @@ impl Marked {
     }
 }
 
-/// Whether a header names the number: 42.0 is 42, and whole numbers are compared to their last digit.
+/// Returns whether a header value equals the number. `42.0` equals `42`; integers are compared exactly.
 fn is_same_number(sent: &str, number: &Value) -> bool {
     let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
     match (sent.parse::<i128>(), whole) {
@@ -186,7 +187,7 @@ fn is_same_number(sent: &str, number: &Value) -> bool {
     }
 }
 
-/// The text of a value that may travel in a header.
+/// Returns the text of a value that may be sent in a header.
 fn text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
@@ -199,12 +200,12 @@ fn place(path: &[String]) -> String {
     if path.is_empty() { "the root".to_owned() } else { format!("`{}`", path.join(".")) }
 }
 
-/// Keywords whose values are data, where a member of that name marks nothing.
+/// Returns whether the value of the keyword is data, in which a member named `x-mcp-header` is not a mark.
 fn is_data(keyword: &str) -> bool {
     matches!(keyword, "default" | "const" | "enum" | "examples")
 }
 
-/// RFC 9110, 5.6.2.
+/// Returns whether the byte may occur in a token (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
@@ -272,7 +273,7 @@ mod tests {
             (json!({"n": 42}), Mirrored::One("x"), Mirrored::Absent, false),
             (json!({"n": 42}), Mirrored::One("4.2e1"), Mirrored::Absent, true),
             (json!({"n": 42.0}), Mirrored::One("42"), Mirrored::Absent, true),
-            // One more than a float can tell apart.
+            // One more than the largest integer that a float represents exactly.
             (json!({"n": 1_u64 << 53}), Mirrored::One("9007199254740993"), Mirrored::Absent, false),
             (json!({"n": u64::MAX}), Mirrored::One("18446744073709551615"), Mirrored::Absent, true),
             (json!({"n": u64::MAX}), Mirrored::One("18446744073709551614"), Mirrored::Absent, false),

@@ -1,8 +1,9 @@
-//! Which HTTP status goes with an error in the stateless era? (The handshake era answers 200 and lets the body speak.)
+//! Which HTTP status goes with an error in the stateless era? (In the handshake era the status is 200, and the error
+//! is in the body.)
 
 use crate::jsonrpc::Code;
 
-/// The status of a reply that holds this error, when a handler or the router made it.
+/// Returns the status of a reply with this error, if a handler or the router produced it.
 ///
 /// ```
 /// use toolway_protocol::{http::status::of, jsonrpc::Code};

@@ -1,4 +1,4 @@
-//! An object whose members are values of one type.
+//! A JSON object whose values all have one type.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,7 +8,7 @@ use serde::ser::{Serialize, Serializer};
 
 use super::write::{Encode, Encoder};
 
-/// Values by key, in the order of the object; a key that comes twice is there twice.
+/// Values by key, in the order of the object. A key that occurs twice is kept twice.
 ///
 /// ```
 /// use toolway_protocol::RawJson;
@@ -29,7 +29,7 @@ impl<T> Default for Keyed<T> {
 }
 
 impl<T> Keyed<T> {
-    /// The value under a key.
+    /// Returns the first value with this key.
     pub fn get(&self, key: &str) -> Option<&T> {
         self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }

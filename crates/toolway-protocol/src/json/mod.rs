@@ -1,8 +1,8 @@
-//! JSON as text: how it is measured on the way in and written on the way out.
+//! JSON as text: how it is checked on the way in and written on the way out.
 //!
-//! Payloads stay text until their type is known. `scan.rs` walks a frame once, checks its grammar
-//! and limits and remembers where things are; [`RawJson`] is a piece of that frame; [`Encoder`] writes
-//! replies into one buffer, in the shape of one revision.
+//! Payloads stay text until their type is known. `scan.rs` walks a frame once, checks its grammar and limits, and
+//! records the positions of members. [`RawJson`] is a piece of that frame. [`Encoder`] writes replies into one
+//! buffer, in the shape of one revision.
 
 mod keyed;
 mod raw;

@@ -11,10 +11,11 @@ use super::keyed::Keyed;
 use super::write::{Encode, Encoder};
 use crate::version::ProtocolVersion;
 
-/// One JSON value as text: cheap to clone, byte-faithful (key order, unknown keywords, number spelling).
+/// One JSON value as text. It is cheap to clone and keeps every byte: key order, unknown keywords, the spelling of
+/// numbers.
 ///
-/// A value of this type always holds well-formed JSON: it is made from a scanned frame, from
-/// `serde_json`, or through [`RawJson::parse`].
+/// A value of this type always holds well-formed JSON: it is made from a scanned frame, from `serde_json`, or through
+/// [`RawJson::parse`].
 ///
 /// ```
 /// use toolway_protocol::RawJson;
@@ -29,23 +30,23 @@ use crate::version::ProtocolVersion;
 pub struct RawJson(Bytes);
 
 impl RawJson {
-    /// Takes text that the scanner has already checked.
+    /// Wraps text that the scanner has already checked.
     pub(crate) fn scanned(text: Bytes) -> Self {
         Self(text)
     }
 
-    /// Checks `text` and keeps it as it is, apart from white space around it.
+    /// Checks `text` and keeps it unchanged, except for surrounding white space.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         let checked: &RawValue = serde_json::from_str(text)?;
         Ok(Self(Bytes::copy_from_slice(checked.get().as_bytes())))
     }
 
-    /// Writes `value` as JSON.
+    /// Serializes `value` as JSON.
     pub fn from_value(value: &impl Serialize) -> Result<Self, serde_json::Error> {
         Ok(Self(serde_json::to_vec(value)?.into()))
     }
 
-    /// Writes a value of the vocabulary as a revision has it.
+    /// Encodes a protocol type in the shape of a revision.
     ///
     /// ```
     /// use toolway_protocol::types::Root;
@@ -60,22 +61,22 @@ impl RawJson {
         Self(text.into())
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("RawJson holds UTF-8 since it was scanned")
     }
 
-    /// The text as bytes, without a check or a copy.
+    /// Returns the text as bytes, without a check or a copy.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Reads the text as a `T`, which may borrow from it.
+    /// Decodes the text as a `T`, which may borrow from it.
     pub fn decode<'de, T: Deserialize<'de>>(&'de self) -> Result<T, serde_json::Error> {
         serde_json::from_slice(&self.0)
     }
 
-    /// The members of an object in their order, each as text; nothing if it is not an object.
+    /// Returns the members of an object in their order, each as text, or `None` if the value is not an object.
     ///
     /// ```
     /// use toolway_protocol::RawJson;
@@ -88,14 +89,14 @@ impl RawJson {
         self.decode().ok().map(|Keyed(members)| members)
     }
 
-    /// Whether the value is a JSON object.
+    /// Returns whether the value is a JSON object.
     pub fn is_object(&self) -> bool {
         self.0.first() == Some(&b'{')
     }
 }
 
-/// What a decoder complained about, without the line and column that it ends with: those count inside one
-/// member and mean nothing to the sender of the whole message.
+/// Returns the message of a decoding error without its line and column. Those are relative to one member, and mean
+/// nothing to the sender of the whole message.
 ///
 /// ```
 /// let error = serde_json::from_str::<bool>("7").unwrap_err();

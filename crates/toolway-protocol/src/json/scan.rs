@@ -1,18 +1,18 @@
-//! Where is what in this JSON text, and is it well-formed and small enough?
+//! Where are the members of this JSON text, and is it well-formed and within the limits?
 //!
-//! One walk over the bytes answers all of it: the grammar of RFC 8259, the nesting depth, the number of
-//! values, and the places of the members that the caller asks for. Nothing is built; a value is a [`Span`]
-//! of the text and is decoded later, once, by whoever knows its type. That one walk feeds both the policy
-//! checks and the dispatch, so the two cannot read the same bytes differently.
+//! One walk over the bytes checks the grammar of RFC 8259, the nesting depth and the number of values, and records
+//! the positions of the members that the caller asks for. Nothing is built: a value is a [`Span`] of the text and is
+//! decoded later, once, when its type is known. Policy checks and dispatch both use the result of this one walk, so
+//! the two cannot read the same bytes differently.
 //!
-//! `serde_json` has no such index: its `RawValue` rescans a body once per level and has no depth or
-//! node limit while skipping. A property test holds this scanner against `serde_json`: both accept the same texts.
+//! `serde_json` has no such index: its `RawValue` rescans a body once per level, and has no depth or node limit while
+//! skipping. A property test compares this scanner with `serde_json`: both must accept the same texts.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-/// How deep and how numerous the values of one frame may be.
+/// The limits on the depth and the number of values of one frame.
 ///
 /// ```
 /// use toolway_protocol::json::Limits;
@@ -24,9 +24,9 @@ use std::ops::Range;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Greatest nesting of objects and arrays, at most 128.
+    /// The maximum nesting depth of objects and arrays, at most 128.
     pub depth: u32,
-    /// Greatest number of values (each string, number, literal, object and array counts as one).
+    /// The maximum number of values. Each string, number, literal, object and array counts as one.
     pub nodes: u32,
 }
 
@@ -36,17 +36,17 @@ impl Default for Limits {
     }
 }
 
-/// The bit stack below has 128 places; `serde_json` stops decoding one level earlier.
+/// The number of bits in the stack of [`Scanner::value`]; `serde_json` stops decoding one level earlier.
 const MAX_DEPTH: u32 = 128;
 
-/// Why a text was not accepted.
+/// The reason why a text was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScanError {
-    /// Not JSON; the offset of the first byte that cannot be.
+    /// The text is not JSON; the offset of the first invalid byte.
     Syntax(usize),
-    /// Deeper than [`Limits::depth`].
+    /// The text is nested deeper than [`Limits::depth`].
     TooDeep,
-    /// More values than [`Limits::nodes`].
+    /// The text has more values than [`Limits::nodes`].
     TooManyNodes,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum ScanError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     start: u32,
-    /// Never 0, so that an `Option<Span>` is no larger: a message carries over a dozen of them.
+    /// Never 0, so that `Option<Span>` has the same size as `Span`: a message carries over a dozen of them.
     end: NonZeroU32,
 }
 
@@ -76,7 +76,7 @@ impl Span {
     }
 }
 
-/// What kind of value starts with this byte.
+/// The kind of a value, known from its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Object,
@@ -103,7 +103,7 @@ impl<'a> Scanner<'a> {
         Self { whole: text, text: text.as_bytes(), at: 0, depth: 0, nodes: 0, limits }
     }
 
-    /// The kind of the next value, without consuming it.
+    /// Returns the kind of the next value, without consuming it.
     pub(crate) fn peek(&mut self) -> Result<Kind, ScanError> {
         self.skip_space();
         match self.text.get(self.at) {
@@ -116,7 +116,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Walks an object; `member` gets each key and must consume the value that follows it.
+    /// Walks an object. `member` gets each key and must consume the value that follows.
     pub(crate) fn object(
         &mut self,
         mut member: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), ScanError>,
@@ -155,7 +155,8 @@ impl<'a> Scanner<'a> {
         Ok(self.close(start))
     }
 
-    /// Skips one value of any kind and says where it was. Iterative: depth costs bits, not stack.
+    /// Skips one value of any kind and returns its position. The walk is iterative: each level costs a bit, not a
+    /// stack frame.
     pub(crate) fn value(&mut self) -> Result<Span, ScanError> {
         self.skip_space();
         let start = self.at;
@@ -197,7 +198,7 @@ impl<'a> Scanner<'a> {
                     self.literal()?;
                 }
             }
-            // A value has ended: close what ends with it, or go on to the next sibling.
+            // A value has ended: close the containers that end with it, or continue with the next sibling.
             loop {
                 if self.depth == base {
                     return Ok(Span::new(start, self.at));
@@ -217,7 +218,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Nothing but white space may follow.
+    /// Checks that only white space follows.
     pub(crate) fn end(&mut self) -> Result<(), ScanError> {
         self.skip_space();
         if self.at == self.text.len() { Ok(()) } else { Err(ScanError::Syntax(self.at)) }
@@ -279,7 +280,7 @@ impl<'a> Scanner<'a> {
         if self.eat(byte) { Ok(()) } else { Err(ScanError::Syntax(self.at)) }
     }
 
-    /// Skips a string; whether it holds escapes.
+    /// Skips a string. Returns whether it contains escapes.
     fn string(&mut self) -> Result<bool, ScanError> {
         let start = self.at;
         if self.text.get(start) != Some(&b'"') {
@@ -306,7 +307,7 @@ impl<'a> Scanner<'a> {
         Ok(escaped)
     }
 
-    /// Reads a string. Escapes are rare but legal anywhere, also in a key.
+    /// Reads a string. Escapes are rare but legal anywhere, even in a key.
     fn text_of_string(&mut self) -> Result<Cow<'a, str>, ScanError> {
         let start = self.at;
         if self.string()? {
@@ -365,11 +366,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// How many bytes may stand in a string as they are: up to a quote, a backslash or a control character.
+/// Returns the number of leading bytes that need no escape in a string: up to a quote, a backslash or a control
+/// character.
 fn plain_prefix(text: &[u8]) -> usize {
     let mut at = 0;
-    // Eight at a time: the highest bit of a byte is set in `special` if that byte is one of the three, or if a
-    // borrow from such a byte below it touched it, so the lowest one set is always right.
+    // Eight bytes at a time. The highest bit of a byte is set in `special` if that byte is one of the three, or if
+    // the borrow from such a lower byte reached it. So the lowest bit that is set is always correct.
     while let Some(chunk) = text.get(at..at + 8) {
         let word = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
         let quote = word ^ (LOW * u64::from(b'"'));
@@ -389,7 +391,8 @@ fn plain_prefix(text: &[u8]) -> usize {
 /// The lowest bit of every byte.
 const LOW: u64 = 0x0101_0101_0101_0101;
 
-/// The content of a quoted string (`"tools\/call"` is `tools/call`), or `None` for an escape that names no character (a lone surrogate).
+/// Returns the content of a quoted string (`"tools\/call"` is `tools/call`), or `None` if an escape is not a
+/// character (a lone surrogate).
 pub(crate) fn unescape(quoted: &[u8]) -> Option<Cow<'_, str>> {
     let inner = quoted.get(1..quoted.len().checked_sub(1)?)?;
     if inner.contains(&b'\\') {
@@ -399,7 +402,7 @@ pub(crate) fn unescape(quoted: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Bytes that may stand in a string as they are: all but quote, backslash and the control characters.
+/// The bytes that need no escape in a string: all but the quote, the backslash and the control characters.
 const PLAIN: [bool; 256] = {
     let mut table = [true; 256];
     let mut byte = 0;

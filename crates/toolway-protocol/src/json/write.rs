@@ -1,8 +1,8 @@
 //! How is a reply written into one buffer, in the shape of one revision?
 //!
-//! [`Encode`] is the writing half of every protocol type. It goes straight into a byte buffer: no tree, no
-//! second pass. The [`Encoder`] knows the revision it writes for; a member that an older revision does not
-//! know is left out by naming the addition it came with (`version::since`), never by comparing versions here.
+//! Every protocol type implements [`Encode`], which writes directly into a byte buffer: no tree, no second pass. The
+//! [`Encoder`] knows the target revision. A member that an older revision does not know is left out by naming the
+//! addition that introduced it (`version::since`), never by comparing versions here.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub trait Encode {
     fn encode(&self, to: &mut Encoder<'_>);
 }
 
-/// A buffer and the revision that is written into it.
+/// A buffer and the revision to write for.
 ///
 /// ```
 /// use toolway_protocol::{ProtocolVersion, json::Encoder};
@@ -45,22 +45,22 @@ pub struct Encoder<'o> {
 }
 
 impl<'o> Encoder<'o> {
-    /// Appends to `out` in the shape of `version`.
+    /// Creates an encoder that appends to `out` in the shape of `version`.
     pub fn new(out: &'o mut Vec<u8>, version: ProtocolVersion) -> Self {
         Self { out, version }
     }
 
-    /// The revision that is written.
+    /// Returns the revision that is written.
     pub fn version(&self) -> ProtocolVersion {
         self.version
     }
 
-    /// Whether the revision that is written knows this addition.
+    /// Returns whether the written revision knows this addition.
     pub fn knows(&self, since: Since) -> bool {
         since.includes(self.version)
     }
 
-    /// Writes an object; `fill` puts its members.
+    /// Writes an object; `fill` writes its members.
     pub fn object(&mut self, fill: impl FnOnce(&mut Members<'_, 'o>)) {
         self.out.push(b'{');
         fill(&mut Members { to: self, first: true });
@@ -79,17 +79,17 @@ impl<'o> Encoder<'o> {
         self.out.push(b']');
     }
 
-    /// Writes an object of values under keys that came from outside.
+    /// Writes an object from entries whose keys may need escapes.
     pub(crate) fn entries<T: Encode>(&mut self, entries: &[(String, T)]) {
         self.object(|members| entries.iter().for_each(|(key, value)| members.put_foreign(key, value)));
     }
 
-    /// Writes text that is known to be JSON.
+    /// Writes text that must already be valid JSON.
     pub fn raw(&mut self, text: &[u8]) {
         self.out.extend_from_slice(text);
     }
 
-    /// Writes what `serde` makes of a value; a value that cannot be JSON becomes `null`.
+    /// Writes a value with `serde`. A value that cannot be serialized as JSON becomes `null`.
     pub fn serde(&mut self, value: &(impl serde::Serialize + ?Sized)) {
         let before = self.out.len();
         if serde_json::to_writer(&mut *self.out, value).is_err() {
@@ -107,7 +107,7 @@ pub struct Members<'e, 'o> {
 }
 
 impl<'o> Members<'_, 'o> {
-    /// Writes one member. `key` stands in the protocol's text, so it needs no escapes.
+    /// Writes one member. `key` is a name from the protocol, so it needs no escapes.
     pub fn put<T: Encode + ?Sized>(&mut self, key: &str, value: &T) {
         self.key(key);
         value.encode(self.to);
@@ -120,20 +120,20 @@ impl<'o> Members<'_, 'o> {
         }
     }
 
-    /// Writes the member if there is a value and the revision knows it.
+    /// Writes the member if there is a value and the revision knows the addition.
     pub fn since<T: Encode>(&mut self, since: Since, key: &str, value: Option<&T>) {
         if self.to.knows(since) {
             self.maybe(key, value);
         }
     }
 
-    /// Writes a member that is an object.
+    /// Writes a member that is an object; `fill` writes the members of that object.
     pub fn object(&mut self, key: &str, fill: impl FnOnce(&mut Members<'_, 'o>)) {
         self.key(key);
         self.to.object(fill);
     }
 
-    /// Writes a member under a key that came from outside and may need escapes.
+    /// Writes a member whose key comes from outside and may need escapes.
     pub fn put_foreign<T: Encode + ?Sized>(&mut self, key: &str, value: &T) {
         self.comma();
         self.to.serde(key);
@@ -141,13 +141,13 @@ impl<'o> Members<'_, 'o> {
         value.encode(self.to);
     }
 
-    /// Writes a member whose value is text that is known to be JSON.
+    /// Writes a member whose value is text that must already be valid JSON.
     pub fn put_raw(&mut self, key: &str, text: &[u8]) {
         self.key(key);
         self.to.raw(text);
     }
 
-    /// Splices members that are already written (`"a":1,"b":2`).
+    /// Inserts members that are already encoded (`"a":1,"b":2`).
     pub fn splice(&mut self, members: &[u8]) {
         if !members.is_empty() {
             self.comma();
@@ -155,7 +155,7 @@ impl<'o> Members<'_, 'o> {
         }
     }
 
-    /// The encoder underneath, to ask what the revision knows.
+    /// Returns the underlying encoder, for example to ask what the revision knows.
     pub fn encoder(&self) -> &Encoder<'o> {
         self.to
     }

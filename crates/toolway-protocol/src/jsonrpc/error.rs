@@ -1,4 +1,4 @@
-//! The error object of a reply, and the codes that MCP gives a meaning.
+//! The error object of a reply, and the error codes that MCP defines.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::capability::ClientCapabilities;
 use crate::json::{Encode, Encoder, RawJson};
 use crate::version::ProtocolVersion;
 
-/// An error code. Peers may send any integer; the named ones are those the protocol defines.
+/// An error code. A peer may send any integer; the constants are the codes that the protocol defines.
 ///
 /// ```
 /// use toolway_protocol::jsonrpc::Code;
@@ -48,9 +48,9 @@ impl fmt::Display for Code {
     }
 }
 
-/// What stands in the `error` member of a reply: a code, a short sentence, free data.
+/// The `error` member of a reply: a code, a short message and optional data.
 ///
-/// The text goes to the peer, so it must carry no secrets and no internals.
+/// The text is sent to the peer, so it must not contain secrets or internal details.
 ///
 /// ```
 /// use toolway_protocol::{RpcError, jsonrpc::Code};
@@ -61,15 +61,15 @@ impl fmt::Display for Code {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RpcError {
-    /// What kind of error.
+    /// The kind of the error.
     pub code: Code,
     /// One short sentence for the peer.
     pub message: Cow<'static, str>,
-    /// Anything more, as JSON.
+    /// Additional data as JSON.
     pub data: Option<RawJson>,
 }
 
-/// From an object; a derived decoder would take an array too.
+/// Accepts only an object; a derived implementation would accept an array too.
 impl<'de> Deserialize<'de> for RpcError {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(serde::Deserialize)]
@@ -88,48 +88,49 @@ impl<'de> Deserialize<'de> for RpcError {
     }
 }
 
-/// Data that is there is `Some`, also when it is `null`.
+/// Reads data that is present as `Some`, even if it is `null`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
 }
 
 impl RpcError {
-    /// An error with any code.
+    /// Creates an error with any code.
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 
-    /// The text is not JSON.
+    /// Creates an error for text that is not JSON.
     pub fn parse_error(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::PARSE_ERROR, message)
     }
 
-    /// The frame is not a JSON-RPC message that we accept.
+    /// Creates an error for a frame that is not an acceptable JSON-RPC message.
     pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::INVALID_REQUEST, message)
     }
 
-    /// The method is not known, or not offered.
+    /// Creates an error for a method that is unknown or not offered.
     pub fn method_not_found(method: &str) -> Self {
         Self::new(Code::METHOD_NOT_FOUND, format!("no such method: {method}"))
     }
 
-    /// The parameters are wrong.
+    /// Creates an error for wrong parameters.
     pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::INVALID_PARAMS, message)
     }
 
-    /// The fault is ours; the text says no more than that.
+    /// Creates an error for a fault on the answering side. The text should not reveal more than that.
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::INTERNAL_ERROR, message)
     }
 
-    /// A mirrored header is missing, malformed or differs from the body.
+    /// Creates an error for a mirrored header that is missing, malformed or different from the body.
     pub fn header_mismatch(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::HEADER_MISMATCH, message)
     }
 
-    /// The request needs something that the client did not declare on it; the data says what.
+    /// Creates an error for a request that needs a capability that the client did not declare on it. The data names
+    /// the capability.
     ///
     /// ```
     /// use toolway_protocol::RpcError;
@@ -146,14 +147,14 @@ impl RpcError {
         Self { data: Some(RawJson::scanned(data.into())), ..Self::new(Code::MISSING_CAPABILITY, message) }
     }
 
-    /// The revision is not served; the data lists those that are.
+    /// Creates an error for a revision that is not served. The data lists the supported revisions.
     pub fn unsupported_version(requested: &str, supported: &[&str]) -> Self {
         let message = format!("unsupported protocol version: {requested:?}");
         Self::new(Code::UNSUPPORTED_VERSION, message)
             .with_data(json!({"supported": supported, "requested": requested}))
     }
 
-    /// The message is longer than the receiver takes; the data says how much that is.
+    /// Creates an error for a message that is longer than the receiver accepts. The data contains the limit.
     ///
     /// ```
     /// use toolway_protocol::RpcError;
@@ -169,12 +170,12 @@ impl RpcError {
         Self::invalid_request(message).with_max_message(max_message)
     }
 
-    /// Says how many bytes a message may have, in `data.maxMessage`.
+    /// Sets `data.maxMessage`, the maximum size of a message in bytes.
     pub fn with_max_message(self, bytes: usize) -> Self {
         self.with_data(json!({"maxMessage": bytes}))
     }
 
-    /// How many bytes a message may have, if the error is about that: its `data.maxMessage`.
+    /// Returns `data.maxMessage`, the maximum size of a message in bytes, if the error has it.
     pub fn max_message(&self) -> Option<usize> {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]

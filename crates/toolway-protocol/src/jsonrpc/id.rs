@@ -7,9 +7,9 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 use crate::json::{Encode, Encoder};
 
-/// A request id or a progress token: a string or an integer, kept as it came.
+/// A request id or a progress token: a string or an integer, kept as received.
 ///
-/// Fractions, `null` and integers beyond 64 bits are refused where a message is parsed.
+/// The parser refuses fractions, `null` and integers that do not fit in 64 bits.
 ///
 /// ```
 /// use toolway_protocol::Id;

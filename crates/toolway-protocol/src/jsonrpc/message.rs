@@ -4,28 +4,28 @@ use super::{Id, Params, RpcError};
 use crate::json::RawJson;
 use crate::method::Method;
 
-/// One frame. Which era it belongs to is decided by [`crate::era::classify`].
+/// One message. [`crate::era::classify`] decides which era it belongs to.
 #[derive(Debug, Clone)]
 pub enum Message {
     /// The sender waits for a reply with the same id.
     Request {
-        /// Echoed in the reply, exactly.
+        /// The id that the reply must repeat exactly.
         id: Id,
-        /// What is asked.
+        /// The method to call.
         method: Method,
-        /// With what.
+        /// The parameters of the call.
         params: Params,
     },
-    /// The sender expects no reply.
+    /// The sender does not expect a reply.
     Notification {
-        /// What is told.
+        /// The kind of the notification.
         method: Method,
-        /// With what.
+        /// The parameters of the notification.
         params: Params,
     },
-    /// The answer to a request of ours.
+    /// The reply to a request that this side sent.
     Response {
-        /// The id we gave the request; missing when the peer could not read it.
+        /// The id of the request; missing if the peer could not read it.
         id: Option<Id>,
         /// The result as text, or the peer's error.
         outcome: Result<RawJson, RpcError>,
@@ -33,7 +33,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// The id that an error about this message must carry.
+    /// Returns the id that an error about this message must carry.
     pub fn id(&self) -> Option<&Id> {
         match self {
             Self::Request { id, .. } => Some(id),
@@ -42,7 +42,7 @@ impl Message {
         }
     }
 
-    /// The parameters, if this is a request or a notification.
+    /// Returns the parameters of a request or a notification.
     pub fn params(&self) -> Option<&Params> {
         match self {
             Self::Request { params, .. } | Self::Notification { params, .. } => Some(params),

@@ -1,8 +1,8 @@
-//! One JSON-RPC frame: what arrived, with the payload still text.
+//! One JSON-RPC frame, with the payload still as text.
 //!
-//! [`parse()`] turns bytes into a [`Message`] (or a batch of them) without looking at what the method means.
-//! A frame that is wrong is not an error of the parser but an answer to be sent: [`Rejected`] carries the
-//! [`RpcError`] and the request's id, if one could be read.
+//! [`parse()`] turns bytes into a [`Message`] (or a batch of them) without interpreting the method. For a frame that
+//! is wrong it returns a reply to send: [`Rejected`] carries the [`RpcError`] and the request's id, if one could be
+//! read.
 
 mod error;
 mod id;

@@ -1,4 +1,4 @@
-//! The `params` of a message: where its well-known members stand, and how are they read?
+//! The `params` of a message: where are the well-known members, and how are they read?
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::json::scan::{Kind, ScanError, Scanner, Span, unescape};
 use crate::json::{RawJson, reason};
 use crate::meta;
 
-/// The `params` of a request or notification: text, with the well-known members already found.
+/// The `params` of a request or notification: text with the positions of the well-known members.
 #[derive(Debug, Clone)]
 pub struct Params {
     frame: Bytes,
@@ -18,52 +18,52 @@ pub struct Params {
 }
 
 impl Params {
-    /// `params.name`, which must be a string.
+    /// Returns `params.name`, which must be a string.
     pub fn name(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
         self.string(self.spans.name, "name")
     }
 
-    /// `params.uri`, which must be a string.
+    /// Returns `params.uri`, which must be a string.
     pub fn uri(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
         self.string(self.spans.uri, "uri")
     }
 
-    /// `params.cursor`, which must be a string; the empty string is a cursor like any other.
+    /// Returns `params.cursor`, which must be a string. The empty string is a valid cursor.
     pub fn cursor(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
         self.string(self.spans.cursor, "cursor")
     }
 
-    /// `params.requestState`, which must be a string.
+    /// Returns `params.requestState`, which must be a string.
     pub fn request_state(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
         self.string(self.spans.request_state, "requestState")
     }
 
-    /// `params.arguments`, which must be an object.
+    /// Returns `params.arguments`, which must be an object.
     pub fn arguments(&self) -> Result<Option<RawJson>, RpcError> {
         self.object(self.spans.arguments, "arguments")
     }
 
-    /// `params.inputResponses`, which must be an object.
+    /// Returns `params.inputResponses`, which must be an object.
     pub fn input_responses(&self) -> Result<Option<RawJson>, RpcError> {
         self.object(self.spans.input_responses, "inputResponses")
     }
 
-    /// The whole `_meta` object.
+    /// Returns the whole `_meta` object.
     pub fn meta(&self) -> Option<RawJson> {
         self.spans.meta.map(|span| self.slice(span))
     }
 
-    /// One reserved member of `_meta`, as text.
+    /// Returns one reserved member of `_meta`, as text.
     pub fn reserved(&self, key: meta::Key) -> Option<RawJson> {
         self.spans.reserved[key as usize].map(|span| self.slice(span))
     }
 
-    /// The whole object as text; `None` when the message had no `params`.
+    /// Returns the whole object as text, or `None` if the message has no `params`.
     pub fn text(&self) -> Option<RawJson> {
         self.spans.whole.map(|span| self.slice(span))
     }
 
-    /// Reads the whole object as a `T`; a missing one reads as `{}`.
+    /// Decodes the whole object as a `T`; missing `params` are read as `{}`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
         let text = self.spans.whole.map_or(&b"{}"[..], |span| span.of(&self.frame));
         serde_json::from_slice(text).map_err(|error| {
@@ -97,7 +97,7 @@ impl Params {
     }
 }
 
-/// The places of what is well known inside `params`.
+/// The positions of the well-known members of `params`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Spans {
     whole: Option<Span>,
@@ -111,7 +111,7 @@ struct Spans {
     reserved: [Option<Span>; meta::KEYS.len()],
 }
 
-/// What was found in `params`, judged only when the whole frame was read.
+/// The result of scanning `params`. It is checked only after the whole frame has been read.
 #[derive(Default)]
 pub(super) struct ScannedParams {
     spans: Spans,
@@ -186,7 +186,7 @@ impl ScannedParams {
     }
 }
 
-/// Remembers keys to find one that came twice.
+/// Collects keys to detect duplicates.
 #[derive(Default)]
 pub(super) struct Keys {
     others: Vec<Box<str>>,
@@ -194,7 +194,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Keeps the value of a key that has a place of its own.
+    /// Stores the value of a well-known key in its slot.
     #[inline]
     pub(super) fn fill<T>(&mut self, place: &mut Option<T>, value: T, key: &str) {
         if place.replace(value).is_some() {
@@ -206,7 +206,7 @@ impl Keys {
         self.others.push(key.into());
     }
 
-    /// Sorting keeps this cheap for a frame made of a hundred thousand keys.
+    /// Returns a key that occurs twice. Sorting keeps this cheap for a frame with a hundred thousand keys.
     pub(super) fn duplicate(&mut self) -> Option<Box<str>> {
         self.others.sort_unstable();
         let other = self.others.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone());

@@ -1,8 +1,8 @@
-//! What does this frame say, or why is it refused?
+//! What does this frame contain, or why is it refused?
 //!
-//! One walk over the bytes finds the envelope, the well-known members of `params` and the keys of
-//! `params._meta`. Everything else stays text. Keys are exact; a key that comes twice is refused, because two
-//! parsers may read such a frame differently.
+//! One walk over the bytes finds the envelope, the well-known members of `params` and the keys of `params._meta`.
+//! Everything else stays text. Keys are compared exactly. A key that occurs twice is refused, because two parsers may
+//! read such a frame differently.
 
 use bytes::Bytes;
 
@@ -12,16 +12,16 @@ use crate::json::scan::{Kind, ScanError, Scanner, Span, unescape};
 use crate::json::{Limits, RawJson, reason};
 use crate::method::Method;
 
-/// What one frame holds.
+/// The content of one frame.
 #[derive(Debug)]
 pub enum Incoming {
     /// One message.
     One(Message),
-    /// Several, 1 to 100 of them; [`batch::judge`](crate::era::batch::judge) says whether they may come together.
+    /// A batch of 1 to 100 messages. [`batch::judge`](crate::era::batch::judge) decides whether they are allowed.
     Batch(Vec<Result<Message, Rejected>>),
 }
 
-/// A frame that gets an error instead of an answer.
+/// A frame that is answered with an error.
 ///
 /// ```
 /// use toolway_protocol::json::Limits;
@@ -32,15 +32,15 @@ pub enum Incoming {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Rejected {
-    /// The request's id, whenever it could be read; a broken reply has none to give back.
+    /// The request's id, if it could be read. Always `None` for a malformed reply.
     pub id: Option<Id>,
-    /// What to tell the sender.
+    /// The error to send.
     pub error: RpcError,
 }
 
 impl Rejected {
-    /// Whether the error is to be sent. A notification has no answer, also when its `params` are wrong
-    /// (JSON-RPC 2.0, 4.1); over HTTP, where every POST has one, the error may be its body.
+    /// Returns whether the error must be sent. A notification has no reply, even if its `params` are wrong (JSON-RPC
+    /// 2.0, section 4.1). Over HTTP, where every POST has a response, the error may be its body.
     ///
     /// ```
     /// use toolway_protocol::json::Limits;
@@ -52,16 +52,16 @@ impl Rejected {
     /// assert!(rejected(r#"{"jsonrpc":"2.0","method":7}"#).wants_answer(), "that is no notification");
     /// ```
     pub fn wants_answer(&self) -> bool {
-        // `params` are judged last: whatever has come so far without an id is a notification.
+        // `params` are checked last: a frame that got this far without an id is a notification.
         self.id.is_some() || self.error.code != Code::INVALID_PARAMS
     }
 }
 
-/// Most messages that a batch may hold.
+/// The maximum number of messages in a batch.
 const MAX_BATCH: usize = 100;
 
-/// Reads one frame. A batch that is empty, or holds more than 100 messages, is refused as a whole before any of them is
-/// judged.
+/// Parses one frame. A batch that is empty or holds more than 100 messages is refused as a whole, before its messages
+/// are checked.
 ///
 /// ```
 /// use toolway_protocol::jsonrpc::{Incoming, Message, parse};
@@ -72,7 +72,7 @@ const MAX_BATCH: usize = 100;
 /// assert_eq!((id, method.name()), ("a".into(), "ping"));
 /// ```
 pub fn parse(frame: &Bytes, limits: Limits) -> Result<Incoming, Rejected> {
-    // Places in a frame are 32-bit numbers.
+    // Positions in a frame are 32-bit numbers.
     if u32::try_from(frame.len()).is_err() {
         return Err(anonymous(RpcError::too_large(u32::MAX as usize)));
     }
@@ -121,8 +121,8 @@ fn scan_failure(error: ScanError) -> RpcError {
     }
 }
 
-/// The places of the envelope's members. Judged only when the whole frame was read, so that an error can
-/// echo the id wherever it stood.
+/// The positions of the envelope's members. They are checked only after the whole frame has been read, so that an
+/// error can repeat the id wherever it is.
 #[derive(Default)]
 struct Envelope {
     jsonrpc: Option<Span>,
@@ -169,8 +169,8 @@ impl Envelope {
 
     fn judge(self, frame: &Bytes) -> Result<Message, Rejected> {
         let id = self.id.map(|span| read_id(span.of(frame)));
-        // A reply has the id of a request of ours; with that in it, the sender would take our error for the
-        // answer to a request of its own.
+        // The id of a reply belongs to a request from this side. If the error repeated it, the peer would take the
+        // error for the reply to one of its own requests.
         let is_reply = self.method.is_none() && (self.result.is_some() || self.error.is_some());
         let readable = match &id {
             Some(Ok(id)) if !is_reply => Some(id.clone()),
@@ -227,7 +227,7 @@ impl Envelope {
             }
             (None, None) => return Err(RpcError::invalid_request("`method` is missing")),
         };
-        // An error whose request could not be read has no id, or the `null` of plain JSON-RPC.
+        // An error reply to an unreadable request has no id, or the `null` of plain JSON-RPC.
         let id = match id {
             Some(Err(_)) if outcome.is_err() && self.id.is_some_and(|span| span.of(frame) == b"null") => None,
             Some(id) => Some(id?),

@@ -1,17 +1,17 @@
-//! Which message is this, when it is too long to be kept?
+//! Which message is this, if it is too long to be kept?
 //!
-//! A message above the size limit is thrown away while it streams by. An answer to it still needs its id, and some writers put
-//! the id last. So the bytes pass through a small reader that follows the grammar of JSON as far as it must: it knows where the
-//! members of the outermost object begin and end, and keeps nothing but the id.
+//! A message above the size limit is discarded while it streams in. The error reply still needs its id, and some
+//! peers write the id last. So the bytes pass through a small reader that follows as much of the JSON grammar as it
+//! needs: it knows where the members of the outermost object begin and end, and keeps only the id.
 
 use super::Id;
 use super::parse::read_id;
 use crate::json::scan::unescape;
 
-/// The most bytes that are kept of a key or an id, quotes and escapes included. A longer id is not read.
+/// The maximum number of bytes kept of a key or an id, including quotes and escapes. A longer id is not read.
 const MAX_KEPT: usize = 4 << 10;
 
-/// The kind of a message that was not kept.
+/// The kind of a discarded message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Skimmed {
     /// A request with this id.
@@ -20,13 +20,13 @@ pub enum Skimmed {
     Notification,
     /// The reply to the request with this id.
     Reply(Id),
-    /// None of these, or more than one of them: a batch, an id that cannot be read or comes twice, text that is not JSON.
+    /// None of these, or ambiguous: a batch, an id that is unreadable or occurs twice, text that is not JSON.
     Unknown,
 }
 
-/// Finds out what a message is while its bytes pass, in a fixed amount of memory.
+/// Determines the kind of a message from its bytes as they arrive, in a fixed amount of memory.
 ///
-/// The values of other members are not checked: the message is refused whatever it holds.
+/// The values of other members are not checked, because the message is refused in any case.
 ///
 /// ```
 /// use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
@@ -40,27 +40,27 @@ pub enum Skimmed {
 #[derive(Debug, Clone, Default)]
 pub struct Skimmer {
     place: Place,
-    /// Relative to a string, which may be a key or stand anywhere in a value.
+    /// The position relative to a string, which may be a key or part of a value.
     text: Text,
-    /// How many objects and arrays of a value are open.
+    /// The number of open objects and arrays inside the value.
     nested: usize,
-    /// The bytes that are being read, if they are wanted: a key, or the value of `id`.
+    /// The bytes of the current key, or of the value of `id`.
     kept: Vec<u8>,
-    /// Whether the value that is read is that of `id`.
+    /// `true` if the current value is that of `id`.
     is_id: bool,
     id: Found,
     has_method: bool,
     has_outcome: bool,
 }
 
-/// Where in the outermost object the next byte stands.
+/// The position of the next byte in the outermost object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Place {
     #[default]
     Start,
     /// Before the first key, or the end of an empty object.
     First,
-    /// Before a key that must come.
+    /// Before a required key.
     Next,
     Key,
     Colon,
@@ -69,11 +69,11 @@ enum Place {
     /// Before a comma or the end.
     After,
     End,
-    /// This is not an object.
+    /// The text is not a valid object.
     Broken,
 }
 
-/// Where the next byte stands, seen from a string.
+/// The position of the next byte relative to a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Text {
     #[default]
@@ -88,12 +88,12 @@ enum Found {
     #[default]
     Nothing,
     Id(Id),
-    /// It comes twice, or is not an id.
+    /// The id occurs twice, or is not valid.
     Useless,
 }
 
 impl Skimmer {
-    /// Takes the next piece of the message.
+    /// Reads the next piece of the message.
     pub fn push(&mut self, mut bytes: &[u8]) {
         while let Some(&byte) = bytes.first() {
             if self.place == Place::Broken {
@@ -107,7 +107,7 @@ impl Skimmer {
                 }
             }
             if self.text == Text::Inside && !self.keeps() {
-                // Most of a long message is one long string.
+                // Fast path: most of a long message is one long string.
                 let plain = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(bytes.len());
                 if plain > 0 {
                     bytes = &bytes[plain..];
@@ -119,7 +119,7 @@ impl Skimmer {
         }
     }
 
-    /// Tells which kind of message it was, at its end.
+    /// Returns the kind of the message, after its last byte.
     pub fn finish(self) -> Skimmed {
         match (self.place, self.id) {
             (Place::End, Found::Id(id)) if self.has_method && !self.has_outcome => Skimmed::Request(id),
@@ -161,7 +161,7 @@ impl Skimmer {
         self.inside(byte);
     }
 
-    /// Takes a byte of a key or a value.
+    /// Reads a byte of a key or a value.
     fn inside(&mut self, byte: u8) {
         let is_key = self.place == Place::Key;
         if self.text != Text::Outside {
@@ -190,7 +190,7 @@ impl Skimmer {
                     return self.end_of_value(Place::After);
                 }
             }
-            // These end a number or a word, which has no end of its own.
+            // These bytes end a number or a literal, which has no terminator of its own.
             b',' if self.nested == 0 => return self.end_of_value(Place::Next),
             b'}' => return self.end_of_value(Place::End),
             b']' => {
@@ -239,7 +239,7 @@ fn is_space(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    /// Feeds the text in pieces of every size; what is found must not depend on how it was cut.
+    /// Feeds the text in pieces of every size. The result must not depend on how the text is split.
     fn skim(text: &str) -> Skimmed {
         let found = |size: usize| {
             let mut skimmer = Skimmer::default();

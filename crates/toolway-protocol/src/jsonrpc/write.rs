@@ -5,7 +5,7 @@ use crate::json::{Encoder, Members, RawJson};
 use crate::method::Method;
 use crate::version::ProtocolVersion;
 
-/// A request; `params` puts the members of its `params` object.
+/// Appends a request; `params` writes the members of its `params` object.
 ///
 /// ```
 /// use toolway_protocol::jsonrpc::write_request;
@@ -29,7 +29,7 @@ pub fn write_request(
     });
 }
 
-/// A notification; `params` puts the members of its `params` object.
+/// Appends a notification; `params` writes the members of its `params` object.
 ///
 /// ```
 /// use toolway_protocol::jsonrpc::write_notification;
@@ -51,7 +51,7 @@ pub fn write_notification(
     });
 }
 
-/// A successful reply; `result` puts the members of its `result` object.
+/// Appends a successful reply; `result` writes the members of its `result` object.
 ///
 /// ```
 /// use toolway_protocol::jsonrpc::write_result;
@@ -73,7 +73,7 @@ pub fn write_result(
     });
 }
 
-/// A successful reply whose result is no object; only methods outside the protocol have such.
+/// Appends a successful reply whose result is not an object. Only methods outside the protocol have such results.
 ///
 /// ```
 /// use toolway_protocol::jsonrpc::write_bare_result;
@@ -89,7 +89,7 @@ pub fn write_bare_result(out: &mut Vec<u8>, id: &Id, result: &RawJson) {
     });
 }
 
-/// A failed reply. The id is left out when it could not be read: no revision's schema allows `null`.
+/// Appends an error reply. An id that could not be read is left out, because no revision's schema allows `null`.
 ///
 /// ```
 /// use toolway_protocol::jsonrpc::write_error;

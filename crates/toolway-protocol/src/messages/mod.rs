@@ -2,8 +2,8 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | [`request`] | What is being asked, and what is the answer? |
-//! | [`notification`] | What is told without being asked? |
+//! | [`request`] | Which requests are there, and which replies? |
+//! | [`notification`] | Which notifications are there? |
 
 pub mod notification;
 pub mod request;

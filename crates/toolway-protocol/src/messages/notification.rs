@@ -1,4 +1,4 @@
-//! What may be told without being asked? Typed, and the same in every era.
+//! Which notifications are there? They are typed, and the same in every era.
 //!
 //! The variants come from the table in `method.rs`.
 
@@ -22,7 +22,7 @@ macro_rules! notification {
             }
         )*}
     ) => {
-        /// A notification of either side, one variant a method.
+        /// A notification from either side, one variant per method.
         ///
         /// ```
         /// use toolway_protocol::notification::Notification;
@@ -37,7 +37,8 @@ macro_rules! notification {
         }
 
         impl Notification {
-            /// Reads a notification by its method. `Ok(None)`: not one of the protocol's.
+            /// Decodes a notification by its method. Returns `Ok(None)` if the method is not a notification of the
+            /// protocol.
             pub fn decode(method: &Method, params: &Params) -> Result<Option<Self>, RpcError> {
                 Ok(Some(match method {
                     $(Method::$variant => Self::$variant(params.decode()?),)*
@@ -47,21 +48,21 @@ macro_rules! notification {
                 }))
             }
 
-            /// The notification's method.
+            /// Returns the notification's method.
             pub fn method(&self) -> Method {
                 match self {
                     $(Self::$variant(_) => Method::$variant,)*
                 }
             }
 
-            /// The notification's own `_meta`.
+            /// Returns the notification's own `_meta`.
             pub(crate) fn meta(&self) -> Option<&Settings> {
                 match self {
                     $(Self::$variant(params) => params.meta.as_ref(),)*
                 }
             }
 
-            /// Writes the members of `params` but `_meta`.
+            /// Writes the members of `params`, except `_meta`.
             pub(crate) fn put_body(&self, members: &mut Members<'_, '_>) {
                 match self {
                     $(Self::$variant(params) => params.put_body(members),)*
@@ -73,7 +74,7 @@ macro_rules! notification {
 methods!(notification);
 
 impl Notification {
-    /// Appends the frame. Notifications that belong to a request look alike in every era.
+    /// Appends the frame. A notification that belongs to a request looks the same in every era.
     ///
     /// ```
     /// use toolway_protocol::types::Told;

@@ -1,6 +1,6 @@
-//! What is being asked, and what is the answer? Typed, and the same in every era.
+//! Which requests are there, and which replies? They are typed, and the same in every era.
 //!
-//! The variants come from the table in `method.rs`; the types of their parameters stand below.
+//! The variants come from the table in `method.rs`; the types of their parameters are defined below.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ macro_rules! request {
         questions {$($(#[$question_doc:meta])* $question:ident $question_row:tt)*}
         notifications {$($(#[$notification_doc:meta])* $notification:ident $notification_row:tt)*}
     ) => {
-        /// A request of a client, one variant a method. What only keeps a conversation going (handshake, ping,
-        /// discovery) is answered by the era's adapter and does not appear here.
+        /// A request from a client, one variant per method. Requests that only maintain a conversation (handshake,
+        /// ping, discovery) are answered by the era's adapter and are not listed here.
         ///
         /// ```
         /// use toolway_protocol::json::Limits;
@@ -46,13 +46,13 @@ macro_rules! request {
         #[derive(Debug, Clone, PartialEq)]
         pub enum Request {
             $($(#[doc = $doc])* $variant($params),)*
-            /// A method outside the protocol, its parameters as they came.
+            /// A method outside the protocol, with its parameters as received.
             Other(Method, Option<RawJson>),
         }
 
         impl Request {
-            /// Reads a request by its method. `Ok(None)`: a method that the era's adapter answers, or that no client
-            /// sends.
+            /// Decodes a request by its method. Returns `Ok(None)` for a method that the era's adapter answers, or
+            /// that no client sends.
             pub fn decode(method: &Method, params: &Params) -> Result<Option<Self>, RpcError> {
                 Ok(Some(match method {
                     $(Method::$variant => Self::$variant(ReadParams::read_params(params)?),)*
@@ -63,7 +63,7 @@ macro_rules! request {
                 }))
             }
 
-            /// The request's method.
+            /// Returns the request's method.
             pub fn method(&self) -> Method {
                 match self {
                     $(Self::$variant(_) => Method::$variant,)*
@@ -71,7 +71,7 @@ macro_rules! request {
                 }
             }
 
-            /// What the table says about the method; `None` outside the protocol.
+            /// Returns the facts about the method, or `None` for a method outside the protocol.
             pub fn facts(&self) -> Option<Facts> {
                 match self {
                     $(Self::$variant(_) => Method::$variant.facts(),)*
@@ -79,7 +79,8 @@ macro_rules! request {
                 }
             }
 
-            /// The tool, prompt or resource that the request is about: what the header `Mcp-Name` mirrors.
+            /// Returns the name of the tool or prompt, or the URI of the resource, that the request is about. The
+            /// header `Mcp-Name` mirrors it.
             pub fn name(&self) -> Option<&str> {
                 match self {
                     $(Self::$variant(_params) => request!(@member _params $($member)?),)*
@@ -87,7 +88,7 @@ macro_rules! request {
                 }
             }
 
-            /// What earlier rounds left; `None` where a handler may not ask.
+            /// Returns the data of earlier rounds, or `None` if the handler of this method may not ask the client.
             pub fn rounds(&self) -> Option<&Rounds> {
                 match self {
                     $(Self::$variant(_params) => request!(@member _params $($rounds)?),)*
@@ -95,7 +96,7 @@ macro_rules! request {
                 }
             }
 
-            /// The same, to fill in.
+            /// Returns the data of earlier rounds, to be modified.
             pub fn rounds_mut(&mut self) -> Option<&mut Rounds> {
                 match self {
                     $(Self::$variant(_params) => request!(@member_mut _params $($rounds)?),)*
@@ -103,12 +104,12 @@ macro_rules! request {
                 }
             }
 
-            /// Writes the members of `params`; the codec adds what its era wants around them.
+            /// Writes the members of `params`. The codec adds the members that its era needs.
             pub fn put(&self, members: &mut Members<'_, '_>) {
                 match self {
                     $(Self::$variant(params) => params.put(members),)*
                     Self::Other(_, params) => {
-                        // The members of the object as they came, without its braces.
+                        // The members of the object unchanged, without its braces.
                         let text = params.as_ref().map_or(&b"{}"[..], RawJson::as_bytes);
                         members.splice(text[1..text.len() - 1].trim_ascii());
                     }
@@ -116,7 +117,7 @@ macro_rules! request {
             }
         }
 
-        /// The answer to a request.
+        /// The reply to a request.
         ///
         /// ```
         /// use toolway_protocol::Reply;
@@ -130,14 +131,14 @@ macro_rules! request {
                 #[doc = concat!("What `", $name, "` gives back.")]
                 $reply($result),
             )?)*
-            /// What a method outside the protocol gave back; any JSON.
+            /// The result of a method outside the protocol; any JSON.
             Custom(RawJson),
-            /// Done, and nothing to say.
+            /// An empty result.
             Done,
         }
 
         impl Reply {
-            /// Whether a peer can read this as the answer to a method.
+            /// Returns whether this reply has the right type for a method.
             pub fn answers(&self, method: &Method) -> bool {
                 match self {
                     $($(Self::$reply(_) => *method == Method::$variant,)?)*
@@ -146,7 +147,7 @@ macro_rules! request {
                 }
             }
 
-            /// Writes the members of the result that every era shares, without `_meta`.
+            /// Writes the members of the result that are the same in every era, without `_meta`.
             pub(crate) fn put(&self, members: &mut Members<'_, '_>) {
                 match self {
                     $($(Self::$reply(result) => result.put_body(members),)?)*
@@ -160,7 +161,7 @@ macro_rules! request {
                 }
             }
 
-            /// The result's own `_meta`.
+            /// Returns the result's own `_meta`.
             pub(crate) fn meta(&self) -> Option<&Settings> {
                 match self {
                     $($(Self::$reply(result) => result.meta.as_ref(),)?)*
@@ -168,7 +169,7 @@ macro_rules! request {
                 }
             }
 
-            /// Whether the result says how long it may be kept (stateless era).
+            /// Returns whether the result carries cache hints (stateless era).
             pub(crate) fn is_cacheable(&self) -> bool {
                 match self {
                     $($(Self::$reply(_) => Method::$variant.is_cacheable(),)?)*
@@ -187,13 +188,13 @@ macro_rules! request {
 methods!(request);
 
 impl Reply {
-    /// A result that is not an object, and so has no members to add to.
+    /// Returns a result that is not an object, so that no members can be added to it.
     pub(crate) fn bare(&self) -> Option<&RawJson> {
         if let Self::Custom(result) = self { Some(result).filter(|result| !result.is_object()) } else { None }
     }
 }
 
-/// How a request ended well. Failures are `Err`.
+/// The outcome of a successful request. A failure is an `Err`.
 ///
 /// ```
 /// use toolway_protocol::{Outcome, Reply};
@@ -203,24 +204,24 @@ impl Reply {
 /// ```
 #[derive(Debug, Clone)]
 pub enum Outcome {
-    /// Here is the answer.
+    /// The reply.
     Complete(Reply),
-    /// The client must be asked first.
+    /// The client must answer questions first.
     NeedInput(InputRequired),
 }
 
-/// Parameters of a request, read from a message.
+/// The parameters of a request, which can be read from a message.
 trait ReadParams: Sized {
     fn read_params(params: &Params) -> Result<Self, RpcError>;
 }
 
-/// Reads what `wire!` makes, member by member.
+/// Implements `ReadParams` for types made by `wire!`.
 macro_rules! read_by_members {
     ($($type:ty),*) => {$(
         impl ReadParams for $type {
             fn read_params(params: &Params) -> Result<Self, RpcError> {
                 let mut body: Self = params.decode()?;
-                // What the protocol put among the members is read by the era.
+                // The era's codec reads `_meta`.
                 body.extra.remove("_meta");
                 Ok(body)
             }
@@ -230,7 +231,7 @@ macro_rules! read_by_members {
 read_by_members!(ResourceUri, SetLogLevel, Listen, Box<Complete>);
 
 wire! {
-    /// Which page of a list is wanted.
+    /// The parameters of a list request: which page to return.
     ///
     /// ```
     /// use toolway_protocol::request::Page;
@@ -238,19 +239,19 @@ wire! {
     /// assert_eq!(Page::new().with_cursor("").cursor.as_deref(), Some(""));
     /// ```
     pub struct Page {
-        /// Where the page before ended; the first page has none. The empty text is a cursor like any other.
+        /// The cursor that came with the previous page; the first page has none. The empty text is a valid cursor.
         cursor (with_cursor): Option<String> = "cursor";
     }
 }
 
 impl ReadParams for Page {
-    /// Not through the decoder: lists are asked for often, and there is nothing else in them.
+    /// Reads only the cursor, without the decoder: lists are requested often, and have no other parameters.
     fn read_params(params: &Params) -> Result<Self, RpcError> {
         Ok(Self { cursor: params.cursor()?.map(String::from), ..Self::new() })
     }
 }
 
-/// A tool call. The arguments are text until the tool, which alone knows their type, reads them.
+/// A tool call. The arguments stay text until the tool reads them, because only the tool knows their type.
 ///
 /// ```
 /// use toolway_protocol::request::CallTool;
@@ -261,16 +262,16 @@ impl ReadParams for Page {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallTool {
-    /// Which tool.
+    /// The name of the tool.
     pub name: String,
-    /// With which arguments; nothing means `{}`.
+    /// The arguments; `None` means `{}`.
     pub arguments: Option<RawJson>,
-    /// What earlier rounds left.
+    /// The data of earlier rounds.
     pub rounds: Rounds,
 }
 
 impl CallTool {
-    /// A call with arguments.
+    /// Creates a call with arguments.
     pub fn new(name: impl Into<String>, arguments: Option<RawJson>) -> Self {
         Self { name: name.into(), arguments, rounds: Rounds::default() }
     }
@@ -288,7 +289,7 @@ impl ReadParams for CallTool {
     }
 }
 
-/// A wish to read a resource.
+/// A request to read a resource.
 ///
 /// ```
 /// use toolway_protocol::request::ReadResource;
@@ -298,14 +299,14 @@ impl ReadParams for CallTool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadResource {
-    /// Which one.
+    /// The URI of the resource.
     pub uri: String,
-    /// What earlier rounds left.
+    /// The data of earlier rounds.
     pub rounds: Rounds,
 }
 
 impl ReadResource {
-    /// A wish to read `uri`.
+    /// Creates a request to read `uri`.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), rounds: Rounds::default() }
     }
@@ -323,7 +324,7 @@ impl ReadParams for ReadResource {
     }
 }
 
-/// A wish to have a prompt filled in.
+/// A request to fill in a prompt.
 ///
 /// ```
 /// use toolway_protocol::request::GetPrompt;
@@ -333,16 +334,16 @@ impl ReadParams for ReadResource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GetPrompt {
-    /// Which one.
+    /// The name of the prompt.
     pub name: String,
-    /// With what; values are text.
+    /// The arguments; all values are text.
     pub arguments: Option<BTreeMap<String, String>>,
-    /// What earlier rounds left.
+    /// The data of earlier rounds.
     pub rounds: Rounds,
 }
 
 impl GetPrompt {
-    /// A wish to have `name` filled in.
+    /// Creates a request to fill in the prompt `name`.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), arguments: None, rounds: Rounds::default() }
     }
@@ -366,7 +367,7 @@ impl ReadParams for GetPrompt {
     }
 }
 
-/// What a client sends back when it calls again with answers (stateless era).
+/// The data that a client sends when it repeats a request with answers (stateless era).
 ///
 /// ```
 /// use toolway_protocol::request::Rounds;
@@ -376,9 +377,9 @@ impl ReadParams for GetPrompt {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rounds {
-    /// The answers of the last round, by key, as text: their kinds follow from the questions.
+    /// The answers of the last round by key, as text. Their types follow from the questions.
     pub input_responses: Option<RawJson>,
-    /// What the server gave to be sent back as it is.
+    /// The state that the server asked the client to send back unchanged.
     pub request_state: Option<String>,
 }
 
@@ -405,11 +406,11 @@ wire! {
     /// assert_eq!(ResourceUri::new("notes://7").uri, "notes://7");
     /// ```
     pub struct ResourceUri {
-        /// Where it is.
+        /// The URI of the resource.
         uri: String = "uri";
     }
 
-    /// How much of the log a session gets.
+    /// The parameters of `logging/setLevel`.
     ///
     /// ```
     /// use toolway_protocol::request::SetLogLevel;
@@ -418,11 +419,11 @@ wire! {
     /// assert_eq!(SetLogLevel::new(LogLevel::Info).level, LogLevel::Info);
     /// ```
     pub struct SetLogLevel {
-        /// This and everything that matters more.
+        /// The lowest level that the session receives.
         level: LogLevel = "level";
     }
 
-    /// Which changes a stream is to tell.
+    /// The parameters of `subscriptions/listen`.
     ///
     /// ```
     /// use toolway_protocol::request::Listen;
@@ -432,7 +433,7 @@ wire! {
     /// assert_eq!(listen.notifications.prompts_list_changed, Some(true));
     /// ```
     pub struct Listen {
-        /// Those.
+        /// The changes that the stream reports.
         notifications: SubscriptionFilter = "notifications";
     }
 }

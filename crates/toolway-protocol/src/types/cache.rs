@@ -1,10 +1,10 @@
-//! How long may an answer be kept, and by whom? (stateless era)
+//! How long may a result be cached, and by which caches? (stateless era)
 
 use crate::json::Members;
 use crate::wire::{names, wire};
 
 wire! {
-    /// How long an answer may be kept.
+    /// Hints for how long a result may be cached, and by which caches.
     ///
     /// ```
     /// use toolway_protocol::types::{CacheHints, CacheScope};
@@ -14,15 +14,15 @@ wire! {
     /// assert_eq!(CacheHints::default().ttl_ms, 0, "who says nothing wants nothing kept");
     /// ```
     pub struct CacheHints {
-        /// For so many milliseconds; 0 is "not at all".
+        /// The lifetime in milliseconds; 0 means that the result must not be cached.
         ttl_ms: u64 = "ttlMs";
-        /// By whom.
+        /// The caches that may store the result.
         cache_scope: CacheScope = "cacheScope";
     }
 }
 
 names! {
-    /// By whom an answer may be kept.
+    /// The caches that may store a result.
     ///
     /// ```
     /// use toolway_protocol::types::CacheScope;
@@ -30,14 +30,14 @@ names! {
     /// assert_eq!(CacheScope::from("public"), CacheScope::Public);
     /// ```
     pub enum CacheScope {
-        /// By anyone: it is the same for all callers.
+        /// Any cache: the result is the same for all callers.
         Public = "public",
-        /// By the one who asked.
+        /// Only the cache of the caller.
         Private = "private",
     }
 }
 
-/// Do not keep, do not share.
+/// The default allows neither caching nor sharing.
 impl Default for CacheHints {
     fn default() -> Self {
         Self::new(0_u64, CacheScope::Private)
@@ -45,7 +45,7 @@ impl Default for CacheHints {
 }
 
 impl CacheHints {
-    /// Writes the hints among the members of a result.
+    /// Writes the hints as members of a result.
     pub(crate) fn put_hints(&self, members: &mut Members<'_, '_>) {
         members.put("ttlMs", &self.ttl_ms);
         members.put("cacheScope", &self.cache_scope);

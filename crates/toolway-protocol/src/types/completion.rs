@@ -1,4 +1,4 @@
-//! Completion: which argument is being typed, and how might it go on?
+//! Completion: which argument is being completed, and which values are suggested?
 
 use std::collections::BTreeMap;
 
@@ -21,15 +21,15 @@ wire! {
     /// assert_eq!(asked.argument.value, "ca");
     /// ```
     pub struct Complete {
-        /// What the argument belongs to.
+        /// The prompt or resource template that the argument belongs to.
         reference: Reference = "ref";
-        /// The argument so far.
+        /// The argument to complete.
         argument: CompleteArgument = "argument";
-        /// What is known already.
+        /// The arguments that are already known.
         context (with_context): Option<CompleteContext> = "context", since COMPLETION_CONTEXT;
     }
 
-    /// An argument that is being typed.
+    /// An argument to complete.
     ///
     /// ```
     /// use toolway_protocol::types::CompleteArgument;
@@ -37,13 +37,13 @@ wire! {
     /// assert_eq!(CompleteArgument::new("style", "ca").name, "style");
     /// ```
     pub struct CompleteArgument {
-        /// Its name.
+        /// The name of the argument.
         name: String = "name";
-        /// What was typed so far.
+        /// The text that was entered so far.
         value: String = "value";
     }
 
-    /// What is known already when an argument is typed.
+    /// The arguments that are already known when another one is completed.
     ///
     /// ```
     /// use toolway_protocol::types::CompleteContext;
@@ -52,7 +52,7 @@ wire! {
     /// assert!(CompleteContext::new().with_arguments(known).arguments.is_some());
     /// ```
     pub struct CompleteContext {
-        /// Arguments that were filled in before.
+        /// The values of arguments that were entered before.
         arguments (with_arguments): Option<BTreeMap<String, String>> = "arguments";
     }
 
@@ -65,9 +65,9 @@ wire! {
     /// ```
     pub struct PromptReference {
         "type": "ref/prompt";
-        /// Its name.
+        /// The name of the prompt.
         name: String = "name";
-        /// A name for people.
+        /// The display name.
         title (with_title): Option<String> = "title", since TITLE;
     }
 
@@ -85,7 +85,7 @@ wire! {
     }
 }
 
-/// What an argument belongs to.
+/// The prompt or resource template that an argument belongs to.
 ///
 /// ```
 /// use toolway_protocol::types::Reference;
@@ -134,15 +134,15 @@ wire! {
     /// assert_eq!(completion.values, ["casual"]);
     /// ```
     pub struct Completion {
-        /// At most a hundred of them.
+        /// The values, at most 100.
         values: Vec<String> = "values";
-        /// How many there are in all.
+        /// The total number of suggestions.
         total (with_total): Option<i64> = "total";
-        /// Whether there are more than those here.
+        /// `true` if there are more suggestions than these.
         has_more (with_has_more): Option<bool> = "hasMore";
     }
 
-    /// The answer to a request for suggestions.
+    /// The result of a request for suggestions.
     ///
     /// ```
     /// use toolway_protocol::types::{CompleteResult, Completion};
@@ -153,7 +153,7 @@ wire! {
     pub struct CompleteResult {
         /// The suggestions.
         completion: Completion = "completion";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
         frame "resultType";
     }

@@ -1,4 +1,4 @@
-//! The blocks that results, prompts and conversations are made of.
+//! Content blocks, the parts of results, prompts and sampling messages.
 
 use serde::de::{self, Deserialize, Deserializer};
 
@@ -20,13 +20,13 @@ wire! {
         "type": "text";
         /// The text.
         text: String = "text";
-        /// For whom it is.
+        /// The audience and importance.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 
-    /// A picture.
+    /// An image.
     ///
     /// ```
     /// use toolway_protocol::types::ImageContent;
@@ -35,17 +35,17 @@ wire! {
     /// ```
     pub struct ImageContent {
         "type": "image";
-        /// The picture, in Base64.
+        /// The image, in Base64.
         data: String = "data";
-        /// Its media type.
+        /// The media type.
         mime_type: String = "mimeType";
-        /// For whom it is.
+        /// The audience and importance.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 
-    /// A sound.
+    /// A piece of audio.
     ///
     /// ```
     /// use toolway_protocol::types::AudioContent;
@@ -54,17 +54,17 @@ wire! {
     /// ```
     pub struct AudioContent {
         "type": "audio";
-        /// The sound, in Base64.
+        /// The audio data, in Base64.
         data: String = "data";
-        /// Its media type.
+        /// The media type.
         mime_type: String = "mimeType";
-        /// For whom it is.
+        /// The audience and importance.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 
-    /// A resource, contents and all.
+    /// A resource with its contents.
     ///
     /// ```
     /// use toolway_protocol::types::{EmbeddedResource, ResourceContents};
@@ -76,13 +76,13 @@ wire! {
         "type": "resource";
         /// The resource.
         resource: ResourceContents = "resource";
-        /// For whom it is.
+        /// The audience and importance.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 
-    /// A model asks for a tool to be called (sampling).
+    /// A tool call that a model requests (sampling).
     ///
     /// ```
     /// use toolway_protocol::types::ToolUseContent;
@@ -92,17 +92,17 @@ wire! {
     /// ```
     pub struct ToolUseContent {
         "type": "tool_use";
-        /// What the answer must refer to.
+        /// The id that the result must refer to.
         id: String = "id";
-        /// Which tool.
+        /// The name of the tool.
         name: String = "name";
-        /// With which arguments.
+        /// The arguments of the call.
         input: Settings = "input";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 
-    /// What a tool that a model asked for gave back (sampling).
+    /// The result of a tool call that a model requested (sampling).
     ///
     /// ```
     /// use toolway_protocol::types::{Content, ToolResultContent};
@@ -112,25 +112,26 @@ wire! {
     /// ```
     pub struct ToolResultContent {
         "type": "tool_result";
-        /// The request it answers.
+        /// The id of the tool call.
         tool_use_id: String = "toolUseId";
-        /// The blocks.
+        /// The content blocks.
         content: Vec<Content> = "content";
         /// The result as JSON.
         structured_content (with_structured_content): Option<RawJson> = "structuredContent" or null, if value_fits;
-        /// Whether the blocks tell of a failure.
+        /// `true` if the blocks describe a failure.
         is_error (with_is_error): Option<bool> = "isError";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 }
 
-/// Before results could be any JSON, they had to be objects; the text copy says the rest.
+/// Returns whether the revision allows this structured result. Older revisions allow only objects; there, other
+/// values are only in the text copy.
 pub(super) fn value_fits(value: &RawJson, to: &Encoder<'_>) -> bool {
     to.knows(since::STRUCTURED_ANYTHING) || value.is_object()
 }
 
-/// One block.
+/// A content block.
 ///
 /// ```
 /// use toolway_protocol::types::Content;
@@ -145,24 +146,24 @@ pub(super) fn value_fits(value: &RawJson, to: &Encoder<'_>) -> bool {
 pub enum Content {
     /// Text.
     Text(TextContent),
-    /// A picture.
+    /// An image.
     Image(ImageContent),
-    /// A sound.
+    /// Audio.
     Audio(AudioContent),
-    /// A resource, contents and all.
+    /// A resource with its contents.
     Resource(Box<EmbeddedResource>),
-    /// A resource to be read if it is wanted.
+    /// A link to a resource.
     Link(Box<Resource>),
-    /// A model asks for a tool (sampling only).
+    /// A tool call that a model requests (sampling only).
     ToolUse(Box<ToolUseContent>),
-    /// The answer to that (sampling only).
+    /// The result of such a tool call (sampling only).
     ToolResult(Box<ToolResultContent>),
-    /// A kind of block that this crate does not know, kept as it came.
+    /// A kind of block that this crate does not know, kept as received.
     Other(RawJson),
 }
 
 impl Content {
-    /// A block of text.
+    /// Creates a block of text.
     ///
     /// ```
     /// use toolway_protocol::types::Content;
@@ -173,7 +174,7 @@ impl Content {
         Self::Text(TextContent::new(text))
     }
 
-    /// The text, if this is a block of text.
+    /// Returns the text, if this is a block of text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(content) => Some(&content.text),
@@ -187,7 +188,7 @@ impl Encode for Content {
         match self {
             Self::Text(content) => content.encode(to),
             Self::Image(content) => content.encode(to),
-            // A revision without sounds or links gets words: the name of a kind it does not know breaks old readers.
+            // A revision without audio or links gets text instead: an unknown kind of block breaks older clients.
             Self::Audio(content) if !to.knows(since::AUDIO) => {
                 TextContent::new(format!("[audio, {}]", content.mime_type)).encode(to);
             }
@@ -207,7 +208,8 @@ impl Encode for Content {
     }
 }
 
-/// The tag decides, never the shape: a block with an unknown `type` is kept, one without is an error.
+/// Reads a block by its `type`, never by its shape. A block with an unknown `type` is kept; a block without one is an
+/// error.
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = RawJson::deserialize(deserializer)?;

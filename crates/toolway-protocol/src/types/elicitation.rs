@@ -1,4 +1,4 @@
-//! Elicitation: what is the user asked, and what does the user answer?
+//! Elicitation: which questions can a user be asked, and what are the answers?
 
 use std::collections::BTreeMap;
 
@@ -22,13 +22,13 @@ wire! {
     /// ```
     pub struct ElicitForm {
         frame "mode";
-        /// What it is about.
+        /// The text that explains the form.
         message: String = "message";
         /// The fields.
         requested_schema: FormSchema = "requestedSchema";
     }
 
-    /// Something to do at a web page.
+    /// A task for the user on a web page.
     ///
     /// ```
     /// use toolway_protocol::types::ElicitUrl;
@@ -37,16 +37,16 @@ wire! {
     /// ```
     pub struct ElicitUrl {
         frame "mode";
-        /// What it is about.
+        /// The text that explains the task.
         message: String = "message";
-        /// The page.
+        /// The URL of the page.
         url: String = "url";
-        /// What the news of its completion refers to.
+        /// The id that the completion notification refers to.
         elicitation_id (with_elicitation_id): Option<String> = "elicitationId", since ELICITATION_ID;
     }
 }
 
-/// What the user is asked.
+/// A question to the user.
 ///
 /// ```
 /// use toolway_protocol::types::{Elicit, ElicitUrl};
@@ -56,9 +56,9 @@ wire! {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Elicit {
-    /// To fill in a form.
+    /// Asks the user to fill in a form.
     Form(ElicitForm),
-    /// To do something at a web page.
+    /// Asks the user to visit a web page.
     Url(ElicitUrl),
 }
 
@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for Elicit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = RawJson::deserialize(deserializer)?;
         match tag(&text, "mode").map_err(de::Error::custom)?.as_deref() {
-            // The first revision with forms had no other mode and did not name it.
+            // The first revision with elicitation had only forms, and no `mode`.
             None | Some("form") => text.decode().map(Self::Form).map_err(de::Error::custom),
             Some("url") => text.decode().map(Self::Url).map_err(de::Error::custom),
             Some(other) => Err(de::Error::unknown_variant(other, &["form", "url"])),
@@ -99,7 +99,7 @@ impl<'de> Deserialize<'de> for Elicit {
 }
 
 wire! {
-    /// The fields of a form: an object without nesting.
+    /// The schema of a form: an object without nested objects.
     ///
     /// ```
     /// use toolway_protocol::types::{Field, FieldKind, Fields, FormSchema};
@@ -143,10 +143,10 @@ impl<'de> Deserialize<'de> for Fields {
 }
 
 wire! {
-    /// One field: text, a number, yes or no, a choice, or several choices.
+    /// One field: text, a number, a boolean, a choice, or several choices.
     ///
-    /// Which members make sense together follows from `type`; all kinds share one struct, because the
-    /// members and not the shape say what it is.
+    /// `type` decides which members are meaningful together. All kinds share one struct, because they differ in their
+    /// members and not in their shape.
     ///
     /// ```
     /// use toolway_protocol::types::{Field, FieldKind};
@@ -157,38 +157,38 @@ wire! {
     pub struct Field {
         /// `string`, `number`, `integer`, `boolean` or `array`.
         kind: FieldKind = "type";
-        /// A name for people.
+        /// The display name.
         title (with_title): Option<String> = "title";
-        /// What it is for.
+        /// The description.
         description (with_description): Option<String> = "description";
-        /// What is filled in beforehand.
+        /// The initial value.
         default (with_default): Option<Value> = "default", if default_fits;
-        /// Text of a form.
+        /// The format of a text.
         format (with_format): Option<String> = "format";
-        /// Shortest text.
+        /// The minimum length of a text.
         min_length (with_min_length): Option<i64> = "minLength";
-        /// Longest text.
+        /// The maximum length of a text.
         max_length (with_max_length): Option<i64> = "maxLength";
-        /// Smallest number.
+        /// The minimum of a number.
         minimum (with_minimum): Option<serde_json::Number> = "minimum";
-        /// Greatest number.
+        /// The maximum of a number.
         maximum (with_maximum): Option<serde_json::Number> = "maximum";
         /// The choices.
         choices (with_choices): Option<Vec<String>> = "enum";
-        /// Names for the choices (the older way).
+        /// The names of the choices (in the older shape).
         choice_names (with_choice_names): Option<Vec<String>> = "enumNames";
         /// The choices with names.
         one_of (with_one_of): Option<Vec<Choice>> = "oneOf", since FORM_CHOICES;
-        /// What may be chosen several of.
+        /// The choices of a field with several choices.
         items (with_items): Option<Choices> = "items", since FORM_CHOICES;
-        /// Fewest choices.
+        /// The minimum number of choices.
         min_items (with_min_items): Option<i64> = "minItems", since FORM_CHOICES;
-        /// Most choices.
+        /// The maximum number of choices.
         max_items (with_max_items): Option<i64> = "maxItems", since FORM_CHOICES;
     }
 }
 
-/// The first forms knew only yes-or-no beforehand.
+/// Returns whether the revision allows this default. The first revision with forms allowed only booleans.
 fn default_fits(value: &Value, to: &Encoder<'_>) -> bool {
     value.is_boolean() || to.knows(since::FORM_DEFAULTS)
 }
@@ -206,9 +206,9 @@ names! {
         String = "string",
         /// A number.
         Number = "number",
-        /// A whole number.
+        /// An integer.
         Integer = "integer",
-        /// Yes or no.
+        /// A boolean.
         Boolean = "boolean",
         /// Several choices.
         Array = "array",
@@ -224,13 +224,13 @@ wire! {
     /// assert_eq!(Choice::new("r", "Red").title, "Red");
     /// ```
     pub struct Choice {
-        /// What is sent.
+        /// The value that is sent.
         value: String = "const";
-        /// What is shown.
+        /// The text that is displayed.
         title: String = "title";
     }
 
-    /// What may be chosen several of.
+    /// The choices of a field with several choices.
     ///
     /// ```
     /// use toolway_protocol::types::{Choice, Choices};
@@ -239,7 +239,7 @@ wire! {
     /// assert_eq!(colours.any_of.unwrap().len(), 1);
     /// ```
     pub struct Choices {
-        /// `string`, when the choices have no names.
+        /// `string`, if the choices have no names.
         kind (with_kind): Option<FieldKind> = "type";
         /// The choices.
         choices (with_choices): Option<Vec<String>> = "enum";
@@ -247,7 +247,7 @@ wire! {
         any_of (with_any_of): Option<Vec<Choice>> = "anyOf";
     }
 
-    /// What the user answered.
+    /// The user's answer.
     ///
     /// ```
     /// use toolway_protocol::types::{ElicitAction, ElicitResult};
@@ -256,17 +256,17 @@ wire! {
     /// assert!(answer.content.is_none());
     /// ```
     pub struct ElicitResult {
-        /// Whether there is an answer.
+        /// The user's reaction to the question.
         action: ElicitAction = "action";
-        /// The fields, when the form was sent.
+        /// The values of the fields, if the user submitted the form.
         content (with_content): Option<BTreeMap<String, Value>> = "content";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since ANSWERS_ARE_RESULTS;
     }
 }
 
 names! {
-    /// What the user did with the question.
+    /// The user's reaction to a question.
     ///
     /// ```
     /// use toolway_protocol::types::ElicitAction;
@@ -274,11 +274,11 @@ names! {
     /// assert_eq!(ElicitAction::Accept.as_str(), "accept");
     /// ```
     pub enum ElicitAction {
-        /// Answered it.
+        /// The user answered.
         Accept = "accept",
-        /// Refused to.
+        /// The user declined to answer.
         Decline = "decline",
-        /// Closed it without a word.
+        /// The user closed the question without a decision.
         Cancel = "cancel",
     }
 }

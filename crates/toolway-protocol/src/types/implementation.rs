@@ -1,9 +1,9 @@
-//! Who a client or a server is, and what things look like to people.
+//! The identity of a client or a server, and how items are displayed to users.
 
 use crate::wire::{names, wire};
 
 wire! {
-    /// The name and version of a program, for display only: no decision may rest on it.
+    /// The name and version of a program. It is for display only: no decision may depend on it.
     ///
     /// ```
     /// use toolway_protocol::types::Implementation;
@@ -14,28 +14,28 @@ wire! {
     pub struct Implementation {
         /// The program's name.
         name: String = "name";
-        /// Its version.
+        /// The program's version.
         version: String = "version";
-        /// A name for people.
+        /// The display name.
         title (with_title): Option<String> = "title", since TITLE;
-        /// What it is for.
+        /// The description.
         description (with_description): Option<String> = "description", since IDENTITY;
-        /// Pictures of it.
+        /// The icons of the program.
         icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
-        /// Where to read more.
+        /// The URL of a page with more information.
         website_url (with_website_url): Option<String> = "websiteUrl", since IDENTITY;
     }
 }
 
 impl Implementation {
-    /// The name to show: the title if there is one.
+    /// Returns the name to display: the title if present, otherwise the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 wire! {
-    /// A picture to show beside something.
+    /// An icon to display beside an item.
     ///
     /// ```
     /// use toolway_protocol::types::Icon;
@@ -44,19 +44,19 @@ wire! {
     /// assert_eq!(icon.src, "https://app.example/icon.png");
     /// ```
     pub struct Icon {
-        /// Where it is: an `https` or `data` URI.
+        /// The URI of the image, with the scheme `https` or `data`.
         src: String = "src";
-        /// Its media type.
+        /// The media type.
         mime_type (with_mime_type): Option<String> = "mimeType";
-        /// The sizes it is good for, `48x48` or `any`.
+        /// The sizes that the icon suits, `48x48` or `any`.
         sizes (with_sizes): Option<Vec<String>> = "sizes";
-        /// The background it is made for.
+        /// The background that the icon is designed for.
         theme (with_theme): Option<Theme> = "theme";
     }
 }
 
 names! {
-    /// A background.
+    /// A background color scheme.
     ///
     /// ```
     /// use toolway_protocol::types::Theme;
@@ -64,15 +64,15 @@ names! {
     /// assert_eq!(Theme::from("dark"), Theme::Dark);
     /// ```
     pub enum Theme {
-        /// A light one.
+        /// A light background.
         Light = "light",
-        /// A dark one.
+        /// A dark background.
         Dark = "dark",
     }
 }
 
 wire! {
-    /// For whom something is, and how much it matters.
+    /// The audience and the importance of an item.
     ///
     /// ```
     /// use toolway_protocol::types::{Annotations, Role};
@@ -81,17 +81,17 @@ wire! {
     /// assert_eq!(annotations.priority, Some(0.9));
     /// ```
     pub struct Annotations {
-        /// For whom it is.
+        /// The intended audience.
         audience (with_audience): Option<Vec<Role>> = "audience";
-        /// From 0, "never mind", to 1, "required".
+        /// The importance, from 0 (entirely optional) to 1 (required).
         priority (with_priority): Option<f64> = "priority";
-        /// When it changed last, in ISO 8601.
+        /// The time of the last change, in ISO 8601.
         last_modified (with_last_modified): Option<String> = "lastModified", since LAST_MODIFIED;
     }
 }
 
 names! {
-    /// Who says something.
+    /// The author of a message, or its audience.
     ///
     /// ```
     /// use toolway_protocol::types::Role;
@@ -99,7 +99,7 @@ names! {
     /// assert_eq!(Role::Assistant.as_str(), "assistant");
     /// ```
     pub enum Role {
-        /// The person.
+        /// The user.
         User = "user",
         /// The model.
         Assistant = "assistant",

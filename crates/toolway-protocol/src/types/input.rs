@@ -20,8 +20,8 @@ macro_rules! question {
         )*}
         notifications {$($(#[$notification_doc:meta])* $notification:ident $notification_row:tt)*}
     ) => {
-        /// Something that the client is asked before a request can be answered. It is no JSON-RPC message: it has a
-        /// method and parameters, but no id.
+        /// A question that the client must answer before the server can complete a request. It is not a JSON-RPC
+        /// message: it has a method and parameters, but no id.
         ///
         /// ```
         /// use toolway_protocol::types::InputRequest;
@@ -34,19 +34,19 @@ macro_rules! question {
         }
 
         impl InputRequest {
-            /// The method that stands for this question.
+            /// Returns the method that names the kind of the question.
             pub fn method(&self) -> Method {
                 match self {
                     $(Self::$variant(_) => Method::$variant,)*
                 }
             }
 
-            /// Reads a request of a server that is a question. `Ok(None)`: it is not one, or one of a kind that the
-            /// client did not declare.
+            /// Reads a question from a request of a server. Returns `Ok(None)` if the request is not a question, or
+            /// if the client did not declare the capability for it.
             ///
             /// # Errors
             ///
-            /// The parameters are not those of the method.
+            /// The parameters do not fit the method.
             pub fn of_request(
                 method: &Method,
                 params: &Params,
@@ -63,7 +63,7 @@ macro_rules! question {
                 }
             }
 
-            /// Reads a question that is a part of a result. `Ok(None)`: no client is asked that.
+            /// Reads a question that is a part of a result. Returns `Ok(None)` if the method is not a question.
             fn of_parts(method: &Method, params: Option<&RawJson>) -> Result<Option<Self>, serde_json::Error> {
                 Ok(Some(match method {
                     $(Method::$variant => Self::$variant(AskedParams::read(params)?),)*
@@ -85,7 +85,7 @@ macro_rules! question {
             }
         }
 
-        /// The client's answer to one question; which kind it is follows from the question.
+        /// The client's answer to one question. Its type follows from the question.
         ///
         /// ```
         /// use toolway_protocol::types::{InputRequest, InputResponse};
@@ -105,7 +105,7 @@ macro_rules! question {
         }
 
         impl InputResponse {
-            /// Reads the answer to `question`.
+            /// Decodes the answer to `question`.
             pub fn decode(question: &InputRequest, answer: &RawJson) -> Result<Self, serde_json::Error> {
                 match question {
                     $(InputRequest::$variant(_) => answer.decode().map(Self::$variant),)*
@@ -134,9 +134,9 @@ impl<'de> Deserialize<'de> for InputRequest {
     }
 }
 
-/// The parameters of a question, which may be missing.
+/// The parameters of a question. They may be missing.
 trait AskedParams: Sized {
-    /// What is written of them.
+    /// The type that is written to the wire.
     type Written: Encode;
 
     fn read(params: Option<&RawJson>) -> Result<Self, serde_json::Error>;
@@ -174,7 +174,7 @@ macro_rules! asked_always {
 asked_always!(Elicit, Box<CreateMessage>);
 
 wire! {
-    /// A question whose kind is not known yet.
+    /// A question of unknown kind.
     ///
     /// ```
     /// use toolway_protocol::types::Question;
@@ -182,15 +182,15 @@ wire! {
     /// assert_eq!(Question::new("roots/list").method, "roots/list");
     /// ```
     pub struct Question {
-        /// Its kind.
+        /// The method that names the kind of the question.
         method: String = "method";
-        /// Its parameters.
+        /// The parameters of the question.
         params (with_params): Option<RawJson> = "params";
     }
 }
 
 wire! {
-    /// A round that ended in questions instead of an answer.
+    /// The result of a round that ended with questions instead of a reply.
     ///
     /// ```
     /// use toolway_protocol::types::{InputRequest, InputRequired, Keyed};
@@ -202,9 +202,9 @@ wire! {
     pub struct InputRequired {
         /// The questions.
         input_requests (with_input_requests): Option<Keyed<InputRequest>> = "inputRequests";
-        /// What the client must send back as it is.
+        /// The state that the client must send back unchanged.
         request_state (with_request_state): Option<String> = "requestState";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<crate::capability::Settings> = "_meta";
         frame "resultType";
     }

@@ -1,4 +1,4 @@
-//! A page of a list, written once for each revision and then only copied.
+//! A page of a list. It is encoded once per revision and then only copied.
 
 use std::sync::OnceLock;
 
@@ -6,10 +6,10 @@ use crate::capability::Settings;
 use crate::json::{Encode, Encoder, Members};
 use crate::version::ProtocolVersion;
 
-/// Items of one kind and where the next ones are.
+/// Items of one kind and the cursor of the next page.
 ///
-/// Servers answer the same page over and over. The JSON of the items is made when a revision first asks for it
-/// and kept; from then on a page costs a copy of bytes.
+/// Servers send the same page many times. The items are encoded when the first request of a revision arrives, and the
+/// JSON is kept. From then on a page costs a copy of bytes.
 ///
 /// ```
 /// use toolway_protocol::types::{Listing, Root};
@@ -26,28 +26,28 @@ pub struct Listing<T> {
 }
 
 impl<T: Encode> Listing<T> {
-    /// A page, and the cursor of the page after it.
+    /// Creates a page with the cursor of the next page.
     pub fn new(items: Vec<T>, next_cursor: Option<String>) -> Self {
         Self { items, next_cursor, meta: None, written: Default::default() }
     }
 
-    /// Adds anything else.
+    /// Sets additional metadata.
     pub fn with_meta(mut self, meta: Settings) -> Self {
         self.meta = Some(meta);
         self
     }
 
-    /// Anything else.
+    /// Returns additional metadata.
     pub fn meta(&self) -> Option<&Settings> {
         self.meta.as_ref()
     }
 
-    /// The items.
+    /// Returns the items.
     pub fn items(&self) -> &[T] {
         &self.items
     }
 
-    /// The cursor of the next page.
+    /// Returns the cursor of the next page.
     pub fn next_cursor(&self) -> Option<&str> {
         self.next_cursor.as_deref()
     }
@@ -61,7 +61,7 @@ impl<T: Encode> Listing<T> {
         members.maybe("nextCursor", self.next_cursor.as_ref());
     }
 
-    /// The items as a JSON array in the shape of `version`.
+    /// Returns the items as a JSON array in the shape of `version`.
     fn written(&self, version: ProtocolVersion) -> &[u8] {
         self.written[version as usize].get_or_init(|| {
             let mut out = Vec::new();
@@ -71,7 +71,7 @@ impl<T: Encode> Listing<T> {
     }
 }
 
-/// An item that a result lists.
+/// An item of a list result.
 pub(crate) trait Listed {
     /// The member of the result that holds the items.
     const KEY: &'static str;

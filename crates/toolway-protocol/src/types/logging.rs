@@ -1,4 +1,4 @@
-//! Logging: how much does a client want to hear, and what is it told?
+//! Logging: which levels are there, and what does a log message contain?
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,8 +9,8 @@ use crate::capability::Settings;
 use crate::json::{Encode, Encoder, RawJson};
 use crate::wire::wire;
 
-/// How much something matters; later ones matter more. Unlike other names, an unknown one is an error: what it
-/// would let through is not known.
+/// The severity of a log message; later variants are more severe. Unlike other names, an unknown level is an error,
+/// because it is not known which messages it should let through.
 ///
 /// ```
 /// use toolway_protocol::types::LogLevel;
@@ -20,26 +20,26 @@ use crate::wire::wire;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
-    /// To look for a fault.
+    /// Detailed information for debugging.
     Debug,
-    /// All is well.
+    /// Normal operation.
     Info,
-    /// All is well, and an operator may want to know.
+    /// A normal but significant event.
     Notice,
     /// Something may go wrong.
     Warning,
-    /// Something went wrong.
+    /// An operation failed.
     Error,
-    /// A part has failed.
+    /// A component failed.
     Critical,
-    /// An operator must act now.
+    /// An operator must act immediately.
     Alert,
-    /// Nothing works.
+    /// The system is unusable.
     Emergency,
 }
 
 impl LogLevel {
-    /// All of them, the least first.
+    /// All levels, the least severe first.
     pub const ALL: [Self; 8] = [
         Self::Debug,
         Self::Info,
@@ -51,13 +51,13 @@ impl LogLevel {
         Self::Emergency,
     ];
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn as_str(self) -> &'static str {
         NAMES[self as usize]
     }
 }
 
-/// The names of all levels, each at the place that its number says.
+/// The names of all levels, each at the index of its enum value.
 const NAMES: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl FromStr for LogLevel {
@@ -68,7 +68,7 @@ impl FromStr for LogLevel {
     }
 }
 
-/// Not one of the eight levels.
+/// The error for a name that is not one of the eight levels.
 ///
 /// ```
 /// use toolway_protocol::types::{LogLevel, UnknownLevel};
@@ -101,7 +101,7 @@ impl<'de> Deserialize<'de> for LogLevel {
 }
 
 wire! {
-    /// A log message on its way to a client.
+    /// A log message to a client.
     ///
     /// ```
     /// use toolway_protocol::types::{LogLevel, LogMessage};
@@ -110,13 +110,13 @@ wire! {
     /// assert_eq!(message.level, LogLevel::Info);
     /// ```
     pub struct LogMessage {
-        /// How much it matters.
+        /// The severity.
         level: LogLevel = "level";
-        /// What happened; any JSON.
+        /// The content of the message; any JSON.
         data: RawJson = "data";
-        /// Who says it.
+        /// The name of the logger.
         logger (with_logger): Option<String> = "logger";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 }

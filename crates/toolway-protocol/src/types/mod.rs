@@ -1,7 +1,7 @@
-//! The vocabulary that handlers and callers see: one neutral model for all revisions, a file a noun.
+//! The protocol types that handlers and callers use: one model for all revisions, one file per topic.
 //!
-//! Types are `#[non_exhaustive]`: make one with `new(required…)` and add the rest with `with_…`. They read any
-//! revision, keep members that they do not know, and write the revision that the encoder is for.
+//! Types are `#[non_exhaustive]`: create one with `new(required…)` and add the rest with `with_…`. They can be read
+//! from any revision, keep unknown members, and are written in the revision of the encoder.
 
 mod cache;
 mod completion;

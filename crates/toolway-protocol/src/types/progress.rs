@@ -1,11 +1,11 @@
-//! Progress and cancellation: how far is a request, and is it still wanted?
+//! Progress, cancellation and other small notifications.
 
 use crate::capability::Settings;
 use crate::jsonrpc::Id;
 use crate::wire::wire;
 
 wire! {
-    /// How far a request is.
+    /// The progress of a request.
     ///
     /// ```
     /// use toolway_protocol::{Id, types::Progress};
@@ -14,19 +14,19 @@ wire! {
     /// assert_eq!(half.progress_token, Id::from("p1"));
     /// ```
     pub struct Progress {
-        /// The token that the request came with.
+        /// The progress token of the request.
         progress_token: Id = "progressToken";
-        /// How much is done; always more than before.
+        /// The amount of work that is done. It increases with every notification.
         progress: serde_json::Number = "progress";
-        /// How much there is to do.
+        /// The total amount of work.
         total (with_total): Option<serde_json::Number> = "total";
-        /// What is going on.
+        /// A description of the current step.
         message (with_message): Option<String> = "message", since PROGRESS_MESSAGE;
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 
-    /// A request is not wanted any more.
+    /// The cancellation of a request.
     ///
     /// ```
     /// use toolway_protocol::{Id, types::Cancelled};
@@ -35,15 +35,16 @@ wire! {
     /// assert_eq!(cancelled.request_id, Some(Id::from(7)));
     /// ```
     pub struct Cancelled {
-        /// Which one. One revision's schema allows to leave it out, for requests that became tasks.
+        /// The id of the request. The schema of one revision allows it to be left out, for requests that became
+        /// tasks.
         request_id (with_request_id): Option<Id> = "requestId";
-        /// Why.
+        /// The reason for the cancellation.
         reason (with_reason): Option<String> = "reason";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 
-    /// A notification that says nothing beyond its name.
+    /// The parameters of a notification without content of its own.
     ///
     /// ```
     /// use toolway_protocol::types::Told;
@@ -51,11 +52,11 @@ wire! {
     /// assert!(Told::new().meta.is_none());
     /// ```
     pub struct Told {
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 
-    /// A resource has another content now.
+    /// The content of a resource changed.
     ///
     /// ```
     /// use toolway_protocol::types::ResourceUpdated;
@@ -63,13 +64,13 @@ wire! {
     /// assert_eq!(ResourceUpdated::new("notes://7").uri, "notes://7");
     /// ```
     pub struct ResourceUpdated {
-        /// Which one.
+        /// The URI of the resource.
         uri: String = "uri";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 
-    /// What the user was asked to do elsewhere is done.
+    /// The user has completed an interaction that takes place outside the client.
     ///
     /// ```
     /// use toolway_protocol::types::ElicitationComplete;
@@ -77,9 +78,9 @@ wire! {
     /// assert_eq!(ElicitationComplete::new("e1").elicitation_id, "e1");
     /// ```
     pub struct ElicitationComplete {
-        /// The question's id.
+        /// The id of the question.
         elicitation_id: String = "elicitationId";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 }

@@ -1,4 +1,4 @@
-//! Prompts: how a server describes one, and what filling one in gives.
+//! Prompts: how does a server describe a prompt, and what is the result of filling one in?
 
 use super::listing::Listed;
 use super::{Content, Icon, Role};
@@ -15,21 +15,21 @@ wire! {
     /// assert_eq!(review.arguments.unwrap()[0].name, "style");
     /// ```
     pub struct Prompt {
-        /// Its name, unique in one server.
+        /// The name, unique in one server.
         name: String = "name";
-        /// A name for people.
+        /// The display name.
         title (with_title): Option<String> = "title", since TITLE;
-        /// What it is for.
+        /// The description.
         description (with_description): Option<String> = "description";
-        /// What can be filled in.
+        /// The arguments of the prompt.
         arguments (with_arguments): Option<Vec<PromptArgument>> = "arguments";
-        /// Pictures of it.
+        /// The icons to display.
         icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 
-    /// Something that can be filled in. Its value is text.
+    /// An argument of a prompt. Its value is text.
     ///
     /// ```
     /// use toolway_protocol::types::PromptArgument;
@@ -37,13 +37,13 @@ wire! {
     /// assert_eq!(PromptArgument::new("style").with_required(true).required, Some(true));
     /// ```
     pub struct PromptArgument {
-        /// Its name.
+        /// The name of the argument.
         name: String = "name";
-        /// A name for people.
+        /// The display name.
         title (with_title): Option<String> = "title", since TITLE;
-        /// What it is for.
+        /// The description.
         description (with_description): Option<String> = "description";
-        /// Whether it must be filled in.
+        /// `true` if the argument is required.
         required (with_required): Option<bool> = "required";
     }
 
@@ -56,13 +56,13 @@ wire! {
     /// assert_eq!(message.content.as_text(), Some("Review this."));
     /// ```
     pub struct PromptMessage {
-        /// Who says it.
+        /// The author of the message.
         role: Role = "role";
-        /// What is said: one block.
+        /// The content: one block.
         content: Content = "content";
     }
 
-    /// A prompt, filled in.
+    /// A filled-in prompt.
     ///
     /// ```
     /// use toolway_protocol::types::{Content, GetPromptResult, PromptMessage, Role};
@@ -73,9 +73,9 @@ wire! {
     pub struct GetPromptResult {
         /// The messages.
         messages: Vec<PromptMessage> = "messages";
-        /// What it is for.
+        /// The description.
         description (with_description): Option<String> = "description";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
         frame "resultType";
     }

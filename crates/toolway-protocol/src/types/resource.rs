@@ -1,4 +1,4 @@
-//! Resources: how a server describes them, and what reading one gives.
+//! Resources: how does a server describe a resource, and what is the result of reading one?
 
 use super::listing::Listed;
 use super::{Annotations, Icon};
@@ -15,36 +15,36 @@ wire! {
     /// assert_eq!(readme.display_name(), "readme");
     /// ```
     pub struct Resource {
-        /// Where it is.
+        /// The URI of the resource.
         uri: String = "uri";
-        /// Its name.
+        /// The name of the resource.
         name: String = "name";
-        /// A name for people.
+        /// The display name.
         title (with_title): Option<String> = "title", since TITLE;
-        /// What it is.
+        /// The description of the resource.
         description (with_description): Option<String> = "description";
-        /// Its media type.
+        /// The media type.
         mime_type (with_mime_type): Option<String> = "mimeType";
-        /// Its length in bytes.
+        /// The size in bytes.
         size (with_size): Option<i64> = "size";
-        /// Pictures of it.
+        /// The icons to display.
         icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
-        /// For whom it is.
+        /// The audience and importance.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 }
 
 impl Resource {
-    /// The name to show: the title if there is one.
+    /// Returns the name to display: the title if present, otherwise the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 wire! {
-    /// A family of resources: their URIs follow from a template (RFC 6570).
+    /// A set of resources whose URIs match a template (RFC 6570).
     ///
     /// ```
     /// use toolway_protocol::types::ResourceTemplate;
@@ -55,23 +55,23 @@ wire! {
     pub struct ResourceTemplate {
         /// The template.
         uri_template: String = "uriTemplate";
-        /// Its name.
+        /// The name of the template.
         name: String = "name";
-        /// A name for people.
+        /// The display name.
         title (with_title): Option<String> = "title", since TITLE;
-        /// What the resources are.
+        /// The description of the resources.
         description (with_description): Option<String> = "description";
-        /// The media type, if all of them have the same.
+        /// The media type, if all resources have the same one.
         mime_type (with_mime_type): Option<String> = "mimeType";
-        /// Pictures of it.
+        /// The icons to display.
         icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
-        /// For whom they are.
+        /// The audience and importance of the resources.
         annotations (with_annotations): Option<Box<Annotations>> = "annotations";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 
-    /// What is in a resource: text, or bytes in Base64.
+    /// The contents of a resource: text, or bytes in Base64.
     ///
     /// ```
     /// use toolway_protocol::types::ResourceContents;
@@ -80,19 +80,19 @@ wire! {
     /// assert_eq!(contents.text.as_deref(), Some("hello"));
     /// ```
     pub struct ResourceContents {
-        /// Where it is.
+        /// The URI of the resource.
         uri: String = "uri";
-        /// Its media type.
+        /// The media type.
         mime_type (with_mime_type): Option<String> = "mimeType";
-        /// The text, if it is text.
+        /// The text, if the resource is text.
         text (with_text): Option<String> = "text";
-        /// The bytes in Base64, if it is not.
+        /// The bytes in Base64, if the resource is binary.
         blob (with_blob): Option<String> = "blob";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 
-    /// What reading a resource gives.
+    /// The result of reading a resource.
     ///
     /// ```
     /// use toolway_protocol::types::{ReadResourceResult, ResourceContents};
@@ -103,14 +103,14 @@ wire! {
     pub struct ReadResourceResult {
         /// The contents, one or several.
         contents: Vec<ResourceContents> = "contents";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
         frame "resultType", "ttlMs", "cacheScope";
     }
 }
 
 impl ReadResourceResult {
-    /// The text of the first contents that are text.
+    /// Returns the first text among the contents.
     pub fn text(&self) -> Option<&str> {
         self.contents.iter().find_map(|contents| contents.text.as_deref())
     }

@@ -1,10 +1,10 @@
-//! Roots: which folders does a client work in?
+//! Roots: which directories does a client work in?
 
 use crate::capability::Settings;
 use crate::wire::wire;
 
 wire! {
-    /// A folder that a client works in.
+    /// A directory that a client works in.
     ///
     /// ```
     /// use toolway_protocol::types::Root;
@@ -12,15 +12,15 @@ wire! {
     /// assert_eq!(Root::new("file:///home/ada/project").with_name("project").name.as_deref(), Some("project"));
     /// ```
     pub struct Root {
-        /// Where it is; a `file` URI.
+        /// The URI of the directory, with the scheme `file`.
         uri: String = "uri";
-        /// A name for people.
+        /// The display name.
         name (with_name): Option<String> = "name";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 
-    /// The folders.
+    /// The result of `roots/list`.
     ///
     /// ```
     /// use toolway_protocol::types::{ListRootsResult, Root};
@@ -28,9 +28,9 @@ wire! {
     /// assert_eq!(ListRootsResult::new(vec![Root::new("file:///a")]).roots.len(), 1);
     /// ```
     pub struct ListRootsResult {
-        /// The folders.
+        /// The directories.
         roots: Vec<Root> = "roots";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since ANSWERS_ARE_RESULTS;
     }
 }

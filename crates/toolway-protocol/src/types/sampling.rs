@@ -1,4 +1,4 @@
-//! Sampling: what is the client's model asked, and what does it answer?
+//! Sampling: what can the client's model be asked, and what does it answer?
 
 use serde::de::{self, Deserialize, Deserializer};
 
@@ -8,7 +8,7 @@ use crate::json::{Encode, Encoder, RawJson};
 use crate::wire::{names, wire};
 
 wire! {
-    /// A question to the client's model.
+    /// A request to the client's model.
     ///
     /// ```
     /// use toolway_protocol::types::{Content, CreateMessage, Role, SamplingMessage};
@@ -20,23 +20,23 @@ wire! {
     pub struct CreateMessage {
         /// The conversation so far.
         messages: Vec<SamplingMessage> = "messages";
-        /// The longest answer.
+        /// The maximum number of tokens in the answer.
         max_tokens: i64 = "maxTokens";
-        /// Which model would be best.
+        /// The preferred models.
         model_preferences (with_model_preferences): Option<ModelPreferences> = "modelPreferences";
-        /// What the model is told first.
+        /// The system prompt.
         system_prompt (with_system_prompt): Option<String> = "systemPrompt";
-        /// What the client should add.
+        /// The context that the client should add.
         include_context (with_include_context): Option<IncludeContext> = "includeContext";
-        /// How freely the model answers.
+        /// The sampling temperature.
         temperature (with_temperature): Option<serde_json::Number> = "temperature";
-        /// Where the answer ends.
+        /// The texts at which the model stops.
         stop_sequences (with_stop_sequences): Option<Vec<String>> = "stopSequences";
-        /// For the provider of the model.
+        /// Metadata for the provider of the model.
         metadata (with_metadata): Option<Settings> = "metadata";
-        /// Tools that the model may ask for.
+        /// The tools that the model may call.
         tools (with_tools): Option<Vec<Tool>> = "tools", since SAMPLING_TOOLS;
-        /// Whether it must.
+        /// The rule for whether the model calls tools.
         tool_choice (with_tool_choice): Option<ToolChoice> = "toolChoice", since SAMPLING_TOOLS;
     }
 
@@ -49,16 +49,16 @@ wire! {
     /// assert_eq!(message.content.as_slice().len(), 1);
     /// ```
     pub struct SamplingMessage {
-        /// Who says it.
+        /// The author of the message.
         role: Role = "role";
-        /// What is said.
+        /// The content of the message.
         content: Blocks = "content";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since SAMPLING_TOOLS;
     }
 }
 
-/// One block, or several. A single one is written without brackets, as every revision reads it.
+/// One block, or several. A single block is written without brackets, because every revision can read that.
 ///
 /// ```
 /// use toolway_protocol::types::{Blocks, Content};
@@ -67,14 +67,14 @@ wire! {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Blocks {
-    /// One.
+    /// One block.
     One(Box<Content>),
-    /// Several.
+    /// Several blocks.
     Many(Vec<Content>),
 }
 
 impl Blocks {
-    /// The blocks.
+    /// Returns the blocks as a slice.
     pub fn as_slice(&self) -> &[Content] {
         match self {
             Self::One(block) => std::slice::from_ref(block),
@@ -104,7 +104,7 @@ impl Encode for Blocks {
     }
 }
 
-/// An array is several and an object is one: that is how the protocol writes it, and no guess.
+/// Reads an array as several blocks and an object as one, as the protocol defines it.
 impl<'de> Deserialize<'de> for Blocks {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = RawJson::deserialize(deserializer)?;
@@ -115,7 +115,7 @@ impl<'de> Deserialize<'de> for Blocks {
 }
 
 wire! {
-    /// Which model would be best.
+    /// The preferences for the choice of a model.
     ///
     /// ```
     /// use toolway_protocol::types::{ModelHint, ModelPreferences};
@@ -124,17 +124,17 @@ wire! {
     /// assert_eq!(preferences.hints.unwrap().len(), 1);
     /// ```
     pub struct ModelPreferences {
-        /// Names, the best first.
+        /// The hints, the best first.
         hints (with_hints): Option<Vec<ModelHint>> = "hints";
-        /// How much a low price matters, from 0 to 1.
+        /// The importance of a low price, from 0 to 1.
         cost_priority (with_cost_priority): Option<serde_json::Number> = "costPriority";
-        /// How much speed matters, from 0 to 1.
+        /// The importance of speed, from 0 to 1.
         speed_priority (with_speed_priority): Option<serde_json::Number> = "speedPriority";
-        /// How much ability matters, from 0 to 1.
+        /// The importance of capability, from 0 to 1.
         intelligence_priority (with_intelligence_priority): Option<serde_json::Number> = "intelligencePriority";
     }
 
-    /// A part of a model's name.
+    /// A hint for the choice of a model.
     ///
     /// ```
     /// use toolway_protocol::types::ModelHint;
@@ -142,13 +142,13 @@ wire! {
     /// assert_eq!(ModelHint::new().with_name("sonnet").name.as_deref(), Some("sonnet"));
     /// ```
     pub struct ModelHint {
-        /// The part.
+        /// A part of the model's name.
         name (with_name): Option<String> = "name";
     }
 }
 
 names! {
-    /// What a client should add to a question.
+    /// The context that a client should add to a request.
     ///
     /// ```
     /// use toolway_protocol::types::IncludeContext;
@@ -156,17 +156,17 @@ names! {
     /// assert_eq!(IncludeContext::from("none"), IncludeContext::None);
     /// ```
     pub enum IncludeContext {
-        /// Nothing.
+        /// No context.
         None = "none",
-        /// What belongs to the asking server.
+        /// The context of the requesting server.
         ThisServer = "thisServer",
-        /// What belongs to any server.
+        /// The context of all servers.
         AllServers = "allServers",
     }
 }
 
 wire! {
-    /// Whether a model must ask for tools.
+    /// The rule for whether a model calls tools.
     ///
     /// ```
     /// use toolway_protocol::types::{ToolChoice, ToolChoiceMode};
@@ -174,13 +174,13 @@ wire! {
     /// assert_eq!(ToolChoice::new().with_mode(ToolChoiceMode::Required).mode, Some(ToolChoiceMode::Required));
     /// ```
     pub struct ToolChoice {
-        /// `auto` when nothing is said.
+        /// The mode; a missing one means `auto`.
         mode (with_mode): Option<ToolChoiceMode> = "mode";
     }
 }
 
 names! {
-    /// Whether a model must ask for tools.
+    /// The mode of a [`ToolChoice`].
     ///
     /// ```
     /// use toolway_protocol::types::ToolChoiceMode;
@@ -188,17 +188,17 @@ names! {
     /// assert_eq!(ToolChoiceMode::Auto.as_str(), "auto");
     /// ```
     pub enum ToolChoiceMode {
-        /// As it likes.
+        /// The model may call tools.
         Auto = "auto",
-        /// It must.
+        /// The model must call a tool.
         Required = "required",
-        /// It must not.
+        /// The model must not call tools.
         None = "none",
     }
 }
 
 wire! {
-    /// What the model answered.
+    /// The model's answer.
     ///
     /// ```
     /// use toolway_protocol::types::{Content, CreateMessageResult, Role};
@@ -207,15 +207,15 @@ wire! {
     /// assert_eq!(answer.model, "some-model");
     /// ```
     pub struct CreateMessageResult {
-        /// Who says it.
+        /// The author of the answer.
         role: Role = "role";
-        /// What is said.
+        /// The content of the answer.
         content: Blocks = "content";
-        /// Which model it was.
+        /// The name of the model.
         model: String = "model";
-        /// Why it stopped.
+        /// The reason why the model stopped.
         stop_reason (with_stop_reason): Option<String> = "stopReason";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 }

@@ -1,10 +1,10 @@
-//! Subscriptions: which changes does a client want to hear of?
+//! Subscriptions: which changes does a client subscribe to?
 
 use crate::capability::Settings;
 use crate::wire::wire;
 
 wire! {
-    /// Which changes are wanted.
+    /// The changes that a client subscribes to.
     ///
     /// ```
     /// use toolway_protocol::types::SubscriptionFilter;
@@ -13,17 +13,17 @@ wire! {
     /// assert_eq!(filter.tools_list_changed, Some(true));
     /// ```
     pub struct SubscriptionFilter {
-        /// Those of the list of tools.
+        /// Changes of the tool list.
         tools_list_changed (with_tools_list_changed): Option<bool> = "toolsListChanged";
-        /// Those of the list of prompts.
+        /// Changes of the prompt list.
         prompts_list_changed (with_prompts_list_changed): Option<bool> = "promptsListChanged";
-        /// Those of the list of resources.
+        /// Changes of the resource list.
         resources_list_changed (with_resources_list_changed): Option<bool> = "resourcesListChanged";
-        /// Those of these resources.
+        /// Changes of the resources with these URIs.
         resource_subscriptions (with_resource_subscriptions): Option<Vec<String>> = "resourceSubscriptions";
     }
 
-    /// A stream of changes is open.
+    /// The confirmation that a stream of changes is open.
     ///
     /// ```
     /// use toolway_protocol::types::{SubscriptionAcknowledged, SubscriptionFilter};
@@ -31,9 +31,9 @@ wire! {
     /// assert!(SubscriptionAcknowledged::new(SubscriptionFilter::new()).meta.is_none());
     /// ```
     pub struct SubscriptionAcknowledged {
-        /// Which changes it will tell.
+        /// The changes that the stream will report.
         notifications: SubscriptionFilter = "notifications";
-        /// Which request opened it, and anything else.
+        /// The id of the request that opened the stream, and additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
     }
 }

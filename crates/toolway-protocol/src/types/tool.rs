@@ -1,4 +1,4 @@
-//! Tools: how a server describes one, and what a call gives back.
+//! Tools: how does a server describe a tool, and what is the result of a call?
 
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ use crate::wire::{names, wire};
 wire! {
     /// A tool as a server lists it.
     ///
-    /// Schemas are text, byte-faithful: nothing reorders their keys or drops keywords it does not know.
+    /// Schemas are kept as text, byte for byte: keys are not reordered, and unknown keywords are not dropped.
     ///
     /// ```
     /// use toolway_protocol::{RawJson, types::Tool};
@@ -24,41 +24,41 @@ wire! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct Tool {
-        /// Its name, unique in one server.
+        /// The name, unique in one server.
         name: String = "name";
-        /// The JSON Schema of its arguments.
+        /// The JSON Schema of the arguments.
         input_schema: RawJson = "inputSchema";
-        /// A name for people.
+        /// The display name.
         title (with_title): Option<String> = "title", since TITLE;
-        /// What it does, written for a model.
+        /// The description of the tool, written for a model.
         description (with_description): Option<String> = "description";
-        /// The JSON Schema of its structured result.
+        /// The JSON Schema of the structured result.
         output_schema (with_output_schema): Option<RawJson> = "outputSchema", since STRUCTURED_OUTPUT, if schema_fits;
-        /// Hints about its behaviour.
+        /// Hints about the tool's behavior.
         annotations (with_annotations): Option<ToolAnnotations> = "annotations", since TOOL_ANNOTATIONS;
-        /// Pictures of it.
+        /// The icons to display.
         icons (with_icons): Option<Vec<Icon>> = "icons", since ICONS;
-        /// How it may be run.
+        /// The supported ways to run the tool.
         execution (with_execution): Option<ToolExecution> = "execution", since CORE_TASKS;
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta", since META_EVERYWHERE;
     }
 }
 
 impl Tool {
-    /// What the tool does, or the empty text.
+    /// Returns the description, or the empty text.
     pub fn description(&self) -> &str {
         self.description.as_deref().unwrap_or_default()
     }
 
-    /// The name to show: title, else the annotations' title, else the name.
+    /// Returns the name to display: the title, otherwise the title of the annotations, otherwise the name.
     pub fn display_name(&self) -> &str {
         let annotated = self.annotations.as_ref().and_then(|annotations| annotations.title.as_deref());
         self.title.as_deref().or(annotated).unwrap_or(&self.name)
     }
 }
 
-/// Before results could be any JSON, the schema of one had to be that of an object.
+/// Returns whether the revision allows this output schema. Older revisions allow only schemas of objects.
 fn schema_fits(schema: &RawJson, to: &Encoder<'_>) -> bool {
     #[derive(Deserialize)]
     struct Root {
@@ -69,9 +69,9 @@ fn schema_fits(schema: &RawJson, to: &Encoder<'_>) -> bool {
 }
 
 wire! {
-    /// Hints about what a tool does to the world. A client must not trust them unless it trusts the server.
+    /// Hints about the effects of a tool. A client must not trust them unless it trusts the server.
     ///
-    /// What is not said reads as the protocol's default: not read-only, destructive, not idempotent, open world.
+    /// A missing hint means the protocol's default: not read-only, destructive, not idempotent, open world.
     ///
     /// ```
     /// use toolway_protocol::types::ToolAnnotations;
@@ -80,27 +80,27 @@ wire! {
     /// assert_eq!(hints.read_only_hint, Some(true));
     /// ```
     pub struct ToolAnnotations {
-        /// A name for people.
+        /// The display name.
         title (with_title): Option<String> = "title";
-        /// It changes nothing.
+        /// The tool does not modify anything.
         read_only_hint (with_read_only_hint): Option<bool> = "readOnlyHint";
-        /// It may destroy something.
+        /// The tool may destroy data.
         destructive_hint (with_destructive_hint): Option<bool> = "destructiveHint";
-        /// Calling it twice is like calling it once.
+        /// A second call with the same arguments has no further effect.
         idempotent_hint (with_idempotent_hint): Option<bool> = "idempotentHint";
-        /// It reaches beyond the server.
+        /// The tool interacts with systems outside the server.
         open_world_hint (with_open_world_hint): Option<bool> = "openWorldHint";
     }
 }
 
-/// What the hints mean, said or not.
+/// The meaning of the hints, with the defaults of the protocol.
 impl ToolAnnotations {
-    /// Whether the tool changes nothing; no, unless it says so.
+    /// Returns whether the tool does not modify anything. The default is `false`.
     pub fn is_read_only(&self) -> bool {
         self.read_only_hint.unwrap_or(false)
     }
 
-    /// Whether the tool may destroy something; yes, unless it says otherwise or changes nothing at all.
+    /// Returns whether the tool may destroy data. The default is `true`, unless the tool is read-only.
     ///
     /// ```
     /// use toolway_protocol::types::ToolAnnotations;
@@ -112,19 +112,19 @@ impl ToolAnnotations {
         !self.is_read_only() && self.destructive_hint.unwrap_or(true)
     }
 
-    /// Whether calling the tool twice is like calling it once; no, unless it says so.
+    /// Returns whether a second call with the same arguments has no further effect. The default is `false`.
     pub fn is_idempotent(&self) -> bool {
         self.idempotent_hint.unwrap_or(false)
     }
 
-    /// Whether the tool reaches beyond the server; yes, unless it says otherwise.
+    /// Returns whether the tool interacts with systems outside the server. The default is `true`.
     pub fn is_open_world(&self) -> bool {
         self.open_world_hint.unwrap_or(true)
     }
 }
 
 wire! {
-    /// How a tool may be run.
+    /// The supported ways to run a tool.
     ///
     /// ```
     /// use toolway_protocol::types::{TaskSupport, ToolExecution};
@@ -132,13 +132,13 @@ wire! {
     /// assert_eq!(ToolExecution::new().with_task_support(TaskSupport::Forbidden).task_support, Some(TaskSupport::Forbidden));
     /// ```
     pub struct ToolExecution {
-        /// Whether a call may become a task.
+        /// The support for running a call as a task.
         task_support (with_task_support): Option<TaskSupport> = "taskSupport";
     }
 }
 
 names! {
-    /// Whether something may become a task.
+    /// The support for running a call as a task.
     ///
     /// ```
     /// use toolway_protocol::types::TaskSupport;
@@ -146,17 +146,17 @@ names! {
     /// assert_eq!(TaskSupport::from("optional"), TaskSupport::Optional);
     /// ```
     pub enum TaskSupport {
-        /// It never does.
+        /// A call never becomes a task.
         Forbidden = "forbidden",
-        /// It may.
+        /// A call may become a task.
         Optional = "optional",
-        /// It always does.
+        /// A call always becomes a task.
         Required = "required",
     }
 }
 
 wire! {
-    /// What a tool call gives back.
+    /// The result of a tool call.
     ///
     /// ```
     /// use toolway_protocol::types::CallToolResult;
@@ -166,19 +166,19 @@ wire! {
     /// assert!(!result.is_error());
     /// ```
     pub struct CallToolResult {
-        /// The blocks, for the model.
+        /// The content blocks, for the model.
         content: Vec<Content> = "content";
-        /// The result as JSON, for programs; `null` is a value here and differs from nothing.
+        /// The result as JSON, for programs. `null` is a value here, different from a missing result.
         structured_content (with_structured_content): Option<RawJson> = "structuredContent" or null, since STRUCTURED_OUTPUT, if value_fits;
-        /// Whether the blocks tell of a failure that the model should read.
+        /// `true` if the blocks describe a failure that the model should read.
         is_error (with_is_error): Option<bool> = "isError";
-        /// Anything else.
+        /// Additional metadata.
         meta (with_meta): Option<Settings> = "_meta";
         frame "resultType";
     }
 }
 
-/// No content.
+/// A result without content.
 impl Default for CallToolResult {
     fn default() -> Self {
         Self::new(Vec::new())
@@ -186,22 +186,22 @@ impl Default for CallToolResult {
 }
 
 impl CallToolResult {
-    /// A result of one block of text.
+    /// Creates a result with one block of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(vec![Content::text(text)])
     }
 
-    /// A failure that the model should read.
+    /// Creates a failure that the model should read.
     pub fn error(text: impl Into<String>) -> Self {
         Self::text(text).with_is_error(true)
     }
 
-    /// Whether the blocks tell of a failure.
+    /// Returns whether the blocks describe a failure.
     pub fn is_error(&self) -> bool {
         self.is_error == Some(true)
     }
 
-    /// The first block of text.
+    /// Returns the first block of text.
     pub fn first_text(&self) -> Option<&str> {
         self.content.iter().find_map(Content::as_text)
     }

@@ -1,4 +1,4 @@
-//! Which URI do these values make (RFC 6570, section 3)?
+//! How are values expanded into a URI (RFC 6570, section 3)?
 
 use super::parts::{Expression, Modifier, Operator, Part};
 use super::percent::{Keep, push_encoded, triplet};
@@ -36,7 +36,7 @@ fn expand_expression(out: &mut String, expression: &Expression, values: &Values)
                     push(&encode([item.as_str()], keep));
                 }
             }
-            // A prefix is not for lists (RFC 6570, section 2.4.1); they are written whole.
+            // A prefix does not apply to lists (RFC 6570, section 2.4.1); they are written in full.
             Some(Value::List(items)) => push(&encode(items.iter().map(String::as_str), keep)),
         }
     }
@@ -53,7 +53,7 @@ fn encode<'a>(items: impl IntoIterator<Item = &'a str>, keep: Keep) -> String {
     out
 }
 
-/// The value, behind its name where the operator wants one. An empty path parameter goes without its `=`.
+/// Appends the value, with its name if the operator requires one. An empty path parameter has no `=`.
 fn push_pair(out: &mut String, operator: Operator, name: &str, value: &str) {
     if operator.is_named() {
         out.push_str(name);
@@ -64,8 +64,8 @@ fn push_pair(out: &mut String, operator: Operator, name: &str, value: &str) {
     out.push_str(value);
 }
 
-/// As much of a value as its modifier lets through. Where `%XX` passes unchanged it is not cut in two, and
-/// those that make up one character count as one (RFC 6570, section 3.2.1).
+/// Returns the prefix of a value that its modifier allows. Where `%XX` is kept unchanged, it is not split, and
+/// triplets that encode one character count as one (RFC 6570, section 3.2.1).
 fn first_characters(text: &str, modifier: Modifier, keep: Keep) -> &str {
     let Modifier::Prefix(length) = modifier else { return text };
     let mut count = 0;

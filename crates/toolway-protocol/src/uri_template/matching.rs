@@ -1,24 +1,24 @@
-//! Which values does a URI give?
+//! Which values does a URI contain?
 //!
-//! Each byte is looked at a fixed number of times, and a parameter's name once for each variable of the query:
-//! no recursion, and no choice is ever taken back. Values are decoded after the cuts are made, so an encoded
-//! delimiter never moves one; then they are judged, and one that could leave its place is no match.
+//! Each byte is examined a fixed number of times, and a parameter's name once for each variable of the query.
+//! Matching needs neither recursion nor backtracking. Values are decoded after the URI is split, so an encoded
+//! delimiter never moves a boundary. Then each value is checked: one that could leave its segment is not a match.
 
 use super::parts::Modifier;
 use super::percent::{Keep, decode, decode_fully, normalize};
 use super::plan::{Capture, Named, Plan, Section, Slot, Takes, Token};
 use super::values::Value;
 
-/// A match under way.
+/// The state of a match.
 #[derive(Default)]
 pub(super) struct Matching {
-    /// How many bytes and names were looked at.
+    /// The number of bytes and names examined.
     pub(super) steps: usize,
-    /// Variables by their place in the template, and what they hold.
+    /// Variables by their index in the template, with their values.
     pub(super) found: Vec<(usize, Value)>,
 }
 
-/// What happens when a variable does not come.
+/// The consequence of a missing variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Absence {
     IsFine,
@@ -29,7 +29,7 @@ impl Matching {
     pub(super) fn uri(&mut self, plan: &Plan, uri: &str) -> Option<()> {
         self.steps += uri.len();
         let uri = normalize(uri)?;
-        // The two cuts and the count of ampersands.
+        // The two splits and the count of ampersands.
         self.steps += 3 * uri.len();
         let (uri, fragment) = match &plan.fragment {
             Some(_) => uri.split_once('#')?,
@@ -40,7 +40,7 @@ impl Matching {
             Some((path, query)) if has_query => (path, Some(query)),
             _ => (uri, None),
         };
-        // The path first: of many templates, most fail here.
+        // The path first: most templates fail here.
         self.section(&plan.path, path)?;
         match (&plan.query, query) {
             (None, None) => {}
@@ -89,7 +89,7 @@ impl Matching {
                     self.steps += rest.len();
                     let end = 1 + rest.get(1..)?.find(literal.as_str())?;
                     let behind = &rest[end + literal.len()..];
-                    // A search that fails ends the match, so the text in front of it is paid for once only.
+                    // A failed search ends the match, so the text before the literal is counted only once.
                     self.steps -= behind.len();
                     self.capture(capture, &rest[..end])?;
                     rest = behind;
@@ -98,7 +98,7 @@ impl Matching {
         }
         for token in after.iter().rev() {
             match (token, open.take()) {
-                // All of them are there, so their number says where they begin.
+                // All parameters are required, so their number tells where they begin.
                 (Token::Capture(Capture { takes: Takes::Parameters(named), .. }), _) => {
                     self.steps += rest.len();
                     let (end, _) = rest.rmatch_indices(';').nth(named.len() - 1)?;
@@ -146,7 +146,7 @@ impl Matching {
         Some(())
     }
 
-    /// `name=value` pairs, or bare names for empty values, in any order.
+    /// Matches `name=value` pairs, or bare names for empty values, in any order.
     fn named(&mut self, named: &[Named], text: &str, separator: char, absence: Absence) -> Option<()> {
         self.steps += text.len();
         if text.contains(['/', '?', '#']) {
@@ -172,14 +172,14 @@ impl Matching {
         is_complete.then_some(())
     }
 
-    /// Decodes and judges one value.
+    /// Decodes and checks one value.
     fn value(&mut self, slot: Slot, raw: &str) -> Option<String> {
         self.steps += 3 * raw.len();
         let value = decode(raw)?;
         let stays = match slot.keep {
             Keep::Unreserved => !matches!(&*value, "." | "..") && !value.contains(['/', '\\', '\0']),
-            // A value that is written into another URI or decoded again must not get out either, so here
-            // it counts what is at the bottom of all escapes.
+            // The value may be inserted into another URI or decoded again, so the check looks at the fully decoded
+            // value.
             Keep::Reserved => {
                 let bottom = decode_fully(&value);
                 !bottom.contains(&0) && bottom.split(|byte| b"/\\?#".contains(byte)).all(|part| part != b"..")

@@ -1,43 +1,43 @@
-//! URI templates (RFC 6570), as `resources/templates/list` shows them: which URI do these values make, and
-//! which values does this URI give?
+//! URI templates (RFC 6570), as `resources/templates/list` sends them: how are values expanded into a URI, and how
+//! are values read from a URI?
 //!
-//! The RFC describes one direction. The other one, which a server needs to find who answers `resources/read`,
-//! is described here.
+//! The RFC describes only the expansion. A server also needs the other direction, to find the handler for
+//! `resources/read`; it is described here.
 //!
 //! | form | expands to | matches |
 //! |---|---|---|
-//! | `{a}`, `{a,b}` | `1`, `1,2` | one or more characters but `/`, `?`, `#` |
+//! | `{a}`, `{a,b}` | `1`, `1,2` | one or more characters except `/`, `?`, `#` |
 //! | `{+a}` | `x/y` | one or more characters of any kind |
 //! | `{#a}` | `#x/y` | the same, after `#` |
 //! | `{.a}`, `{/a}` | `.1`, `/1` | as `{a}`, after the sign |
 //! | `{;a,b}` | `;a=1;b=2` | all of them, in any order |
 //! | `{?a,b}`, `{&a}` | `?a=1&b=2`, `&a=1` | any of them, in any order |
-//! | `{a*}`, `{/a*}`, … | each item of a list for itself | a list |
+//! | `{a*}`, `{/a*}`, … | each item of a list separately | a list |
 //! | `{a:3}`, … | the first three characters | up to three characters |
 //! | `/:a/x` | as `/{a}/x` | as `/{a}/x` |
 //!
-//! **Where a variable ends.** At the first occurrence of the literal that follows. So `{name}.{ext}` takes
-//! `a.tar.gz` apart as `a` and `tar.gz`. Variables behind a `{+a}` or `{/a*}` are found from the right, since
-//! that one takes all it can get: `{+dir}/{name}` takes `a/b/c` apart as `a/b` and `c`. A `{+a}` ends before
-//! the `?` or `#` that the template itself has further on; if it has none, the value may hold them. After a
-//! literal `?`, an `&` ends every variable but `{+a}`, and that one too if `{&…}` follows.
+//! **Where a variable ends.** At the first occurrence of the literal that follows. So `{name}.{ext}` splits
+//! `a.tar.gz` into `a` and `tar.gz`. Variables after a `{+a}` or `{/a*}` are matched from the right, since that one
+//! takes as much as it can: `{+dir}/{name}` splits `a/b/c` into `a/b` and `c`. A `{+a}` ends before the next `?` or
+//! `#` of the template itself; if there is none, the value may contain them. After a literal `?`, an `&` ends every
+//! variable except `{+a}`, and `{+a}` too if `{&…}` follows.
 //!
-//! **What is equal.** Literals are compared after percent-encoding is normalised (RFC 3986, section 6.2.2):
-//! `%7euser`, `%7Euser` and `~user` are one, `%2F` and `/` are two. Case matters otherwise, and `+` is no space.
-//! A `%` without two hex digits makes a text no URI; it matches nothing.
+//! **When literals are equal.** Literals are compared after percent-encoding is normalized (RFC 3986, section 6.2.2):
+//! `%7euser`, `%7Euser` and `~user` are equal, `%2F` and `/` are different. Otherwise case matters, and `+` is not a
+//! space. A text with a `%` that is not followed by two hex digits is not a URI, and never matches.
 //!
-//! **What must be there.** Everything but the variables of `{?…}` and `{&…}`; those are left out of the values
-//! when they do not come. A parameter that the template does not know, or one that comes twice without `*`,
-//! is no match: a URI that says more than the template understands names another resource.
+//! **Which parts are required.** Everything except the variables of `{?…}` and `{&…}`; if those are missing, they are
+//! left out of the values. A parameter that the template does not know, or one that occurs twice without `*`, is not
+//! a match: a URI with more parameters than the template understands names a different resource.
 //!
-//! **What a value can hold.** It is cut out first and decoded then, so no encoded delimiter moves a boundary.
-//! It must be UTF-8. A value of `{a}` and all its kin is never `.` or `..` and never holds `/`, `\` or NUL,
-//! however it was written: it stays in its segment. A value of `{+a}` or `{#a}` holds no NUL and no `..`
-//! segment, even if encoded several times over. It may well begin with `/`, and `Path::join` replaces its
-//! base by such a path: take the root off before joining.
+//! **What a value can contain.** A value is first cut out of the URI and then decoded, so an encoded delimiter never
+//! moves a boundary. It must be UTF-8. A value of any form except `{+a}` and `{#a}` is never `.` or `..` and never
+//! contains `/`, `\` or NUL, however it was encoded: it stays in its segment. A value of `{+a}` or `{#a}` contains
+//! neither NUL nor a `..` segment, even if it was encoded several times. It may begin with `/`, and `Path::join`
+//! replaces its base with such a path: strip the root before joining.
 //!
-//! **What cannot be matched.** `{a}{b}` can be expanded, but it cannot be told where `a` ends.
-//! [`check_matchable`](UriTemplate::check_matchable) says so, for servers to ask when they are built.
+//! **Which templates cannot be matched.** `{a}{b}` can be expanded, but there is no way to tell where `a` ends.
+//! [`check_matchable`](UriTemplate::check_matchable) reports this; servers call it when they are built.
 
 mod expand;
 mod matching;
@@ -62,7 +62,7 @@ pub use values::{Value, Values};
 
 /// A URI with variables.
 ///
-/// Two of them are equal when their texts are.
+/// Two templates are equal if their texts are equal.
 ///
 /// ```
 /// use toolway_protocol::uri_template::{UriTemplate, Values};
@@ -81,7 +81,7 @@ pub struct UriTemplate {
 }
 
 impl UriTemplate {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// A template without `{` may mark its variables as `:name` at the start of path segments instead.
     ///
@@ -95,8 +95,8 @@ impl UriTemplate {
     ///
     /// # Errors
     ///
-    /// When the text is not of RFC 6570's grammar, is longer than 8 KiB, has more than 64 variables or one
-    /// variable twice. Templates that can be expanded but not matched are no error here; see
+    /// The text does not follow the grammar of RFC 6570, is longer than 8 KiB, has more than 64 variables, or has a
+    /// variable twice. Templates that can be expanded but not matched are accepted here; see
     /// [`check_matchable`](Self::check_matchable).
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let parsed = parse::parse(text)?;
@@ -104,7 +104,7 @@ impl UriTemplate {
         Ok(Self { parsed, plan })
     }
 
-    /// The text in the syntax of RFC 6570, to be sent to others: `:name` has become `{name}`.
+    /// Returns the text in the syntax of RFC 6570, to be sent to peers: `:name` has become `{name}`.
     ///
     /// ```
     /// use toolway_protocol::uri_template::UriTemplate;
@@ -116,7 +116,7 @@ impl UriTemplate {
         &self.parsed.text
     }
 
-    /// The names of the variables, in order.
+    /// Returns the names of the variables, in order.
     ///
     /// ```
     /// use toolway_protocol::uri_template::UriTemplate;
@@ -133,11 +133,11 @@ impl UriTemplate {
         expressions.flat_map(|expression| &expression.variables).map(|variable| variable.name.as_str())
     }
 
-    /// Writes the URI that the values make. Variables without a value are left out, values without a variable
-    /// are not used.
+    /// Expands the template with the values. Variables without a value are left out; values without a variable are
+    /// ignored.
     ///
-    /// Two habits of the RFC surprise: `{?a}{&b}` begins with `&` when only `b` has a value, so prefer `{?a,b}`;
-    /// and `%41` in a value of `{+a}` is taken for an `A` that is encoded already.
+    /// Two rules of the RFC may surprise: `{?a}{&b}` begins with `&` if only `b` has a value, so prefer `{?a,b}`; and
+    /// `%41` in a value of `{+a}` counts as an already encoded `A`.
     ///
     /// ```
     /// use toolway_protocol::uri_template::{UriTemplate, Values};
@@ -152,9 +152,9 @@ impl UriTemplate {
         expand::expand(&self.parsed.parts, values)
     }
 
-    /// The values that a URI gives, in the order of the template; `None` when it does not match, which is
-    /// always so for a template that cannot be matched. The time it takes grows with the length of the URI,
-    /// whatever it holds. The head of this module says what matches.
+    /// Returns the values in a URI, in the order of the template, or `None` if it does not match. A template that
+    /// cannot be matched always returns `None`. The time is linear in the length of the URI, whatever its content.
+    /// The module documentation describes what matches.
     ///
     /// ```
     /// use toolway_protocol::uri_template::{UriTemplate, Values};
@@ -170,11 +170,11 @@ impl UriTemplate {
         self.matches_counted(uri).0
     }
 
-    /// What [`matches`](Self::matches) says and how many bytes and names it looked at.
+    /// Returns the result of [`matches`](Self::matches) and the number of bytes and names examined.
     ///
-    /// With n bytes and v variables these are at most (32 + 2v)(n + 1): the normal form is up to 3n long, each
-    /// of its bytes is counted ten times at most, and each of the up to n / 2 + 1 parameters is compared with
-    /// the names and with what was found so far.
+    /// With n bytes and v variables the number is at most (32 + 2v)(n + 1): the normal form is up to 3n long, each of
+    /// its bytes is counted at most ten times, and each of the up to n / 2 + 1 parameters is compared with the names
+    /// and with the values found so far.
     #[doc(hidden)]
     pub fn matches_counted(&self, uri: &str) -> (Option<Values>, usize) {
         let mut matching = Matching::default();
@@ -186,7 +186,7 @@ impl UriTemplate {
         (values, matching.steps)
     }
 
-    /// Says why [`matches`](Self::matches) can never succeed, if so. A server asks this when it is built.
+    /// Returns an error if [`matches`](Self::matches) can never succeed. A server calls this when it is built.
     ///
     /// ```
     /// use toolway_protocol::uri_template::UriTemplate;
@@ -202,14 +202,15 @@ impl UriTemplate {
     ///
     /// # Errors
     ///
-    /// When it cannot be told where one variable ends and the next begins, when two variables of one section
-    /// (path, query or fragment) span `/`, or when query variables stand where no URI has a query.
+    /// There is no way to tell where one variable ends and the next begins, two variables of one section (path, query
+    /// or fragment) span `/`, or query variables are at a position where no URI has a query.
     pub fn check_matchable(&self) -> Result<(), TemplateError> {
         self.plan.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
-    /// Whether two templates are the same but for the names of their variables, so that the second one would
-    /// never be reached: a mistake of their author. Names of `{;…}` count, because each URI shows them.
+    /// Returns whether two templates are the same except for the names of their variables, so that the second one
+    /// would never be reached: a mistake of their author. The names in `{;…}` are compared, because every URI
+    /// contains them.
     ///
     /// ```
     /// use toolway_protocol::uri_template::UriTemplate;
@@ -223,8 +224,8 @@ impl UriTemplate {
         Shape::new(&self.parsed.parts).text == Shape::new(&other.parsed.parts).text
     }
 
-    /// How much a template asks of a URI. When several match, the greatest is meant, and among equals the one
-    /// that was registered first.
+    /// Returns how specific a template is. If several templates match, the most specific one is chosen; among equals,
+    /// the one that was registered first.
     ///
     /// ```
     /// use toolway_protocol::uri_template::UriTemplate;

@@ -1,4 +1,4 @@
-//! What does a template say, or where is it wrong?
+//! What are the parts of a template, or where is its error?
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 use super::parts::{Expression, Modifier, Operator, Parsed, Part, Variable};
 use super::percent::{Unit, normalize, triplet, units};
 
-/// Most bytes that a template may have. Templates are written by hand; a longer one is a mistake.
+/// The maximum number of bytes in a template. Templates are written by hand; a longer one is a mistake.
 const MAX_BYTES: usize = 8 * 1024;
 
-/// Most variables that a template may have.
+/// The maximum number of variables in a template.
 const MAX_VARIABLES: usize = 64;
 
-/// Why a text is no template, or why a template cannot be matched.
+/// The reason why a text is not a template, or why a template cannot be matched.
 ///
 /// ```
 /// use toolway_protocol::uri_template::UriTemplate;
@@ -32,7 +32,7 @@ impl TemplateError {
         Self { offset, problem: problem.into() }
     }
 
-    /// Where in the template, in bytes from its start.
+    /// Returns the position in the template, in bytes from its start.
     ///
     /// ```
     /// use toolway_protocol::uri_template::UriTemplate;
@@ -52,14 +52,14 @@ impl fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
-/// Reads a template.
+/// Parses a template.
 pub(super) fn parse(text: &str) -> Result<Parsed, TemplateError> {
     let mut parser =
         Parser { source: text, parsed: Parsed { text: String::new(), parts: Vec::new() }, names: Vec::new() };
     if text.len() <= MAX_BYTES {
         if text.contains('{') { parser.braces()? } else { parser.colons()? }
     }
-    // Asked again of the RFC's spelling, which has one byte more for each `:name`.
+    // The limit also applies to the RFC syntax, which has one more byte for each `:name`.
     if text.len().max(parser.parsed.text.len()) > MAX_BYTES {
         let problem = format!("a template has at most {MAX_BYTES} bytes, make this one shorter");
         return Err(TemplateError::new(MAX_BYTES, problem));
@@ -70,12 +70,12 @@ pub(super) fn parse(text: &str) -> Result<Parsed, TemplateError> {
 struct Parser<'a> {
     source: &'a str,
     parsed: Parsed,
-    /// The variables so far, in normal form.
+    /// The normalized names of the variables so far.
     names: Vec<String>,
 }
 
 impl Parser<'_> {
-    /// Literals and `{…}` in turn.
+    /// Parses alternating literals and `{…}`.
     fn braces(&mut self) -> Result<(), TemplateError> {
         let mut at = 0;
         while let Some(length) = self.source[at..].find('{') {
@@ -90,7 +90,7 @@ impl Parser<'_> {
         self.literal(at, self.source.len())
     }
 
-    /// Literals and `:name` at the start of path segments in turn.
+    /// Parses alternating literals and `:name` at the start of path segments.
     fn colons(&mut self) -> Result<(), TemplateError> {
         let mut at = 0;
         let (mut segment, end) = path(self.source);
@@ -115,7 +115,7 @@ impl Parser<'_> {
                 '%' if triplet(literal.as_bytes(), at).is_none() => {
                     "`%` must be followed by two hex digits, write `%25` for the sign itself".into()
                 }
-                // RFC 6570, section 2.1, but for `'`: its absence there is an erratum (6937).
+                // RFC 6570, section 2.1, except for `'`: its absence there is an erratum (6937).
                 ' ' | '"' | '<' | '>' | '\\' | '^' | '`' | '|' => {
                     format!("{letter:?} cannot stand in a URI, write `%{:02X}`", u32::from(letter))
                 }
@@ -133,7 +133,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The expression between the braces at `open` and `close`.
+    /// Parses the expression between the braces at `open` and `close`.
     fn expression(&mut self, open: usize, close: usize) -> Result<(), TemplateError> {
         let mut at = open + 1;
         let mut operator = Operator::Simple;
@@ -156,7 +156,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `name`, `name*` or `name:n`, which stands at `offset`.
+    /// Parses `name`, `name*` or `name:n` at `offset`.
     fn variable(&mut self, spec: &str, offset: usize) -> Result<Variable, TemplateError> {
         let (name, modifier) = match (spec.strip_suffix('*'), spec.split_once(':')) {
             (Some(name), None) => (name, Modifier::Explode),
@@ -191,7 +191,7 @@ impl Parser<'_> {
     }
 }
 
-/// RFC 6570, section 2.4.1: 1 to 9999, without leading zeros.
+/// Parses a prefix length (RFC 6570, section 2.4.1): 1 to 9999, without leading zeros.
 fn prefix(length: &str, offset: usize) -> Result<usize, TemplateError> {
     let is_plain = matches!(length.len(), 1..=4)
         && !length.starts_with('0')
@@ -201,7 +201,8 @@ fn prefix(length: &str, offset: usize) -> Result<usize, TemplateError> {
     })
 }
 
-/// RFC 6570, section 2.3: letters, digits, `_` and `%XX`, with single dots in between.
+/// Returns whether the name is valid (RFC 6570, section 2.3): letters, digits, `_` and `%XX`, with single dots in
+/// between.
 fn is_name(name: &str) -> bool {
     let is_allowed = |unit| match unit {
         Unit::Plain(byte) => byte == b'_' || byte.is_ascii_alphanumeric(),
@@ -210,8 +211,8 @@ fn is_name(name: &str) -> bool {
     name.split('.').all(|group| !group.is_empty() && units(group).all(is_allowed))
 }
 
-/// Where the path of a URI begins and ends (RFC 3986, section 3): after the scheme and the authority, whose
-/// colons are not ours, and before the query.
+/// Returns the start and the end of the path of a URI (RFC 3986, section 3): after the scheme and the authority,
+/// which may contain other colons, and before the query.
 fn path(text: &str) -> (usize, usize) {
     let end = text.find(['?', '#']).unwrap_or(text.len());
     let is_scheme = |scheme: &str| {
@@ -228,7 +229,7 @@ fn path(text: &str) -> (usize, usize) {
     }
 }
 
-/// How long the identifier is that follows a colon at the start of a segment.
+/// Returns the length of the identifier after a colon at the start of a segment.
 fn colon_name(segment: &str) -> Option<usize> {
     let rest = segment.strip_prefix(':')?;
     if !rest.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {

@@ -1,10 +1,10 @@
-//! What is a template made of?
+//! What are the parts of a template?
 
 use std::fmt;
 
 use super::percent::Keep;
 
-/// A template, taken apart.
+/// A parsed template.
 #[derive(Clone)]
 pub(super) struct Parsed {
     /// The text in the syntax of RFC 6570.
@@ -14,14 +14,15 @@ pub(super) struct Parsed {
 
 #[derive(Clone)]
 pub(super) enum Part {
-    /// As written: reserved and unreserved characters, whole `%XX`, and what is beyond ASCII.
+    /// Literal text as written: reserved and unreserved characters, complete `%XX` triplets, and non-ASCII
+    /// characters.
     Literal(String),
     Expression(Expression),
 }
 
 #[derive(Clone)]
 pub(super) struct Expression {
-    /// Where it stands in what the author wrote.
+    /// The position in the author's text.
     pub(super) offset: usize,
     pub(super) operator: Operator,
     pub(super) variables: Vec<Variable>,
@@ -36,7 +37,7 @@ pub(super) struct Variable {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Modifier {
     None,
-    /// `*`: each item of a list for itself.
+    /// `*`: each item of a list separately.
     Explode,
     /// `:n`: the first n characters.
     Prefix(usize),
@@ -52,7 +53,7 @@ impl fmt::Display for Modifier {
     }
 }
 
-/// The table of RFC 6570, appendix A.
+/// An operator from the table of RFC 6570, appendix A.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
     Simple,
@@ -79,7 +80,7 @@ impl Operator {
         })
     }
 
-    /// What stands before the first variable.
+    /// Returns the sign before the first variable.
     pub(super) fn lead(self) -> &'static str {
         match self {
             Self::Simple | Self::Reserved => "",
@@ -92,7 +93,7 @@ impl Operator {
         }
     }
 
-    /// What stands between variables, and between the items of an exploded list.
+    /// Returns the separator between variables, and between the items of an exploded list.
     pub(super) fn separator(self) -> char {
         match self {
             Self::Simple | Self::Reserved | Self::Fragment => ',',
@@ -103,12 +104,12 @@ impl Operator {
         }
     }
 
-    /// Whether variables are written as `name=value`.
+    /// Returns whether variables are written as `name=value`.
     pub(super) fn is_named(self) -> bool {
         matches!(self, Self::Parameter | Self::Query | Self::Continuation)
     }
 
-    /// What values keep as it is.
+    /// Returns the set of characters that values keep unencoded.
     pub(super) fn keep(self) -> Keep {
         match self {
             Self::Reserved | Self::Fragment => Keep::Reserved,
@@ -116,7 +117,7 @@ impl Operator {
         }
     }
 
-    /// Whether what a variable makes may have several path segments.
+    /// Returns whether the value of a variable may have several path segments.
     pub(super) fn spans_segments(self, modifier: Modifier) -> bool {
         self.keep() == Keep::Reserved || self == Self::Path && modifier == Modifier::Explode
     }

@@ -1,17 +1,18 @@
-//! Percent-encoding (RFC 3986, sections 2 and 6.2.2): what stays as it is, what is written `%XX`, and back?
+//! Percent-encoding (RFC 3986, sections 2 and 6.2.2): which characters are kept, which are written as `%XX`, and how
+//! is that decoded?
 
 use std::borrow::Cow;
 
-/// Which characters a place in a URI takes as they are (RFC 6570, section 3.2.1).
+/// The set of characters that a position in a URI keeps unencoded (RFC 6570, section 3.2.1).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     /// Letters, digits and `-._~`.
     Unreserved,
-    /// Those, the delimiters, and every `%XX` that is already there.
+    /// The unreserved characters, the delimiters, and every existing `%XX`.
     Reserved,
 }
 
-/// Writes `text` behind `out`.
+/// Appends the encoded `text` to `out`.
 pub(super) fn push_encoded(out: &mut String, text: &str, keep: Keep) {
     for (at, byte) in text.bytes().enumerate() {
         let stays = is_unreserved(byte)
@@ -20,8 +21,8 @@ pub(super) fn push_encoded(out: &mut String, text: &str, keep: Keep) {
     }
 }
 
-/// The one spelling that all equivalent URIs share: unreserved characters plain, everything that is no URI
-/// character encoded, hex digits in capitals. `None` when a `%` is not followed by two hex digits.
+/// Returns the spelling that all equivalent URIs share: unreserved characters plain, all characters that are not
+/// allowed in a URI encoded, hex digits in upper case. Returns `None` if a `%` is not followed by two hex digits.
 ///
 /// The result is ASCII, so it may be cut anywhere. Delimiters and their encoded forms stay different.
 pub(super) fn normalize(text: &str) -> Option<Cow<'_, str>> {
@@ -40,20 +41,20 @@ pub(super) fn normalize(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(out))
 }
 
-/// The text behind a piece of a normal URI; `None` when it is not UTF-8.
+/// Decodes a piece of a normalized URI. Returns `None` if the result is not UTF-8.
 pub(super) fn decode(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     out.extend(units(text).map(|(Unit::Plain(byte) | Unit::Encoded(byte))| byte));
     String::from_utf8(out).ok()
 }
 
-/// A byte of a text, as it is or as `%XX`.
+/// A byte of a text, plain or written as `%XX`.
 pub(super) enum Unit {
     Plain(u8),
     Encoded(u8),
 }
 
-/// The bytes that a text stands for.
+/// Returns the bytes that a text encodes.
 pub(super) fn units(text: &str) -> impl Iterator<Item = Unit> {
     let mut rest = text.as_bytes();
     std::iter::from_fn(move || {
@@ -64,10 +65,10 @@ pub(super) fn units(text: &str) -> impl Iterator<Item = Unit> {
     })
 }
 
-/// What is left when nothing can be decoded any more, however often it was encoded.
+/// Decodes a text until there is nothing left to decode, however often it was encoded.
 ///
-/// Each `%XX` is resolved when its last digit arrives, and what it becomes may be the last digit of another:
-/// one pass, where decoding again and again would cost the square of the length.
+/// Each `%XX` is decoded when its last digit arrives, and the result may be the last digit of another triplet. So one
+/// pass is enough; repeated decoding would cost the square of the length.
 pub(super) fn decode_fully(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for byte in text.bytes() {
@@ -82,7 +83,7 @@ pub(super) fn decode_fully(text: &str) -> Vec<u8> {
     out
 }
 
-/// The byte that `%XX` at `at` stands for.
+/// Returns the byte that the `%XX` at `at` encodes.
 pub(super) fn triplet(bytes: &[u8], at: usize) -> Option<u8> {
     let [b'%', high, low] = bytes.get(at..at + 3)? else { return None };
     let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());

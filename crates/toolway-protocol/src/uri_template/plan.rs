@@ -1,10 +1,10 @@
-//! How is a template laid out for matching, or why can it not be matched?
+//! How is a template prepared for matching, or why can it not be matched?
 //!
-//! A template is cut where a URI is cut, at its first `?` and its first `#`, and no variable on the left of
-//! such a cut may hold the sign. Within a section, literals and captures take turns. One capture, the pivot,
-//! takes what the others leave; those before it end at the first chance, those after it begin at the last.
-//! That finds a way to cut whenever there is one, without ever trying twice: all captures but the pivot stop at
-//! the same signs, so whatever fits a longer one also fits a shorter one and a longer neighbour.
+//! A template is split where a URI is split, at its first `?` and its first `#`. No variable before such a split may
+//! contain the sign. Within a section, literals and captures alternate. One capture, the pivot, takes what the others
+//! leave. Captures before it end at the first possible position, captures after it begin at the last possible
+//! position. That finds a match whenever there is one, without backtracking: all captures except the pivot stop at
+//! the same signs, so text that fits a longer capture also fits a shorter one and a longer neighbor.
 
 use super::parse::TemplateError;
 use super::parts::{Expression, Modifier, Operator, Part, Variable};
@@ -13,33 +13,33 @@ use super::percent::{Keep, normalize};
 #[derive(Clone, Default)]
 pub(super) struct Plan {
     pub(super) path: Section,
-    /// What follows a literal `?`.
+    /// The section after a literal `?`.
     pub(super) query: Option<Section>,
-    /// How many `&` the literals of the query hold; the next one in a URI begins `named`.
+    /// The number of `&` in the literals of the query. The next `&` in a URI begins `named`.
     pub(super) ampersands: usize,
     /// The variables of `{?…}` and `{&…}`.
     pub(super) named: Vec<Named>,
     pub(super) fragment: Option<Section>,
 }
 
-/// Literals and captures, in turn.
+/// Alternating literals and captures.
 #[derive(Clone, Default)]
 pub(super) struct Section {
     pub(super) tokens: Vec<Token>,
-    /// The capture that spans path segments, or else the last one.
+    /// The index of the capture that spans path segments, otherwise of the last capture.
     pub(super) pivot: Option<usize>,
 }
 
 #[derive(Clone)]
 pub(super) enum Token {
-    /// In normal form.
+    /// Normalized literal text.
     Literal(String),
     Capture(Capture),
 }
 
 #[derive(Clone)]
 pub(super) struct Capture {
-    /// What it holds only when encoded.
+    /// The characters that the value contains only in encoded form.
     pub(super) stops: &'static [char],
     pub(super) takes: Takes,
 }
@@ -47,31 +47,31 @@ pub(super) struct Capture {
 #[derive(Clone)]
 pub(super) enum Takes {
     Text(Slot),
-    /// Items, and the sign between them.
+    /// A list, and the separator of its items.
     List(Slot, char),
-    /// `name=value` between semicolons; all of them.
+    /// `name=value` pairs between semicolons; all of them are required.
     Parameters(Vec<Named>),
 }
 
 #[derive(Clone)]
 pub(super) struct Named {
-    /// In normal form.
+    /// The normalized name.
     pub(super) name: String,
-    /// An exploded one takes an item each time that the name comes.
+    /// The variable. An exploded one takes an item each time the name occurs.
     pub(super) slot: Slot,
 }
 
 /// The variable that takes a value.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
-    /// Which one, counted from the start of the template.
+    /// The index of the variable in the template.
     pub(super) variable: usize,
     pub(super) modifier: Modifier,
-    /// What its value holds as it is; reserved characters span path segments.
+    /// The characters that the value keeps unencoded; a value with reserved characters can span path segments.
     pub(super) keep: Keep,
 }
 
-/// Lays out a template.
+/// Prepares a template for matching.
 pub(super) fn plan(parts: &[Part]) -> Result<Plan, TemplateError> {
     let mut planner = Planner { plan: Plan::default(), place: Place::Path, offset: 0, variables: 0 };
     for part in parts {
@@ -93,9 +93,9 @@ pub(super) fn plan(parts: &[Part]) -> Result<Plan, TemplateError> {
 struct Planner {
     plan: Plan,
     place: Place,
-    /// Where the latest expression stands.
+    /// The position of the latest expression.
     offset: usize,
-    /// How many variables there were so far.
+    /// The number of variables so far.
     variables: usize,
 }
 
@@ -127,7 +127,7 @@ impl Planner {
             }
             let (sign, behind) = after.split_at(1);
             self.place = if sign == "?" { Place::Query } else { Place::Fragment };
-            // Also when nothing follows: the sign itself must be there.
+            // Even if nothing follows: the sign itself is required.
             self.section()?;
             rest = behind;
         }
@@ -158,7 +158,7 @@ impl Planner {
         Ok(())
     }
 
-    /// Neighbours become one, so that `{;a*}{;b}` is read like `{;a*,b}`: by names, not by the next semicolon.
+    /// Merges adjacent expressions, so that `{;a*}{;b}` is read like `{;a*,b}`: by names, not by the next semicolon.
     fn parameters(&mut self, expression: &Expression) -> Result<(), TemplateError> {
         let mut named = self.named(expression);
         let list = expression.variables.iter().find(|variable| variable.modifier == Modifier::Explode);
@@ -214,7 +214,7 @@ impl Planner {
             (Takes::Text(slot) | Takes::List(slot, _), _) if slot.keep == Keep::Reserved => &[],
             (Takes::List(_, '/'), Place::Query) => &['?', '#', '&'],
             (Takes::List(_, '/'), Place::Path | Place::Fragment) => &['?', '#'],
-            // Without `&`, a parameter that the template does not know could hide in the value of one it does.
+            // Without `&`, a parameter that the template does not know could hide in the value of a known one.
             (_, Place::Query) => &['/', '?', '#', '&'],
             (_, Place::Path | Place::Fragment) => &['/', '?', '#'],
         };
@@ -232,7 +232,7 @@ impl Planner {
         Ok(())
     }
 
-    /// The section at hand, if it can still grow.
+    /// Returns the current section, if it can still grow.
     fn section(&mut self) -> Result<&mut Section, TemplateError> {
         match self.place {
             Place::Path => Ok(&mut self.plan.path),
@@ -257,26 +257,26 @@ impl Section {
         }
     }
 
-    /// Why the border between the last capture and the next one could not be told.
+    /// Returns the reason why the boundary between the last capture and the next one would be ambiguous.
     fn conflict(&self, name: &str, takes: &Takes) -> Option<String> {
         match (self.tokens.as_slice(), takes) {
             ([.., Token::Capture(_)], _) => Some(format!(
                 "where {name:?} begins cannot be told, put a literal between it and the variable before"
             )),
-            // Seen from the right, all items but the last could be the pivot's.
+            // Seen from the right, all items except the last could belong to the pivot.
             ([.., Token::Literal(literal)], Takes::List(_, sign))
                 if self.pivot.is_some() && literal.ends_with(*sign) =>
             {
                 Some(unknown_length(name))
             }
-            // Seen from the left, the literal could stand in a value or even in a name.
+            // Seen from the left, the literal could be a part of a value or even of a name.
             (
                 [.., Token::Capture(Capture { takes: Takes::Parameters(_), stops }), Token::Literal(literal)],
                 _,
             ) if self.pivot.is_none() && !literal.starts_with(*stops) => Some(format!(
                 "where {name:?} begins cannot be told, put a `/` after the parameters before it"
             )),
-            // Seen from the left, all items but the first could be the next variable's.
+            // Seen from the left, all items except the first could belong to the next variable.
             (
                 [.., Token::Capture(Capture { takes: Takes::List(_, sign), .. }), Token::Literal(literal)],
                 _,

@@ -1,14 +1,14 @@
-//! When several templates match, which one is meant?
+//! If several templates match, which one is chosen?
 
 use std::cmp::Reverse;
 
 use super::parts::{Modifier, Operator, Part, Variable};
 use super::percent::normalize;
 
-/// How much a template asks of a URI; greater asks more.
+/// The specificity of a template; a greater one is more specific.
 ///
-/// More bytes that each of its URIs must have win, then fewer variables that span `/`. Equal ones are left to
-/// the order of registration.
+/// The template with more bytes that every URI must have wins, then the one with fewer variables that span `/`. For
+/// equal templates the order of registration decides.
 ///
 /// ```
 /// use toolway_protocol::uri_template::UriTemplate;
@@ -29,7 +29,7 @@ pub struct Specificity {
 
 /// A template without the names of its variables.
 pub(super) struct Shape {
-    /// Literals, and the signs that operators add, in normal form; a variable is a pair of braces.
+    /// Normalized literals, and the signs that operators add; a variable is a pair of braces.
     pub(super) text: String,
     pub(super) specificity: Specificity,
 }
@@ -50,7 +50,7 @@ impl Shape {
             let operator = expression.operator;
             for (index, Variable { name, modifier }) in expression.variables.iter().enumerate() {
                 let sign = if index == 0 { operator.lead().into() } else { operator.separator().to_string() };
-                // The variables of a query may all be absent, so not even their sign is sure.
+                // All variables of a query may be missing, so even their sign is not certain.
                 let (fixed, optional) = match operator {
                     Operator::Query | Operator::Continuation => (String::new(), sign),
                     Operator::Parameter => (sign + name, String::new()),
@@ -58,7 +58,7 @@ impl Shape {
                 };
                 let spans = operator.spans_segments(*modifier);
                 let reach = if spans { "+" } else { "" };
-                // How its items are joined, or `=` when it is one text.
+                // The separator of the items, or `=` for a single text.
                 let joint = if *modifier == Modifier::Explode { operator.separator() } else { '=' };
                 let variable = format!("{{{optional}{reach}{joint}{modifier}}}");
                 text.push_str(&fixed);

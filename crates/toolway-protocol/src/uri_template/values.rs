@@ -1,11 +1,11 @@
-//! What do variables hold?
+//! What are the values of variables?
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// The values of a template's variables, by name, in the order in which they were put in.
+/// The values of a template's variables by name, in the order of insertion.
 ///
-/// Two of them are equal when the same names hold the same values, in whatever order.
+/// Two sets are equal if the same names have the same values, in any order.
 ///
 /// ```
 /// use toolway_protocol::uri_template::{Value, Values};
@@ -19,7 +19,7 @@ use std::collections::hash_map::Entry;
 #[derive(Debug, Clone, Default)]
 pub struct Values(Vec<(String, Value)>);
 
-/// What one variable holds.
+/// The value of one variable.
 ///
 /// ```
 /// use toolway_protocol::uri_template::Value;
@@ -29,14 +29,14 @@ pub struct Values(Vec<(String, Value)>);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Value {
-    /// One text, decoded.
+    /// One decoded text.
     Text(String),
     /// Several texts; an empty list counts as undefined (RFC 6570, section 2.3).
     List(Vec<String>),
 }
 
 impl Values {
-    /// No values.
+    /// Creates an empty set of values.
     ///
     /// ```
     /// assert!(toolway_protocol::uri_template::Values::new().is_empty());
@@ -45,7 +45,7 @@ impl Values {
         Self::default()
     }
 
-    /// Sets a variable and returns what it held before.
+    /// Sets a variable and returns its previous value.
     ///
     /// ```
     /// use toolway_protocol::uri_template::{Value, Values};
@@ -65,7 +65,7 @@ impl Values {
         }
     }
 
-    /// What a variable holds; `None` when it is undefined.
+    /// Returns the value of a variable, or `None` if it is undefined.
     ///
     /// ```
     /// use toolway_protocol::uri_template::{Value, Values};
@@ -76,7 +76,7 @@ impl Values {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// The text that a variable holds; `None` when it is undefined or a list.
+    /// Returns the text of a variable, or `None` if it is undefined or a list.
     ///
     /// ```
     /// use toolway_protocol::uri_template::Values;
@@ -87,7 +87,7 @@ impl Values {
         self.get(name)?.as_text()
     }
 
-    /// Names and values, in order.
+    /// Returns names and values, in order.
     ///
     /// ```
     /// use toolway_protocol::uri_template::Values;
@@ -99,7 +99,7 @@ impl Values {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// How many variables are defined.
+    /// Returns the number of defined variables.
     ///
     /// ```
     /// assert_eq!(toolway_protocol::uri_template::Values::from([("id", "7")]).len(), 1);
@@ -108,7 +108,7 @@ impl Values {
         self.0.len()
     }
 
-    /// Whether no variable is defined.
+    /// Returns whether no variable is defined.
     ///
     /// ```
     /// assert!(!toolway_protocol::uri_template::Values::from([("id", "7")]).is_empty());
@@ -137,7 +137,8 @@ impl IntoIterator for Values {
 
 impl<N: Into<String>, V: Into<Value>> FromIterator<(N, V)> for Values {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        // A name may come again, and there may be very many: looking for each among all would take for ever.
+        // A name may occur again, and there may be very many names: a linear search for each would take quadratic
+        // time.
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut values: Vec<Value> = Vec::new();
         for (name, value) in pairs {
@@ -162,7 +163,7 @@ impl<N: Into<String>, V: Into<Value>, const LENGTH: usize> From<[(N, V); LENGTH]
 }
 
 impl Value {
-    /// The text, when it is one.
+    /// Returns the text, if the value is not a list.
     ///
     /// ```
     /// assert_eq!(toolway_protocol::uri_template::Value::from("a").as_text(), Some("a"));
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_names_are_no_work() {
-        // Comparing each with each would be ten thousand million steps, which would take hours.
+        // A comparison of all pairs would take ten billion steps, which would take hours.
         let values: Values = (0..100_000).map(|number| (format!("{number:08}"), "")).collect();
         assert_eq!(values.len(), 100_000);
     }

@@ -3,7 +3,7 @@
 //! | file | question |
 //! |---|---|
 //! | `revision.rs` | Which revisions exist, in which order, and to which era does each belong? |
-//! | [`since`] | Which revision brought which member? |
+//! | [`since`] | Which revision added which member? |
 
 mod revision;
 pub mod since;

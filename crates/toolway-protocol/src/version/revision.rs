@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A published revision of the protocol. Later ones compare greater.
+/// A published revision of the protocol. Later revisions compare greater.
 ///
 /// ```
 /// use toolway_protocol::{Era, ProtocolVersion};
@@ -16,7 +16,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ProtocolVersion {
-    /// 2024-11-05, the first one: HTTP with a separate event stream.
+    /// 2024-11-05, the first revision: HTTP with a separate event stream.
     V2024_11_05,
     /// 2025-03-26: Streamable HTTP, batches, annotations, audio.
     V2025_03_26,
@@ -36,14 +36,14 @@ impl ProtocolVersion {
     /// The newest revision.
     pub const LATEST: Self = Self::V2026_07_28;
 
-    /// The newest revision that opens with a handshake; what `initialize` is answered with when in doubt.
+    /// The newest revision with a handshake. It is the fallback answer to `initialize`.
     pub const LATEST_HANDSHAKE: Self = Self::V2025_11_25;
 
-    /// What a handshake-era HTTP request speaks that says nothing (2025-06-18, Transports: a missing header
+    /// The revision of a handshake-era HTTP request that does not name one (2025-06-18, Transports: a missing header
     /// means 2025-03-26).
     pub const UNSAID: Self = Self::V2025_03_26;
 
-    /// The revision's name on the wire.
+    /// Returns the revision's name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -54,7 +54,7 @@ impl ProtocolVersion {
         }
     }
 
-    /// How a conversation in this revision is opened.
+    /// Returns the era of this revision, which decides how a conversation is opened.
     pub const fn era(self) -> Era {
         match self {
             Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => Era::Handshake,
@@ -62,7 +62,7 @@ impl ProtocolVersion {
         }
     }
 
-    /// The names of the revisions that an era has, newest first.
+    /// Returns the names of the revisions of an era, newest first.
     pub fn names(era: Era) -> Vec<&'static str> {
         let newest_first = Self::ALL.into_iter().rev();
         newest_first.filter(|version| version.era() == era).map(Self::as_str).collect()
@@ -72,13 +72,15 @@ impl ProtocolVersion {
         Self::ALL.into_iter().find(|version| version.as_str().as_bytes() == name)
     }
 
-    /// Whether a name, known or not, dates from the stateless era: revisions are dates, so text order is time.
+    /// Returns whether a name, known or not, is a date in the stateless era. Revisions are dates, so text order is
+    /// time order.
     pub(crate) fn is_stateless_name(name: &str) -> bool {
         looks_like_a_date(name) && name >= Self::V2026_07_28.as_str()
     }
 }
 
-/// How conversations are opened. Named by mechanism, because "modern" ages.
+/// A period of the protocol, by how conversations are opened. It is named after the mechanism, because a name like
+/// "modern" ages.
 ///
 /// ```
 /// use toolway_protocol::{Era, ProtocolVersion};
@@ -87,9 +89,9 @@ impl ProtocolVersion {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
-    /// 2024-11-05 to 2025-11-25: `initialize`, then a conversation that is remembered.
+    /// 2024-11-05 to 2025-11-25: `initialize` opens a conversation, and the server keeps its state.
     Handshake,
-    /// From 2026-07-28: each request describes itself; nothing is remembered.
+    /// From 2026-07-28: each request describes itself, and the server keeps no state between requests.
     Stateless,
 }
 
@@ -115,7 +117,7 @@ impl FromStr for ProtocolVersion {
     }
 }
 
-/// A revision name that was never published, or that is newer than this crate.
+/// The error for a revision name that was never published, or that is newer than this crate.
 ///
 /// ```
 /// use toolway_protocol::ProtocolVersion;

@@ -1,8 +1,8 @@
-//! Which revision has which member? The whole list, so that "what does 2025-06-18 do here?" is one look.
+//! Which revision has which member? This is the complete list.
 
 use super::ProtocolVersion::{self, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 
-/// An addition to the protocol: revisions before it do not know it, and some later ones dropped it again.
+/// An addition to the protocol. Revisions before it do not know it, and some later ones dropped it again.
 ///
 /// ```
 /// use toolway_protocol::ProtocolVersion;
@@ -36,43 +36,43 @@ impl Since {
     }
 }
 
-/// Hints about what a tool does.
+/// Hints about the behavior of tools.
 pub const TOOL_ANNOTATIONS: Since = Since::added(V2025_03_26);
-/// Blocks of sound.
+/// Audio blocks.
 pub const AUDIO: Since = Since::added(V2025_03_26);
-/// Words beside a progress.
+/// The text of a progress notification.
 pub const PROGRESS_MESSAGE: Since = Since::added(V2025_03_26);
-/// The capability to complete arguments, which was taken for granted before.
+/// The capability to complete arguments, which was implied before.
 pub const COMPLETIONS: Since = Since::added(V2025_03_26);
-/// Names for people.
+/// Display names.
 pub const TITLE: Since = Since::added(V2025_06_18);
-/// Output schemas and structured content, objects only.
+/// Output schemas and structured content, restricted to objects.
 pub const STRUCTURED_OUTPUT: Since = Since::added(V2025_06_18);
-/// `_meta` on everything that is listed.
+/// `_meta` on all listed items.
 pub const META_EVERYWHERE: Since = Since::added(V2025_06_18);
-/// Links to resources as blocks.
+/// Links to resources as content blocks.
 pub const RESOURCE_LINK: Since = Since::added(V2025_06_18);
-/// When something changed last.
+/// The time of the last change.
 pub const LAST_MODIFIED: Since = Since::added(V2025_06_18);
-/// Earlier arguments beside the one to complete.
+/// The context of a completion: arguments that are already known.
 pub const COMPLETION_CONTEXT: Since = Since::added(V2025_06_18);
 /// Questions to the user.
 pub const ELICITATION: Since = Since::added(V2025_06_18);
-/// Pictures of programs, tools, prompts and resources.
+/// Icons of programs, tools, prompts and resources.
 pub const ICONS: Since = Since::added(V2025_11_25);
-/// What a program is for and where to read more.
+/// The description and website of a program.
 pub const IDENTITY: Since = Since::added(V2025_11_25);
-/// Defaults of form fields other than yes-or-no.
+/// Defaults of form fields other than booleans.
 pub const FORM_DEFAULTS: Since = Since::added(V2025_11_25);
-/// Several kinds of choice in a form, and forms told apart from links.
+/// Named and multiple choices in a form, and the `mode` that distinguishes forms from URLs.
 pub const FORM_CHOICES: Since = Since::added(V2025_11_25);
-/// Tools for the model that is asked, and several blocks in one message.
+/// Tools in sampling requests, and several blocks in one message.
 pub const SAMPLING_TOOLS: Since = Since::added(V2025_11_25);
-/// Ids of questions that are answered elsewhere.
+/// Ids of questions that are answered outside the client.
 pub const ELICITATION_ID: Since = Since::only(V2025_11_25);
-/// Tasks as a part of the core.
+/// Tasks as a part of the core protocol.
 pub const CORE_TASKS: Since = Since::only(V2025_11_25);
-/// Roots that can announce changes, and `_meta` on answers to questions.
+/// `_meta` on the answers to questions.
 pub const ANSWERS_ARE_RESULTS: Since = Since::until(V2025_11_25);
 /// Structured content may be any JSON.
 pub const STRUCTURED_ANYTHING: Since = Since::added(V2026_07_28);

@@ -1,4 +1,4 @@
-//! What does an author add to the schema that the types give, and does it make sense?
+//! What does an author add to the schema of the types, and is it consistent?
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::check::Checker;
 use crate::terms::keyword::inner;
 use crate::terms::number;
 
-/// Lays `patch` over `base`: objects member by member, `required` as a union, all else replaced.
+/// Merges `patch` into `base`: objects member by member, `required` as a union; all other values are replaced.
 pub fn merge(base: &mut Value, patch: Value) {
     let (Value::Object(base), Value::Object(patch)) = (&mut *base, patch) else { return };
     for (name, value) in patch {
@@ -26,18 +26,18 @@ pub fn merge(base: &mut Value, patch: Value) {
     }
 }
 
-/// A schema of arguments, looked at.
+/// The result of examining a schema of arguments.
 #[derive(Debug, Default)]
 pub struct Examined {
-    /// Checks arguments, if the schema can be read.
+    /// The checker for arguments, if the schema could be read.
     pub checker: Option<Checker>,
-    /// What is wrong, in sentences for the author.
+    /// The mistakes in the schema, as sentences for the author.
     pub mistakes: Vec<String>,
-    /// Arguments whose defaults are among it.
+    /// The names of the arguments with a wrong default.
     pub wrong_defaults: Vec<String>,
 }
 
-/// Reads the schema of a tool's arguments and finds what is wrong with it.
+/// Reads the schema of a tool's arguments and reports its mistakes.
 pub fn examine(schema: &Value) -> Examined {
     let mut examined = Examined { mistakes: Vec::from_iter(wrong_root(schema)), ..Examined::default() };
     if !schema.is_object() {
@@ -62,7 +62,7 @@ pub fn examine(schema: &Value) -> Examined {
     examined
 }
 
-/// The protocol wants arguments that are an object, and a schema that says so.
+/// Reports a root that is not of type `object`, which the protocol requires for arguments.
 fn wrong_root(schema: &Value) -> Option<String> {
     let kind = schema.get("type");
     kind.is_none_or(|name| name != "object").then(|| {
@@ -71,7 +71,7 @@ fn wrong_root(schema: &Value) -> Option<String> {
     })
 }
 
-/// Rules that no value keeps.
+/// Reports pairs of limits that no value can satisfy.
 fn contradictions(schema: &Value, at: &str, mistakes: &mut Vec<String>) {
     let Value::Object(members) = schema else { return };
     for (low, high, may_meet) in LIMITS {
@@ -88,7 +88,7 @@ fn contradictions(schema: &Value, at: &str, mistakes: &mut Vec<String>) {
     }
 }
 
-/// A lower limit, an upper one, and whether both may be the same.
+/// A lower limit, an upper limit, and whether the two may be equal.
 const LIMITS: [(&str, &str, bool); 7] = [
     ("minimum", "maximum", true),
     ("exclusiveMinimum", "maximum", false),

@@ -1,4 +1,4 @@
-//! Do the names that an author writes in a schema and those that the code reads belong together?
+//! Do the names in an author's schema match the names that the code reads?
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 use crate::model::{Additional, Id, Model, Part};
 use crate::texts::closest::closest;
 
-/// The names of arguments that the code reads.
+/// The names of the arguments that the code reads.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// All of them.
+    /// All names.
     pub read: Vec<String>,
-    /// Those that a schema has to describe.
+    /// The names that a schema must describe.
     pub expected: Vec<String>,
-    /// Whether the code sees whatever was sent.
+    /// `true` if the code receives all arguments, whatever their names.
     pub sees_all: bool,
 }
 
 impl Names {
-    /// What is wrong with the names in a schema that replaces the one of the types.
+    /// Returns the mistakes in the names of a schema that replaces the schema of the types.
     pub fn disagree(&self, whole: &Value) -> Vec<String> {
         let mut described = Described::default();
         described.look(&Model::of(whole), 0);
@@ -27,7 +27,7 @@ impl Names {
             if described.is_vague { Vec::new() } else { self.undescribed(&described) };
         let mut mistakes = Vec::new();
         for name in described.names.iter().filter(|name| self.is_strange(name)) {
-            // A name that is spelled wrongly is one mistake, not two.
+            // Report a misspelled name as one mistake, not two.
             let meant = closest(name, missing.iter().copied()).map(str::to_owned);
             missing.retain(|name| meant.as_deref() != Some(name));
             mistakes.push(strange(name, meant.as_deref()));
@@ -40,7 +40,8 @@ impl Names {
         mistakes
     }
 
-    /// Properties of a schema that is laid over the one of the types, and that the code does not read.
+    /// Reports the properties of `patch` that the code does not read. The patch is merged into the schema of the
+    /// types.
     pub fn strangers(&self, patch: &Value) -> Vec<String> {
         let described = patch.get("properties").and_then(Value::as_object);
         let names = described.into_iter().flat_map(Map::keys).filter(|name| self.is_strange(name));
@@ -62,11 +63,11 @@ fn strange(name: &str, meant: Option<&str>) -> String {
     format!("the schema describes `{name}`, and there is no such argument{hint}")
 }
 
-/// The names that a schema describes, wherever in it they stand.
+/// The names that a schema describes at any place.
 #[derive(Default)]
 struct Described {
     names: BTreeSet<String>,
-    /// It says something about names that it does not list.
+    /// `true` if the schema allows names that it does not list.
     is_vague: bool,
     seen: HashSet<Id>,
 }

@@ -1,23 +1,23 @@
 //! How does a schema that describes Rust types become one that every client understands?
 //!
-//! Clients feed schemas to models and to validators that know parts of JSON Schema. So the rarer ways to say a
-//! thing become the common one: no lists of types, no booleans for schemas, no formats that say how Rust stores a
-//! number, and `items` for every array.
+//! Clients pass schemas to models, and to validators that know only parts of JSON Schema. So rare forms are replaced
+//! by the common one: no lists of types, no booleans as schemas, no formats for how Rust stores a number, and `items`
+//! for every array.
 
 use serde_json::{Map, Value, json};
 
 use crate::terms::keyword::{for_each_inner, is_annotation};
 
-/// Who writes the values.
+/// The side that writes the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Callers, who leave out what they do not have.
+    /// Callers, which leave out missing values.
     Input,
-    /// `serde`, which writes a null for it.
+    /// `serde`, which writes `null` for a missing value.
     Output,
 }
 
-/// Says the same in words that every client knows.
+/// Rewrites a schema in keywords that every client knows, with the same meaning.
 pub fn make_portable(schema: &mut Value, side: Side) {
     let members = match schema {
         Value::Object(members) => members,
@@ -58,7 +58,7 @@ pub fn make_portable(schema: &mut Value, side: Side) {
     split_types(members);
 }
 
-/// Takes null from what a schema allows, unless nothing else is.
+/// Removes `null` from the allowed values, unless only `null` is allowed.
 pub fn drop_null(schema: &mut Value) {
     let Value::Object(members) = schema else { return };
     let mut is_dropped = false;
@@ -88,7 +88,7 @@ pub fn drop_null(schema: &mut Value) {
     }
 }
 
-/// Puts the one branch that is left in the place of the list, if no word would be lost.
+/// Replaces a list of branches by its only branch, unless a keyword would be lost.
 fn inline(members: &mut Map<String, Value>, keyword: &str) {
     let Some(Value::Object(branch)) = members.get(keyword).and_then(|list| list.get(0)).cloned() else {
         return;
@@ -132,7 +132,7 @@ fn split_types(members: &mut Map<String, Value>) {
     members.insert("anyOf".to_owned(), Value::Array(branches));
 }
 
-/// What is left of the rules for values of one type; nothing if they allow none.
+/// Returns the rules that apply to values of one type, or `None` if they allow no value of that type.
 fn branch(name: &str, rules: &Map<String, Value>) -> Option<Value> {
     let mut branch = Map::from_iter([("type".to_owned(), name.into())]);
     for (keyword, value) in
@@ -144,7 +144,7 @@ fn branch(name: &str, rules: &Map<String, Value>) -> Option<Value> {
             if options.is_empty() {
                 return None;
             }
-            // The type says it already.
+            // The type already says so.
             if name == "null" {
                 continue;
             }
@@ -154,7 +154,7 @@ fn branch(name: &str, rules: &Map<String, Value>) -> Option<Value> {
     Some(Value::Object(branch))
 }
 
-/// The types that a keyword speaks about; nothing if about all.
+/// Returns the types that a keyword applies to, or `None` if it applies to all.
 fn subject(keyword: &str) -> Option<&'static [&'static str]> {
     match keyword {
         "minLength" | "maxLength" | "pattern" | "format" => Some(&["string"]),
@@ -177,12 +177,14 @@ fn subject(keyword: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Remarks are about the choice; definitions are found from the root.
+/// Returns whether a keyword stays outside the choice: annotations describe the whole choice, and definitions are
+/// referenced from the root.
 fn stays_outside(keyword: &str) -> bool {
     is_annotation(keyword) || matches!(keyword, "$defs" | "definitions" | "$id" | "$anchor")
 }
 
-/// Formats that say how Rust stores a number: no validator knows them, and some refuse the schema.
+/// Returns whether a format says how Rust stores a number. Validators do not know these formats, and some refuse the
+/// schema.
 fn is_storage(format: &str) -> bool {
     matches!(format, "float" | "double")
         || format
@@ -192,7 +194,7 @@ fn is_storage(format: &str) -> bool {
             .is_some_and(|bits| bits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Where a boolean is understood everywhere, and where `true` says nothing.
+/// Keywords for which every client understands a boolean, and for which `true` has no effect.
 const OPEN: [&str; 3] = ["additionalProperties", "unevaluatedProperties", "unevaluatedItems"];
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Does our own engine agree with the crate `jsonschema` about any value and any schema of the keywords it knows?
 //!
-//! `SEED=7 cargo test -p toolway-schema agreement` draws other schemas and values; a failure tells both, and the
+//! `SEED=7 cargo test -p toolway-schema agreement` generates other schemas and values. A failure prints both, and the
 //! seed.
 
 use std::io::Write;
@@ -36,7 +36,7 @@ fn what_fits_is_not_turned_and_turning_ends() {
             let mut after = value.clone();
             let is_changed = checker.coerce(&mut after);
             if checker.check(&value).is_empty() {
-                // 5.0 is 5 to a schema, and not to `serde`.
+                // 5.0 equals 5 in a schema, but not in `serde_json`.
                 assert!(equal(&value, &after), "{schema} and {value}: {after}");
                 kept += 1;
             }
@@ -49,7 +49,8 @@ fn what_fits_is_not_turned_and_turning_ends() {
     assert!(kept > 5_000 && turned > 200, "{kept} fit, {turned} were turned");
 }
 
-/// A schema that our engine takes: chance writes some that refer to themselves without end.
+/// Returns a random schema that our engine accepts. Some random schemas are refused because they refer to themselves
+/// endlessly.
 fn any_checker(random: &mut Random) -> Option<(Value, Checker)> {
     let mut schema = any_members(random, 3);
     schema.insert("$defs".to_owned(), json!({"a": any_schema(random, 2), "b": any_schema(random, 2)}));
@@ -89,7 +90,7 @@ fn any_rule(random: &mut Random, keyword: &str, depth: usize) -> Value {
         "enum" => (0..=random.below(3)).map(|_| any_value(random, 1)).collect(),
         "const" => any_value(random, 1),
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => any_number(random),
-        // 1e300 is no multiple of 3; to an `f64` it is.
+        // 1e300 is not a multiple of 3, but in `f64` arithmetic it is.
         "multipleOf" => random.pick(&[1.0, 2.0, 0.5, 0.1, 4.0]).into(),
         "pattern" => random.pick(&["^a", "\\d", "b$", "^[a-z]+$", "^$", "a|b"]).into(),
         "format" => {
@@ -124,7 +125,7 @@ fn any_value(random: &mut Random, depth: usize) -> Value {
         _ => {
             let names: Vec<_> = (0..count).map(|_| random.pick(NAMES).to_owned()).collect();
             let members = names.into_iter().map(|name| (name, any_value(random, depth - 1)));
-            // A null for a member that may be missing counts as missing here, and as a null elsewhere.
+            // A `null` for an optional member counts as missing here, but as a `null` in `jsonschema`.
             members.filter(|(_, member)| !member.is_null()).collect::<Map<_, _>>().into()
         }
     }
@@ -199,10 +200,10 @@ const TEXTS: &[&str] = &[
     "::1",
 ];
 
-/// How many values each schema is asked about.
+/// The number of values to check with each schema.
 const VALUES: usize = 8;
 
-/// A source of numbers that a seed repeats (xorshift64*).
+/// A random number generator that a seed makes repeatable (xorshift64*).
 struct Random(u64);
 
 impl Random {
@@ -222,7 +223,7 @@ impl Random {
     }
 }
 
-/// Tells which case failed.
+/// Prints which case failed.
 struct Case {
     seed: u64,
     number: u64,
@@ -240,7 +241,7 @@ fn for_cases(mut case: impl FnMut(&mut Random)) {
     let seed = std::env::var("SEED").map_or(1, |seed| seed.parse::<u64>().unwrap());
     for number in 0..4_000_u64 {
         let _told = Case { seed, number };
-        // Numbers that lie together give states that do not; 0 is the one state that xorshift never leaves.
+        // Adjacent numbers must give unrelated states; 0 is the one state that xorshift never leaves.
         let state = (seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         case(&mut Random(state.max(1)));
     }

@@ -1,7 +1,7 @@
-//! What did a caller mean who sent the right thing in the wrong type?
+//! Which value did a caller mean that sent the right content in the wrong type?
 //!
-//! Only what the schema makes unambiguous is turned: a value that is of a type the schema takes stays, and so
-//! does one that two branches would take.
+//! A value is converted only if the schema makes the result unambiguous. A value is left unchanged if its type is
+//! allowed, or if two branches would accept the converted value.
 
 use std::collections::HashSet;
 
@@ -12,17 +12,17 @@ use crate::model::{Additional, Id, Look, Model, Node, Objects};
 use crate::terms::number;
 use crate::terms::types::Types;
 
-/// Turns what can be turned; whether anything changed.
+/// Converts all values that can be converted. Returns whether anything changed.
 pub(crate) fn coerce(model: &Model, value: &mut Value) -> bool {
     Coercion { model, extent: Extent::Everything }.value(&[0], value, 0)
 }
 
-/// Drops the nulls that count as absent.
+/// Removes the nulls that count as absent.
 pub(crate) fn drop_nulls(model: &Model, value: &mut Value) {
     Coercion { model, extent: Extent::Nulls }.value(&[0], value, 0);
 }
 
-/// Whether there is anything to drop.
+/// Returns whether the value contains a `null`.
 pub(crate) fn has_null(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -44,8 +44,8 @@ struct Coercion<'p> {
 }
 
 impl Coercion<'_> {
-    /// Turns a value that all of these schemas speak about: what one asks for, another may refuse. It stands inside
-    /// `depth` others.
+    /// Converts a value that all of these schemas apply to: a conversion for one of them must be acceptable to the
+    /// others. `depth` is the number of values around it.
     fn value(&self, ids: &[Id], value: &mut Value, depth: usize) -> bool {
         let mut is_changed = false;
         if self.extent == Extent::Everything
@@ -66,7 +66,8 @@ impl Coercion<'_> {
         is_changed || is_changed_inside
     }
 
-    /// The value in a type that the schemas take, if it is in none of them and one only is possible.
+    /// Returns the value in a type that the schemas allow, if its own type is not allowed and there is only one
+    /// possibility.
     fn converted(&self, ids: &[Id], value: &Value, depth: usize) -> Option<Value> {
         let types = ids.iter().map(|id| self.types(*id)).fold(Types::ANY, Types::and);
         let is_for_one = |value: &Value| ids.iter().all(|id| self.is_for_one(*id, value));
@@ -89,7 +90,7 @@ impl Coercion<'_> {
         self.model.types(id, &Look::everywhere(), 0)
     }
 
-    /// Whether no two branches would take the value by its type.
+    /// Returns whether at most one branch accepts the value by its type.
     fn is_for_one(&self, id: Id, value: &Value) -> bool {
         let node = self.node(id);
         let takes = |branch: &&Id| self.types(**branch).contains(Types::of(value));
@@ -100,7 +101,8 @@ impl Coercion<'_> {
         }) && node.all_of.iter().all(|part| self.is_for_one(*part, value))
     }
 
-    /// The schemas themselves, what they refer to, and the branches that were meant, each once.
+    /// Returns the schemas that apply to the value, each once: the given ones, those they refer to, and the only
+    /// plausible branch of each choice.
     fn speaking(&self, ids: &[Id], value: &Value) -> Vec<&Node> {
         let mut found = ids.to_vec();
         let mut next = 0;
@@ -158,7 +160,8 @@ impl Coercion<'_> {
         is_changed
     }
 
-    /// Whether a branch may be the one that was meant, by type, names and marks; its values may be wrong.
+    /// Returns whether the value may be meant for a branch, by its type, its names and its tags. Its other values may
+    /// be wrong.
     fn is_plausible(&self, id: Id, value: &Value) -> bool {
         let node = self.node(id);
         if !self.types(id).contains(Types::of(value)) {
@@ -186,7 +189,7 @@ impl Coercion<'_> {
     }
 }
 
-/// The schemas that an object has for one of its members.
+/// Returns the schemas that an object has for one of its members.
 fn schemas_of(rules: &Objects, name: &str) -> Vec<Id> {
     let named = rules.properties.get(name);
     let matched = rules.patterns.iter().filter(|(pattern, _)| pattern.is_match(name)).map(|(_, id)| id);
@@ -197,7 +200,7 @@ fn schemas_of(rules: &Objects, name: &str) -> Vec<Id> {
     ids
 }
 
-/// What a text says, if that is of one of the types.
+/// Reads the value in a text, if it has one of the types.
 fn read(text: &str, types: Types) -> Option<Value> {
     match text {
         "true" | "false" => types.contains(Types::BOOLEAN).then(|| Value::Bool(text == "true")),
@@ -217,7 +220,7 @@ fn read(text: &str, types: Types) -> Option<Value> {
     }
 }
 
-/// How many values stand inside one another.
+/// Returns the nesting depth of a value.
 fn height(value: &Value) -> usize {
     let highest = match value {
         Value::Array(items) => items.iter().map(height).max(),
@@ -227,13 +230,13 @@ fn height(value: &Value) -> usize {
     1 + highest.unwrap_or(0)
 }
 
-/// 5.0 as 5, as far as integers go.
+/// Returns 5.0 as 5, if it fits in a 64-bit integer.
 fn whole(value: &Value) -> Option<Value> {
     let number = value.as_number().filter(|number| number.is_f64())?;
     let whole = number::whole(number)?;
     i64::try_from(whole).map(Value::from).or_else(|_| u64::try_from(whole).map(Value::from)).ok()
 }
 
-/// The parser lets no value be deeper than this, and the stack of a walk through one relies on it. Texts inside
-/// texts would make it as deep as a peer likes.
+/// The maximum depth of a value. The parser refuses deeper values, and the recursion over a value relies on that.
+/// Without this limit, texts that contain JSON could make a value as deep as a peer likes.
 const DEEPEST: usize = 127;

@@ -1,7 +1,7 @@
-//! What about keywords that our own engine does not know? The crate `jsonschema` knows them all.
+//! How are keywords checked that our own engine does not know? By the crate `jsonschema`, which knows all of them.
 //!
-//! It decides for schemas that need it, and what it finds is told in the words of our own engine. It fetches
-//! nothing: a `$ref` to another document is an error when the server is built.
+//! It checks only the schemas that need it, and its errors are translated into the wording of our own engine. It
+//! never fetches anything: a `$ref` to another document is an error when the server is built.
 
 use jsonschema::Validator;
 use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
@@ -14,19 +14,19 @@ use crate::texts::problem::{
     CHARACTERS, ITEMS, MEMBERS, Path, Problem, miscounted, not_among, shown, shown_with_kind,
 };
 
-/// A schema that needs more than our own engine.
+/// A validator for a schema that our own engine cannot check.
 #[derive(Debug)]
 pub(crate) struct Engine(Validator);
 
 impl Engine {
-    /// Reads a schema; what our own engine did not know does not matter here.
+    /// Compiles a schema. The list of keywords that our own engine does not know is ignored.
     pub(crate) fn compile(schema: &Value, _: &[String]) -> Result<Self, Vec<String>> {
         let mut options = jsonschema::options().offline().should_validate_formats(true);
-        // One meaning for each format, whichever engine is asked.
+        // Both engines must check formats in the same way.
         for format in FORMATS {
             options = options.with_format(format.name, format.check);
         }
-        // The schema is what is judged here, so the place in it is that of an "instance".
+        // Here the schema itself is the validated "instance", so the instance path is the position in the schema.
         options.build(schema).map(Self).map_err(|error| {
             vec![format!("the schema cannot be used: {error}, at `#{}`", error.instance_path())]
         })
@@ -52,7 +52,7 @@ fn problems_of(error: &ValidationError<'_>) -> Vec<Problem> {
     below(&mut error.instance_path().iter(), &Path::Root, error)
 }
 
-/// What is wrong at the end of these steps.
+/// Returns the problems at the end of this path.
 fn below(
     steps: &mut dyn Iterator<Item = LocationSegment<'_>>,
     path: &Path<'_>,
@@ -83,7 +83,7 @@ fn at(error: &ValidationError<'_>, path: &Path<'_>) -> Vec<Problem> {
             return vec![Problem::missing(&path.member(property.as_str().unwrap_or_default()))];
         }
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            // Which names are known it does not say.
+            // The error does not say which names are known.
             let names: Vec<_> = unexpected.iter().map(|name| format!("`{name}`")).collect();
             format!("{} is unknown here", names.join(", "))
         }
@@ -122,7 +122,7 @@ fn at(error: &ValidationError<'_>, path: &Path<'_>) -> Vec<Problem> {
         Kind::Contains => expected("an item that `contains` asks for".to_owned()),
         Kind::FalseSchema => format!("nothing is allowed here, got {}", shown_with_kind(value)),
         Kind::PropertyNames { error } => format!("a name is not allowed: {}", shown(error.instance())),
-        // Its own words would hold the whole value.
+        // The error's own text would contain the whole value.
         kind => format!("`{}` does not allow {}", kind.keyword(), shown(value)),
     };
     vec![Problem::at(path, &complaint)]
@@ -132,7 +132,7 @@ fn in_words(name: &str) -> String {
     Types::named(name).map(Types::in_words).unwrap_or_default()
 }
 
-/// What is wrong by the branch with the least wrong.
+/// Returns the problems of the branch with the fewest errors.
 fn nearest(branches: &[Vec<ValidationError<'static>>]) -> Vec<Problem> {
     let least = branches.iter().min_by_key(|errors| errors.len());
     least.into_iter().flatten().flat_map(problems_of).collect()
@@ -145,7 +145,7 @@ mod tests {
     use super::super::Checker;
     use crate::Problem;
 
-    /// A keyword that our own engine does not know stands beside each schema, so that this one is asked.
+    /// Adds a keyword that our own engine does not know to each schema, so that this engine is used.
     fn told(schema: Value, value: &Value) -> String {
         let whole =
             json!({"type": "object", "properties": {"a": schema}, "propertyNames": {"maxLength": 99}});

@@ -1,14 +1,14 @@
 //! Does a value fit a schema, and if not, what is wrong with it?
 //!
-//! Two engines answer. Our own knows the keywords that types and most authors use, costs little, and tells what
-//! is wrong in words for a model. The feature `full-schema` adds one that knows all keywords; it is asked only
-//! about schemas that need it.
+//! There are two engines. Our own knows the keywords that types and most authors use, is cheap, and reports problems
+//! in words for a model. The feature `full-schema` adds one that knows all keywords; it is used only for schemas that
+//! need it.
 //!
 //! | file | question |
 //! |---|---|
-//! | `walk.rs` | What happens when a value meets it? |
-//! | `coerce.rs` | What did a caller mean who sent the right thing in the wrong type? |
-//! | `full.rs`, `without_full.rs` | What about keywords that few schemas use? |
+//! | `walk.rs` | How does our own engine check a value? |
+//! | `coerce.rs` | Which value did a caller mean that sent the right content in the wrong type? |
+//! | `full.rs`, `without_full.rs` | How are keywords handled that our own engine does not know? |
 
 mod coerce;
 #[cfg(feature = "full")]
@@ -35,22 +35,22 @@ pub use walk::MOST_PROBLEMS;
 #[cfg(not(feature = "full"))]
 pub(crate) use without_full::Engine;
 
-/// A schema, ready to be asked.
+/// A compiled schema that checks values.
 #[derive(Debug)]
 pub struct Checker {
     model: Model,
-    /// The defaults of its own properties.
+    /// The defaults of the schema's own properties.
     defaults: Vec<(String, Value)>,
-    /// Decides, if there is one; the model is then only good for coercion.
+    /// The full engine, if the schema needs it. It then decides, and the model is used only for coercion.
     engine: Option<Engine>,
 }
 
 impl Checker {
-    /// Reads a schema.
+    /// Compiles a schema.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in sentences for its author.
+    /// The mistakes in the schema, as sentences for its author.
     pub fn compile(schema: &Value) -> Result<Self, Vec<String>> {
         let (model, beyond) = Model::to_check(schema)?;
         let engine = if beyond.is_empty() { None } else { Some(Engine::compile(schema, &beyond)?) };
@@ -61,13 +61,13 @@ impl Checker {
         Ok(Self { model, defaults, engine })
     }
 
-    /// What is wrong with a value, up to [`MOST_PROBLEMS`].
+    /// Returns the problems of a value, at most [`MOST_PROBLEMS`].
     #[inline]
     pub fn check(&self, value: &Value) -> Vec<Problem> {
         match &self.engine {
             Some(engine) => {
                 let mut value = Cow::Borrowed(value);
-                // The engine takes a null for a value; ours does not, see `walk.rs`.
+                // The full engine treats a `null` as a value; our own treats some nulls as absent, see `walk.rs`.
                 if coerce::has_null(&value) {
                     coerce::drop_nulls(&self.model, value.to_mut());
                 }
@@ -77,7 +77,7 @@ impl Checker {
         }
     }
 
-    /// What is wrong with a value for one of the schema's own properties.
+    /// Returns the problems of a value for one of the schema's own properties.
     pub(crate) fn check_property(&self, name: &str, value: &Value) -> Vec<Problem> {
         if self.engine.is_some() {
             let whole = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
@@ -94,23 +94,24 @@ impl Checker {
 
     fn check_from(&self, id: Id, value: &Value, path: &Path<'_>) -> Vec<Problem> {
         let mut walk = Walk::new(&self.model);
-        // Nearly every value fits, and that is told without writing a word.
+        // Fast path: nearly every value fits, and that check builds no text.
         if walk.fits(id, value) {
             return Vec::new();
         }
         walk.problems(id, value, path)
     }
 
-    /// Turns values into what the schema asks for where only one thing can be meant; whether anything changed.
+    /// Converts values to the types that the schema requires, where the result is unambiguous. Returns whether
+    /// anything changed.
     ///
-    /// A text with a number, a truth value, an array or an object in it becomes that, a number becomes a text, 5.0
-    /// becomes 5, and a null that counts as absent goes.
+    /// A text that contains a number, a boolean, an array or an object becomes that value, a number becomes a text,
+    /// 5.0 becomes 5, and a `null` that counts as absent is removed.
     #[inline]
     pub fn coerce(&self, value: &mut Value) -> bool {
         coerce::coerce(&self.model, value)
     }
 
-    /// What the schema's own properties are when they are not sent.
+    /// Returns the defaults of the schema's own properties.
     #[inline]
     pub fn defaults(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.defaults.iter().map(|(name, value)| (name.as_str(), value))

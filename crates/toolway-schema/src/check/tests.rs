@@ -1,4 +1,4 @@
-//! What does each schema say about each value, and in which words?
+//! Which problems does each schema report for each value, and in which words?
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn told(schema: &Value, value: &Value) -> String {
     Problem::join(&checker.check(value))
 }
 
-/// Arguments `a` of the schema, and what is told about the value.
+/// Each case is the schema of the argument `a`, a value, and the expected problem.
 #[test]
 fn problems_name_place_expectation_value_and_remedy() {
     let long = "x".repeat(91);
@@ -176,7 +176,7 @@ fn no_more_is_told_than_anybody_reads() {
     assert_eq!(checker.check(&value).len(), 10);
 }
 
-/// A tree, described by itself.
+/// Returns the schema of a tree, which refers to itself.
 fn tree() -> Value {
     json!({
         "type": "object",
@@ -203,7 +203,7 @@ fn schemas_may_refer_to_themselves() {
     }
 }
 
-/// Both branches lead to the same definition: asking each of them at each level would be 2^100 questions.
+/// Both branches refer to the same definition: checking each of them at each level would take 2^100 steps.
 #[test]
 fn deep_values_cost_no_more_than_their_size() {
     let schema = json!({
@@ -323,7 +323,7 @@ fn defaults_are_found() {
     assert_eq!(checker.defaults().collect::<Vec<_>>(), [("a", &json!(1)), ("c", &json!(null))]);
 }
 
-/// Comparing each with each would take 10^10 steps.
+/// A comparison of all pairs would take 10^10 steps.
 #[test]
 fn many_items_are_compared_in_one_pass() {
     let checker = Checker::compile(&json!({"uniqueItems": true})).unwrap();

@@ -1,4 +1,4 @@
-//! What happens when a value meets a schema? Our own engine.
+//! Our own engine: how is a value checked against a schema?
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,19 +11,19 @@ use crate::texts::problem::{
     CHARACTERS, ITEMS, MEMBERS, Path, Problem, miscounted, not_among, shown, shown_with_kind,
 };
 
-/// One walk of a value through a schema.
+/// One walk over a value and a schema.
 pub(crate) struct Walk<'p> {
     nodes: &'p [Node],
     aim: Aim,
-    /// What shared nodes said about a value, by its address: without it, two branches that lead to the same
-    /// definition would double the work at every level of the value.
+    /// The verdicts of shared nodes about a value, by the value's address. Without this cache, two branches that
+    /// refer to the same definition would double the work at every level of the value.
     verdicts: HashMap<(Id, usize), bool>,
     told: HashSet<(Id, usize)>,
 }
 
-/// What a walk is for.
+/// The purpose of a walk.
 enum Aim {
-    /// To learn whether anything is wrong; ends with the first thing.
+    /// To find out whether anything is wrong; the walk ends at the first problem.
     Verdict {
         is_wrong: bool,
     },
@@ -156,7 +156,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Rules that look at the value alone; `false` if it is not worth while to look inside.
+    /// Checks the rules that do not depend on inner values. Returns `false` if the inner values need not be checked.
     fn simple(&mut self, node: &Node, value: &Value, path: &Path<'_>) -> bool {
         if node.is_never {
             self.complain(path, || format!("nothing is allowed here, got {}", shown_with_kind(value)));
@@ -241,7 +241,7 @@ impl<'p> Walk<'p> {
             let mut is_known = false;
             if let Some(id) = rules.properties.get(name) {
                 is_known = true;
-                // Models write null for what they leave out.
+                // Models send `null` for members that they leave out.
                 if !member.is_null() || rules.required.contains(name) {
                     self.node(*id, member, &inside);
                 }
@@ -260,7 +260,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Nothing of what might be there is: tells about the branch that was probably meant.
+    /// Reports that no branch fits, with the problems of the branch that was probably meant.
     fn no_branch(&mut self, branches: &[Id], value: &Value, path: &Path<'_>) {
         if matches!(self.aim, Aim::Verdict { .. }) {
             return self.complain(path, String::new);
@@ -289,8 +289,8 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// How much is wrong with a value, without going deeper than its members: deeper would double the work at
-    /// every level.
+    /// Estimates how much is wrong with a value. It looks no deeper than the members: deeper checks would double the
+    /// work at every level.
     fn distance(&mut self, id: Id, value: &Value) -> usize {
         let node = &self.nodes[id];
         if node.is_never || node.types.is_some_and(|types| !types.contains(Types::of(value))) {
@@ -308,10 +308,10 @@ impl<'p> Walk<'p> {
                     sum += rules.required.iter().filter(|name| !members.contains_key(*name)).count();
                     for (name, member) in members {
                         match (rules.properties.get(name), &rules.additional) {
-                            // As in `object`: not there.
+                            // As in `object`: it counts as missing.
                             (Some(_), _) if member.is_null() && !rules.required.contains(name) => {}
                             (Some(id), _) if !self.fits(*id, member) => {
-                                // A member that can be only this or that tells the branches apart.
+                                // A member with a fixed list of values tells the branches apart.
                                 sum += if self.nodes[*id].options.is_some() { MARK } else { 1 };
                             }
                             (None, Additional::Nothing) => sum += 1,
@@ -358,7 +358,7 @@ fn number_complaints(rules: &Numbers, number: &Number) -> Vec<String> {
     complaints
 }
 
-/// What a schema asks for, in a few words.
+/// Describes in a few words what a schema requires.
 fn describe(nodes: &[Node], id: Id) -> String {
     let node = &nodes[id];
     if let Some(options) = &node.options {
@@ -383,11 +383,11 @@ fn describe_each(nodes: &[Node], ids: &[Id]) -> String {
     all.join(", ")
 }
 
-/// How many problems of one value are told.
+/// The maximum number of problems that are reported for one value.
 pub const MOST_PROBLEMS: usize = 10;
 
-/// Another type: no branch that was meant.
+/// The distance of a branch with a different type, which was certainly not meant.
 const FAR: usize = 1000;
 
-/// A wrong mark weighs as much as many wrong members.
+/// The distance of a wrong tag, which weighs as much as many wrong members.
 const MARK: usize = 20;

@@ -1,4 +1,4 @@
-//! What about keywords that our own engine does not know, without the feature `full-schema`? They are refused.
+//! How are keywords handled that our own engine does not know, without the feature `full-schema`? They are refused.
 
 use std::convert::Infallible;
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::texts::problem::Problem;
 
-/// The engine that is not there.
+/// The full engine, which is not available in this build.
 #[derive(Debug)]
 pub(crate) struct Engine(Infallible);
 
 impl Engine {
-    /// Passes on what would have to be known.
+    /// Returns the unsupported keywords as errors.
     pub(crate) fn compile(_: &Value, beyond: &[String]) -> Result<Self, Vec<String>> {
         Err(beyond.to_vec())
     }

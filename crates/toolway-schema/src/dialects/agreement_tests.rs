@@ -1,6 +1,6 @@
-//! Does whatever is converted keep to its provider's rules, and say what the original says?
+//! Does every converted schema follow its provider's rules, and does it mean the same as the original?
 //!
-//! `SEED=7 cargo test -p toolway-schema agreement` draws other schemas and values; a failure tells both.
+//! `SEED=7 cargo test -p toolway-schema agreement` generates other schemas and values. A failure prints both.
 
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value, json};
@@ -57,14 +57,14 @@ fn what_is_not_told_as_lost_is_kept() {
             let has = |effect| losses.iter().any(|loss| loss.effect == effect);
             let written = as_json_schema(&converted);
             let validator = build(&written)?;
-            // Keywords about names speak of those that the model does not use.
+            // Keywords about names refer to names that the model does not use.
             let text = schema.to_string();
             let speaks_of_names = text.contains("propertyNames") || text.contains("patternProperties");
             if speaks_of_names && text.contains('ä') && provider == Provider::Anthropic {
                 continue;
             }
             for _ in 0..4 {
-                // What the tool takes, the model can say.
+                // The model can express every value that the tool accepts.
                 let value = random.object(3);
                 if !has(Effect::Narrower) && original.is_valid(&value) {
                     let said = if is_narrow(&converted, provider) {
@@ -82,7 +82,7 @@ fn what_is_not_told_as_lost_is_kept() {
                         kept[index] += 1;
                     }
                 }
-                // What the model says, the tool takes.
+                // The tool accepts every value that the model sends.
                 let value = random.value_of(&written, 4).filter(|_| random.below(4) > 0);
                 let value = with_keys(provider, &written, &value.unwrap_or_else(|| random.object(3)));
                 if !has(Effect::Wider) && validator.is_valid(&value) {
@@ -108,7 +108,7 @@ fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String>
 
 #[test]
 fn schemas_that_unfold_are_bounded() {
-    // Every definition holds the next one ten times.
+    // Every definition contains the next one ten times.
     let mut definitions = Map::new();
     for level in 0..50 {
         let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
@@ -117,7 +117,7 @@ fn schemas_that_unfold_are_bounded() {
     }
     definitions.insert("d50".to_owned(), json!({"type": "string"}));
     let bomb = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
-    // Every definition holds itself, in each way there is.
+    // Definitions that contain themselves, in every possible way.
     let refs: Vec<_> = (0..20).map(|_| json!({"$ref": "#"})).collect();
     let all_of = json!({"type": "object", "allOf": refs, "properties": {"a": {"$ref": "#"}}});
     let any_of = json!({"type": "object", "anyOf": refs, "properties": {"a": {"$ref": "#"}}});
@@ -144,7 +144,7 @@ fn schemas_that_unfold_are_bounded() {
     }
 }
 
-/// The schema of a converted one that a validator reads.
+/// Returns a converted schema in a form that a validator can read.
 fn as_json_schema(converted: &Converted) -> Value {
     match &converted.schema {
         None => json!({"type": "object", "additionalProperties": false}),
@@ -152,7 +152,7 @@ fn as_json_schema(converted: &Converted) -> Value {
     }
 }
 
-/// Gemini's words in those of JSON Schema; those of others stay as they are.
+/// Translates Gemini's keywords into those of JSON Schema; the schemas of other providers stay unchanged.
 fn plain(schema: &Value) -> Value {
     let Value::Object(members) = schema else { return schema.clone() };
     let Some(name) =
@@ -190,8 +190,8 @@ fn is_narrow(converted: &Converted, provider: Provider) -> bool {
     converted.is_strict || provider == Provider::Gemini
 }
 
-/// A value as it is said where objects are closed and, if strict, complete; an error if it has members without a name, of
-/// which are not told as lost.
+/// Returns a value as a model must write it if objects are closed and, if strict, complete. Returns an error if the
+/// value has members without a name in the schema; those are not reported as losses.
 fn fit(schema: &Value, value: &Value) -> Result<Option<Value>, ()> {
     if let Some(Value::Array(branches)) = schema.get("anyOf") {
         let fitted = branches.iter().map(|branch| fit(branch, value));
@@ -239,7 +239,7 @@ fn fit(schema: &Value, value: &Value) -> Result<Option<Value>, ()> {
     Ok(build(schema).unwrap().is_valid(&fitted).then_some(fitted))
 }
 
-/// A value with its properties called as they are in what was written.
+/// Renames the properties of a value as in the written schema.
 fn with_keys(provider: Provider, written: &Value, value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -261,13 +261,13 @@ fn build(schema: &Value) -> Result<Validator, String> {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Taste {
-    /// A schema that a validator takes, and that does not fold into itself in one place.
+    /// A schema that a validator accepts, without endless references.
     WellFormed,
-    /// Whatever a caller may send.
+    /// Anything that a caller may send.
     Anything,
 }
 
-/// A source of numbers that a seed repeats (xorshift64*).
+/// A random number generator that a seed makes repeatable (xorshift64*).
 struct Random(u64);
 
 impl Random {
@@ -286,7 +286,7 @@ impl Random {
         from[self.below(from.len())].clone()
     }
 
-    /// A whole schema: mostly of an object, with definitions.
+    /// Returns a complete schema: mostly of an object, with definitions.
     fn schema(&mut self, depth: usize, taste: Taste) -> Value {
         let mut root = match self.inner(depth, taste) {
             Value::Object(members) => members,
@@ -297,7 +297,7 @@ impl Random {
             root.insert("type".to_owned(), json!("object"));
             root.insert("properties".to_owned(), self.named(depth, taste));
         }
-        // Definitions refer to later ones only, unless anything goes.
+        // Well-formed definitions refer only to later ones.
         let mut definitions = Map::new();
         for (index, name) in DEFINITIONS.iter().enumerate() {
             let mut definition = self.inner(depth.min(2), taste);
@@ -366,7 +366,7 @@ impl Random {
         json!(names)
     }
 
-    /// A value for a keyword; none where there is no room for it.
+    /// Returns a value for a keyword, or `None` if the depth does not allow one.
     fn word(&mut self, word: &str, depth: usize, taste: Taste) -> Option<Value> {
         let count = self.below(3);
         let inner = |random: &mut Self| random.inner(depth - 1, taste);
@@ -455,7 +455,7 @@ impl Random {
         }
     }
 
-    /// A value that probably fits a schema; none if it has no simple form.
+    /// Returns a value that probably fits a schema, or `None` if the schema has no simple form.
     fn value_of(&mut self, schema: &Value, depth: usize) -> Option<Value> {
         let depth = depth.checked_sub(1)?;
         if let Some(Value::Array(values)) = schema.get("enum") {
@@ -500,7 +500,7 @@ impl Random {
     }
 }
 
-/// Lets references lead to later definitions, so that they end.
+/// Removes references to the same or an earlier definition, so that references end.
 fn later_only(schema: &mut Value, index: usize) {
     match schema {
         Value::Object(members) => {
@@ -519,12 +519,12 @@ fn later_only(schema: &mut Value, index: usize) {
     }
 }
 
-/// Tries many cases, and tells of the smallest that fail.
+/// Runs many cases, and reports the smallest ones that fail.
 fn for_cases(cases: u64, mut case: impl FnMut(&mut Random) -> Result<(), String>) {
     let seed = std::env::var("SEED").map_or(1, |seed| seed.parse::<u64>().unwrap());
     let mut failures = Vec::new();
     for number in 0..cases {
-        // Numbers that lie together give states that do not; 0 is the one state that xorshift never leaves.
+        // Adjacent numbers must give unrelated states; 0 is the one state that xorshift never leaves.
         let state = (seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         failures.extend(case(&mut Random(state.max(1))).err());
     }
@@ -539,7 +539,7 @@ const DEFINITIONS: &[&str] = &["A", "B", "C"];
 
 const TYPES: &[&str] = &["null", "boolean", "string", "number", "array", "object", "object", "integer"];
 
-/// Some are allowed everywhere, some by OpenAI only.
+/// Names that are allowed everywhere, and names that only OpenAI allows.
 const NAMES: &[&str] = &["a", "b", "ab", "c", "d", "a-b", "ä"];
 
 const WORDS: &[&str] = &[

@@ -1,7 +1,7 @@
-//! How is a node written for Gemini, which has words of its own: a part of those of `OpenAPI` 3.0?
+//! How is a node written for Gemini, whose schemas are a subset of `OpenAPI` 3.0?
 //!
-//! One type at a time, `nullable` for null, lists of values only for strings, a choice only alone. An object has to name its
-//! properties; one that cannot is asked for as text that holds JSON, and a call gets the object back.
+//! A schema has one type, `nullable` for null, `enum` only for strings, and `anyOf` only alone. An object must name
+//! its properties. If it cannot, the model is asked for text that contains JSON, and the call gets the object back.
 
 use std::cmp::Ordering;
 
@@ -17,7 +17,8 @@ use super::words::Words;
 use super::writer::{Dialect, Draft, Writer};
 use crate::terms::types::Types;
 
-/// The schema of a tool's arguments; nothing if it takes none, as an object without properties is refused.
+/// Writes the schema of a tool's arguments. Returns `None` for a tool without arguments, because an object without
+/// properties is refused.
 pub(crate) fn write(node: Node, losses: &mut Losses) -> Option<Value> {
     let mut fuel = Fuel(MAX_NODES);
     let (root, mut words) = as_object(node, losses, &mut fuel);
@@ -37,8 +38,7 @@ pub(crate) fn write(node: Node, losses: &mut Losses) -> Option<Value> {
 }
 
 impl Writer<'_> {
-    /// Bounds that are themselves allowed. Between whole numbers there is nothing, so a bound that is not reached is the one
-    /// beside it.
+    /// Writes inclusive bounds. For integers, an exclusive bound becomes the adjacent inclusive one.
     pub(super) fn inclusive_bounds(&mut self, draft: &mut Draft<'_>) {
         let range = &draft.node.number;
         let is_whole = draft.node.types == Types::INTEGER;
@@ -57,7 +57,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An object whose properties have no names, as text that holds JSON.
+    /// Writes an object whose properties have no names as text that contains JSON.
     pub(super) fn as_text(
         &mut self,
         node: &Node,
@@ -73,7 +73,7 @@ impl Writer<'_> {
         self.losses.add(&node.at, "properties", Effect::Wider, why);
         self.values(&mut Draft { node, members: Map::new(), words });
         words.say("A JSON object, written as text.");
-        // What is known of it, unless that is nothing.
+        // The known rules of the object, unless there are none.
         if !node.is_cut && node.subjects() == Types::OBJECT {
             words.also(&json::show(&node.without_remarks()));
         }

@@ -1,6 +1,6 @@
-//! How is a node written for those who take nearly all of JSON Schema, as OpenAI and Anthropic do?
+//! How is a node written for providers that accept nearly all of JSON Schema: OpenAI and Anthropic?
 //!
-//! Everything can be said, apart from what their rules for the root and for names forbid.
+//! Everything can be expressed, except what their rules for the root and for names forbid.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use super::unfold::MAX_NODES;
 use super::words::Words;
 use crate::terms::types::Types;
 
-/// The schema of a tool's arguments.
+/// Writes the schema of a tool's arguments.
 pub(crate) fn write(provider: Provider, node: Node, losses: &mut Losses) -> Value {
     let (mut root, mut words) = as_object(node, losses, &mut Fuel(MAX_NODES));
     root.others.retain(|other| {
@@ -30,7 +30,7 @@ pub(crate) fn write(provider: Provider, node: Node, losses: &mut Losses) -> Valu
     let mut writer = Writer { provider, losses };
     let mut members = writer.members(&root);
     members.entry("properties").or_insert_with(|| json!({}));
-    // Two keywords of a kind would have to stand in `allOf`.
+    // A second keyword of the same kind would need `allOf`.
     if let Some(Value::Array(more)) = members.remove("allOf") {
         writer.losses.add(&root.at, "allOf", Effect::Wider, "the root may not have it");
         let mut words = Words::default();
@@ -45,13 +45,13 @@ pub(crate) fn write(provider: Provider, node: Node, losses: &mut Losses) -> Valu
     Value::Object(members)
 }
 
-/// A node in plain JSON Schema, to show it.
+/// Writes a node as plain JSON Schema, to be shown in a description.
 pub(crate) fn show(node: &Node) -> Value {
     let mut losses = Losses::default();
     Writer { provider: Provider::OpenAi, losses: &mut losses }.schema(node)
 }
 
-/// Keywords in plain JSON Schema, to show them.
+/// Writes keywords as plain JSON Schema, to be shown in a description.
 pub(crate) fn other_json(other: &Other) -> Value {
     let mut losses = Losses::default();
     let mut writer = Writer { provider: Provider::OpenAi, losses: &mut losses };
@@ -85,9 +85,9 @@ impl Writer<'_> {
             [name] => put(&mut members, "type", Some(*name)),
             names => put(&mut members, "type", Some(names)),
         }
-        // That it is null is said by the type.
+        // The type already says that it is null.
         put(&mut members, "enum", node.allowed.clone().filter(|_| node.types != Types::NULL));
-        // What finds no place beside the others, as there is one of its kind already.
+        // Keywords that cannot be members of this schema, because it already has one of the same kind.
         let mut more = Vec::new();
         if node.types.has(Types::STRING) {
             text(node, &mut members, &mut more);
@@ -127,12 +127,12 @@ impl Writer<'_> {
         union.branches.iter().map(|branch| self.schema(branch)).collect()
     }
 
-    /// A part whose losses may mean the opposite.
+    /// Writes a part in which a loss may have the opposite effect.
     fn condition(&mut self, word: &str, part: &Part) -> Value {
         if ["then", "else", "dependentSchemas", "dependentRequired"].contains(&word) {
             return self.part(part);
         }
-        // Where a boolean is understood everywhere.
+        // A boolean is understood everywhere here.
         if let Part::Schema(node) = part
             && node.is_never()
             && word.starts_with("unevaluated")
@@ -173,7 +173,7 @@ impl Writer<'_> {
         }
         match &array.items {
             Some(items) => put(members, "items", Some(self.schema(items))),
-            // A list of anything has to say so, to OpenAI.
+            // OpenAI requires `items` even if every item is allowed.
             None if node.types != Types::ANY && self.provider == Provider::OpenAi => {
                 put(members, "items", Some(json!({})));
             }
@@ -192,7 +192,7 @@ impl Writer<'_> {
             let key = self.key(name);
             if key != *name {
                 self.losses.rename(property, &key);
-                // Whatever speaks of names speaks of others now.
+                // Everything that refers to names now refers to the wrong ones.
                 if own.contains(&*key)
                     || !object.patterns.is_empty()
                     || node.allowed.is_some()
@@ -272,7 +272,7 @@ fn put(members: &mut Map<String, Value>, word: &str, value: Option<impl Into<Val
     }
 }
 
-/// Puts keywords beside the others, or apart if one of them is there already.
+/// Adds keywords to the schema, or to `more` if the schema already has one of them.
 fn place(members: &mut Map<String, Value>, more: &mut Vec<Value>, parts: Vec<(&'static str, Value)>) {
     let is_taken = parts.iter().any(|(word, _)| members.contains_key(*word));
     let parts = parts.into_iter().map(|(word, value)| (word.to_owned(), value));

@@ -1,39 +1,40 @@
-//! What is lost on the way from a tool's schema to the one that a provider takes?
+//! What is lost in the conversion from a tool's schema to a provider's schema?
 
 use std::fmt;
 
 use super::node::Node;
 
-/// Something that a tool's schema says and a provider's does not.
+/// A part of a tool's schema that is missing in the provider's schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// The tool; empty where a schema was converted alone.
+    /// The name of the tool; empty if a schema was converted alone.
     pub tool: String,
-    /// The place in the tool's schema, as a JSON pointer. It is the place where a definition stands, not where it is used.
+    /// The position in the tool's schema, as a JSON pointer. For a definition it is where the definition is, not
+    /// where it is used.
     pub pointer: String,
-    /// The keyword or the thing that is lost.
+    /// The keyword or feature that is lost.
     pub what: String,
-    /// Why it is.
+    /// The reason for the loss.
     pub why: String,
-    /// What that means for calls.
+    /// The effect of the loss on calls.
     pub effect: Effect,
 }
 
-/// What a loss means for calls.
+/// The effect of a loss on calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Nothing: a remark is gone that no value depends on.
+    /// No effect: only an annotation is lost.
     Remark,
-    /// The model may send what the tool will refuse.
+    /// The model may send values that the tool will refuse.
     Wider,
-    /// The model cannot send, or is not told of, something that the tool would take.
+    /// The model cannot send, or is not told about, some values that the tool would accept.
     Narrower,
 }
 
 impl Loss {
-    /// A remark about a tool as a whole.
+    /// Creates a remark about a whole tool.
     pub fn of_tool(tool: &str, what: &str, why: String) -> Self {
         Self { tool: tool.to_owned(), ..Self::at("", what, Effect::Remark, why) }
     }
@@ -53,11 +54,12 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Collects losses. Definitions that are used often lose the same things each time; that is told once.
+/// Collects losses. A definition that is used several times has the same losses each time; they are reported once.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     list: Vec<Loss>,
-    /// How many `not` and their like stand around what is added: inside, what is wider makes the whole narrower.
+    /// The number of negations (`not` and similar keywords) around the added loss. Inside them, a wider part makes
+    /// the whole narrower.
     pub(crate) turned: usize,
 }
 
@@ -73,7 +75,7 @@ impl Losses {
         self.list.extend(effects.iter().map(|effect| Loss::at(pointer, what, *effect, why.clone())));
     }
 
-    /// Tells of a property that has another name for a provider.
+    /// Reports a property that has a different name at the provider.
     pub(crate) fn rename(&mut self, property: &Node, key: &str) {
         let why = format!(
             "properties of that name are not allowed; it is called `{key}`, and turned back in calls"
@@ -85,7 +87,7 @@ impl Losses {
         self.list.extend(other.list);
     }
 
-    /// All, by place, each once, and not more than a person would read.
+    /// Returns all losses, sorted by position and without duplicates, limited to what a person would read.
     pub(crate) fn into_list(mut self) -> Vec<Loss> {
         let order = |loss: &Loss| (loss.pointer.clone(), loss.what.clone(), loss.effect, loss.why.clone());
         self.list.sort_by_key(order);
@@ -102,5 +104,5 @@ impl Losses {
     }
 }
 
-/// How many losses of one schema are told.
+/// The maximum number of reported losses of one schema.
 const MAX_LOSSES: usize = 200;

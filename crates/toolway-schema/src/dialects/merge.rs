@@ -1,4 +1,4 @@
-//! What holds when two schemas hold at once, and what when one of them does?
+//! Which schema holds if two schemas hold together, and which if any one of several holds?
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -11,12 +11,12 @@ use crate::model::Counts;
 use crate::terms::number::{self, canonical};
 use crate::terms::types::Types;
 
-/// How many nodes may still be copied.
+/// The number of nodes that may still be copied.
 #[derive(Debug)]
 pub(crate) struct Fuel(pub(super) usize);
 
 impl Fuel {
-    /// Takes so much, if there is as much.
+    /// Subtracts the nodes, if enough are left. Returns whether there were enough.
     pub(crate) fn spend(&mut self, nodes: usize) -> bool {
         let left = self.0.checked_sub(nodes);
         self.0 = left.unwrap_or(self.0);
@@ -24,7 +24,7 @@ impl Fuel {
     }
 }
 
-/// A node that holds when both do. It takes its remarks from the first that has any.
+/// Returns a node that holds if both hold. Its annotations come from the first node that has any.
 pub(crate) fn both(a: Rc<Node>, b: Rc<Node>, fuel: &mut Fuel) -> Rc<Node> {
     let has_remarks =
         |node: &Node| node.title.is_some() || node.description.is_some() || !node.remarks.is_empty();
@@ -35,10 +35,10 @@ pub(crate) fn both(a: Rc<Node>, b: Rc<Node>, fuel: &mut Fuel) -> Rc<Node> {
         return a;
     }
     let types = a.types.and(b.types);
-    // What one says is still known where the other went on for too long.
+    // If one node was cut, the rules of the other are still known.
     let is_cut = (a.is_cut && (b.is_cut || b.is_any())) || (b.is_cut && a.is_any());
-    // What speaks about everything beside it must not get other things beside it. Names that follow from a pattern cannot
-    // be told from those that do not.
+    // A keyword that depends on all keywords beside it must not be merged with others. Names that match a pattern
+    // cannot be told from names that do not.
     let is_apart = a.is_about_all()
         || b.is_about_all()
         || ((!a.object.patterns.is_empty() || !b.object.patterns.is_empty()) && a.object != b.object)
@@ -92,7 +92,7 @@ pub(crate) fn both(a: Rc<Node>, b: Rc<Node>, fuel: &mut Fuel) -> Rc<Node> {
     both.into()
 }
 
-/// How many nodes of one are needed for each of the other.
+/// Returns the number of nodes of `one` that a merge copies for the members of `other`.
 fn copies(one: &Node, other: &Node) -> usize {
     let rest = match &one.object.rest {
         Rest::Like(node) if !other.object.properties.is_empty() => {
@@ -131,12 +131,12 @@ fn both_members(a: Members, b: Members, fuel: &mut Fuel) -> Members {
     };
     let mut required = a.required;
     extend_names(&mut required, b.required);
-    // They are the same, or the two would have been left apart.
+    // The patterns are equal; otherwise the two nodes would not have been merged.
     let patterns = a.patterns;
     Members { properties, patterns, rest, required, count: both_counts(a.count, b.count) }
 }
 
-/// What a property must be like that is not named.
+/// Returns the schema of the properties that are not named.
 pub(crate) fn of_rest(rest: &Rest, at: &str) -> Option<Rc<Node>> {
     match rest {
         Rest::Unsaid => None,
@@ -145,8 +145,8 @@ pub(crate) fn of_rest(rest: &Rest, at: &str) -> Option<Rc<Node>> {
     }
 }
 
-/// What may be told of an object of which one of these holds: a property of any of them, required where all require it.
-/// It allows what they allow, and more.
+/// Combines the branches of a choice into one object: it has the properties of all branches, and a property is
+/// required if all branches require it. The object allows everything that the branches allow, and more.
 pub(crate) fn one_object(at: &str, branches: Vec<Node>) -> Rc<Node> {
     let mut joined = Node::of_types(at, Types::OBJECT);
     let mut required: Option<Vec<String>> = None;
@@ -177,7 +177,7 @@ pub(crate) fn one_object(at: &str, branches: Vec<Node>) -> Rc<Node> {
     joined.object.properties = properties
         .into_iter()
         .map(|(name, mut nodes)| {
-            // What stands nowhere else is not made a choice of one.
+            // A property of only one branch needs no choice.
             if nodes.len() == 1
                 && let Some(only) = nodes.pop()
             {
@@ -191,7 +191,7 @@ pub(crate) fn one_object(at: &str, branches: Vec<Node>) -> Rc<Node> {
     joined.into()
 }
 
-/// Whether no value can be both.
+/// Returns whether no value can fit both nodes.
 pub(crate) fn are_apart(a: &Node, b: &Node) -> bool {
     if !a.types.has(b.types) {
         return true;
@@ -200,7 +200,7 @@ pub(crate) fn are_apart(a: &Node, b: &Node) -> bool {
         let theirs: HashSet<_> = theirs.iter().map(canonical).collect();
         return !ours.iter().any(|value| theirs.contains(&canonical(value)));
     }
-    // Objects that say by one of their properties which they are.
+    // Objects with a tag property.
     let are_objects = a.types == Types::OBJECT && b.types == Types::OBJECT;
     are_objects
         && a.object.properties.iter().any(|(name, node)| {
@@ -211,7 +211,7 @@ pub(crate) fn are_apart(a: &Node, b: &Node) -> bool {
         })
 }
 
-/// The one of two bounds that says more.
+/// Returns the stricter of two bounds.
 pub(crate) fn tighter(a: Option<Number>, b: Option<Number>, wanted: Ordering) -> Option<Number> {
     a.into_iter().chain(b).reduce(|a, b| if number::compare(&b, &a) == Some(wanted) { b } else { a })
 }
@@ -220,13 +220,13 @@ fn both_counts(a: Counts, b: Counts) -> Counts {
     Counts { min: a.min.max(b.min), max: a.max.into_iter().chain(b.max).min() }
 }
 
-/// Adds names that are not there yet; there may be thousands.
+/// Adds the names that are not present yet; there may be thousands.
 pub(crate) fn extend_names(names: &mut Vec<String>, more: Vec<String>) {
     let known: HashSet<_> = names.iter().cloned().collect();
     names.extend(more.into_iter().filter(|name| !known.contains(name)));
 }
 
-/// Adds what is not there yet.
+/// Adds the items that are not present yet.
 pub(crate) fn extend_new<T: PartialEq>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
     for item in more {
         if !list.contains(&item) {

@@ -1,24 +1,24 @@
-//! Schemas of tools' arguments, as each provider takes them.
+//! Schemas of tool arguments in the form that each provider accepts.
 //!
-//! A tool's schema may be any JSON Schema; a provider takes a part of it, and refuses the whole request for one keyword too
-//! many. [`convert`] says as much of a schema as the provider can hear, tells the model in words what is left, and
-//! [reports](Loss) each thing that is lost. [`check`](fn@check) knows the providers' rules, and is good for tests of schemas that were
-//! written by hand.
+//! A tool's schema may be any JSON Schema. A provider accepts a subset of it, and refuses the whole request for one
+//! unsupported keyword. [`convert`] keeps as much of a schema as the provider supports, describes the rest to the
+//! model in words, and [reports](Loss) every loss. [`check`](fn@check) knows the providers' rules, and is useful for
+//! testing schemas that were written by hand.
 //!
 //! | file | question |
 //! |---|---|
-//! | `unfold.rs` | What does a schema say with its references written out? |
-//! | `node.rs` | In which one form is that kept? |
-//! | `merge.rs` | What holds when two schemas hold at once, and what when one of them does? |
-//! | `root.rs` | How does it become an object, which is what arguments are? |
-//! | `json.rs` | How is it written for those who take nearly all of JSON Schema? |
-//! | `narrow.rs` | Which schemas of one type each say the same? |
-//! | `writer.rs`, `strict.rs`, `gemini.rs` | And how is it written for those who take nothing else? |
-//! | `provider.rs` | Which providers are there, and what may tools and properties be called there? |
-//! | `words.rs` | How is the model told what its schema cannot say? |
+//! | `unfold.rs` | What does a schema mean with its references expanded? |
+//! | `node.rs` | How is an expanded schema stored? |
+//! | `merge.rs` | Which schema holds if two schemas hold together, and which if any one of several holds? |
+//! | `root.rs` | How does a schema become that of an object, as arguments require? |
+//! | `json.rs` | How is it written for providers that accept nearly all of JSON Schema? |
+//! | `narrow.rs` | Which schemas of one type each mean the same? |
+//! | `writer.rs`, `strict.rs`, `gemini.rs` | How is it written for providers that accept only such schemas? |
+//! | `provider.rs` | Which providers are there, and which names of tools and properties do they allow? |
+//! | `words.rs` | How is the model told what its schema cannot express? |
 //! | `loss.rs` | What is lost? |
-//! | `restore.rs` | How do arguments that keep to what was written become those that the tool takes? |
-//! | `rules/` | Does a schema keep to a provider's rules? |
+//! | `restore.rs` | How are a model's arguments turned back into those that the tool expects? |
+//! | `rules/` | Does a schema follow a provider's rules? |
 
 mod gemini;
 mod json;
@@ -53,29 +53,29 @@ use loss::Losses;
 use rules::violation::Found;
 use unfold::unfold;
 
-/// What [`convert`] makes of a schema.
+/// The result of [`convert`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Converted {
-    /// The schema; nothing if a tool without arguments is best described without one, as for Gemini.
+    /// The schema. `None` if a tool without arguments is best described without a schema, as for Gemini.
     pub schema: Option<Value>,
-    /// Whether `strict` may be said with it.
+    /// `true` if `strict` may be set with this schema.
     pub is_strict: bool,
-    /// What the schema does not say any more.
+    /// The parts of the original schema that were lost.
     pub losses: Vec<Loss>,
 }
 
-/// Writes the schema of a tool's arguments as a provider takes it.
+/// Converts the schema of a tool's arguments to the form that a provider accepts.
 ///
-/// References are written out, which is done for those inside the schema only; nothing is ever fetched. A definition that
-/// contains itself is written out a few times and then cut. Where a schema cannot be strict, for [`Provider::OpenAiStrict`]
-/// the one for [`Provider::OpenAi`] comes instead, and the losses say why.
+/// References inside the schema are expanded; nothing is ever fetched. A definition that contains itself is expanded
+/// a few times and then cut. If a schema cannot be strict, [`Provider::OpenAiStrict`] gets the schema for
+/// [`Provider::OpenAi`] instead, and the losses say why.
 pub fn convert(provider: Provider, schema: &Value) -> Converted {
     Schema::of(schema).convert(provider)
 }
 
 impl Schema {
-    /// Writes it as a provider takes it, as [`convert`] does.
+    /// Converts the schema to the form that a provider accepts, as [`convert`] does.
     pub fn convert(&self, provider: Provider) -> Converted {
         let mut losses = Losses::default();
         let node = Rc::unwrap_or_clone(unfold(self, &mut losses));
@@ -102,7 +102,7 @@ impl Schema {
     }
 }
 
-/// Every rule that the schema of a tool's arguments breaks. Without one, the provider takes it.
+/// Returns every rule that the schema of a tool's arguments breaks. The provider accepts a schema without violations.
 pub fn check(provider: Provider, schema: &Value) -> Vec<Violation> {
     let mut found = Found::default();
     match provider {

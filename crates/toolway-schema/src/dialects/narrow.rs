@@ -1,6 +1,6 @@
-//! Which schemas of one type each say what a node says?
+//! Which schemas of one type each mean the same as a node?
 //!
-//! For those who have few words: no conditions, no choices beside other keywords, one type at a time.
+//! For providers without conditions, without choices beside other keywords, and with one type per schema.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -15,15 +15,15 @@ use super::words::Words;
 use crate::terms::number::canonical;
 use crate::terms::types::Types;
 
-/// What a value may be: one of some things, or null.
+/// The alternatives for a value, one of which may be null.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) is_nullable: bool,
-    /// Each of one type, without choices.
+    /// Each has one type and contains no choices.
     pub(crate) nodes: Vec<Node>,
 }
 
-/// Takes a node apart. What is lost on the way is told to the model.
+/// Splits a node into alternatives. Rules that are lost are described to the model in words.
 pub(crate) fn options(node: &Node, losses: &mut Losses, fuel: &mut Fuel, words: &mut Words) -> Options {
     let mut options = Options { is_nullable: false, nodes: Vec::new() };
     let mut base = node.without_remarks();
@@ -89,7 +89,7 @@ pub(crate) fn options(node: &Node, losses: &mut Losses, fuel: &mut Fuel, words: 
     options
 }
 
-/// What only the schema as a whole can say is told in words.
+/// Moves rules that only a full JSON Schema can express into words.
 fn drop_conditions(node: &mut Node, losses: &mut Losses, words: &mut Words) {
     for other in std::mem::take(&mut node.others) {
         let word = other.members.first().map_or("", |(word, _)| word);
@@ -102,7 +102,7 @@ fn drop_conditions(node: &mut Node, losses: &mut Losses, words: &mut Words) {
     }
 }
 
-/// Once there is no choice any more, what is said about the rest is known.
+/// Applies an `unevaluated…` keyword: without choices, it is known which members and items are left.
 fn unevaluated(node: &mut Node, word: &str, part: &Part) {
     let Part::Schema(inner) = part else { return };
     if word == "unevaluatedItems" {
@@ -112,7 +112,8 @@ fn unevaluated(node: &mut Node, word: &str, part: &Part) {
     }
 }
 
-/// Who speaks of properties and forgets to say that it is an object means one.
+/// Sets a missing type to the one that the keywords apply to: a schema with properties but without a type means an
+/// object.
 fn assume_type(node: &mut Node, losses: &mut Losses) {
     let subjects = node.subjects();
     let is_one = [Types::STRING, Types::NUMBER, Types::ARRAY, Types::OBJECT].contains(&subjects);
@@ -127,7 +128,7 @@ fn assume_type(node: &mut Node, losses: &mut Losses) {
     }
 }
 
-/// A choice between values is a list of them. What was said about each is told in words.
+/// Turns a choice between values into a list of them. The descriptions of the values are added to the words.
 fn as_values(union: &Union, words: &mut Words) -> Option<Vec<Value>> {
     let mut values = Vec::new();
     let mut known = HashSet::new();
@@ -148,7 +149,7 @@ fn as_values(union: &Union, words: &mut Words) -> Option<Vec<Value>> {
     Some(values)
 }
 
-/// Whether no value fits two branches.
+/// Returns whether no value fits two branches.
 fn is_exclusive_anyway(union: &Union) -> bool {
     let branches = &union.branches;
     branches.len() <= MAX_OPTIONS
@@ -159,8 +160,8 @@ fn is_exclusive_anyway(union: &Union) -> bool {
         })
 }
 
-/// The properties of an object, with those that are required without being named, and whether they are. Nothing if no
-/// object can be like that.
+/// Returns the properties of an object, including those that are required but not described, and whether each is
+/// required. Returns `None` if no object can satisfy the schema.
 pub(crate) fn properties(node: &Node) -> Option<Vec<(String, Rc<Node>, bool)>> {
     let object = &node.object;
     let required: HashSet<_> = object.required.iter().collect();
@@ -179,7 +180,8 @@ pub(crate) fn properties(node: &Node) -> Option<Vec<(String, Rc<Node>, bool)>> {
     is_possible.then_some(properties)
 }
 
-/// What any item of a list may be, where each place has a schema of its own; nothing if any place may hold anything.
+/// Returns the schema of any item of an array, even if each position has a schema of its own. Returns `None` if every
+/// item is allowed.
 pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> Option<Rc<Node>> {
     let array = &node.array;
     if array.prefix.is_empty() {
@@ -194,7 +196,7 @@ pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> O
     let places =
         array.prefix.iter().map(|place| json::show(place).to_string()).collect::<Vec<_>>().join(", ");
     words.say(format!("The items in order: {places}."));
-    // What no item can be is not in the list.
+    // A schema that no item can satisfy is left out.
     let rest = array.items.as_ref().filter(|items| !items.is_never());
     let is_open =
         array.items.is_none() && array.count.max.is_none_or(|most| most > array.prefix.len() as u64);
@@ -210,7 +212,7 @@ pub(crate) fn any_item(node: &Node, losses: &mut Losses, words: &mut Words) -> O
     Some(Node { unions: vec![Union { branches, is_exclusive: false }], ..Node::any(&node.at) }.into())
 }
 
-/// How many items a list may have: after a tuple that is closed, no more.
+/// Returns the maximum number of items; a closed tuple ends after its last position.
 pub(crate) fn most_items(node: &Node) -> Option<u64> {
     let array = &node.array;
     let is_closed = array.items.as_deref().is_some_and(Node::is_never);
@@ -218,5 +220,5 @@ pub(crate) fn most_items(node: &Node) -> Option<u64> {
     array.count.max.into_iter().chain(places).min()
 }
 
-/// How many branches are written out.
+/// The maximum number of branches that are expanded.
 const MAX_OPTIONS: usize = 32;

@@ -1,7 +1,7 @@
-//! A schema in one form, whatever words it was said in: no references, no lists of types, no second way to say a thing.
+//! A schema in one normal form: no references, no lists of types, only one way to express each rule.
 //!
-//! Everything in a node holds at once. What JSON Schema can say but cannot be put together in one place is kept beside, in
-//! `others` and `all_of`, for those who can take it as it is.
+//! All rules of a node hold together. Rules of JSON Schema that cannot be merged into one node are kept separately in
+//! `others` and `all_of`, for providers that accept them unchanged.
 
 use std::rc::Rc;
 
@@ -10,32 +10,32 @@ use serde_json::Value;
 use crate::model::{self, Arrays, Counts, Numbers};
 use crate::terms::types::Types;
 
-/// What a value must be like. What is inside is shared, as the same is often put together with several things.
+/// The rules for a value. Inner nodes are shared, because the same node is often merged with several others.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Node {
     pub(crate) at: Place,
-    /// None: there is no such value.
+    /// An empty set means that no value is allowed.
     pub(crate) types: Types,
-    /// Nothing more is known, because the schema went on for too long.
+    /// `true` if the rest is unknown, because the schema was too large.
     pub(crate) is_cut: bool,
     pub(crate) title: Option<String>,
     pub(crate) description: Option<String>,
-    /// Remarks that are passed on as they are: `default`, `examples`, …
+    /// Annotations that are passed on unchanged: `default`, `examples`, …
     pub(crate) remarks: Vec<(&'static str, Value)>,
-    /// The only values.
+    /// The only allowed values.
     pub(crate) allowed: Option<Vec<Value>>,
     pub(crate) text: Text,
     pub(crate) number: Numbers,
     pub(crate) array: Arrays<Rc<Node>>,
     pub(crate) object: Members,
-    /// Of each, one branch must hold.
+    /// Choices; one branch of each must hold.
     pub(crate) unions: Vec<Union>,
-    /// These hold too.
+    /// Further nodes that must hold.
     pub(crate) all_of: Vec<Rc<Node>>,
     pub(crate) others: Vec<Other>,
 }
 
-/// Where something stands in the tool's schema. The same in two places is the same.
+/// The position in the tool's schema. It is ignored in comparisons: equal nodes at two positions are equal.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Place(pub(super) Rc<str>);
 
@@ -75,54 +75,54 @@ pub(crate) struct Members {
     pub(crate) count: Counts,
 }
 
-/// Properties that are not named.
+/// The properties that are not named.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Rest {
-    /// Nothing is said, so there may be some. Few authors mean it.
+    /// The schema says nothing about them, so they are allowed. Few authors mean it.
     #[default]
     Unsaid,
-    /// There are none.
+    /// They are not allowed.
     Closed,
-    /// There may be some like this.
+    /// They are allowed if they match this node.
     Like(Rc<Node>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Union {
     pub(crate) branches: Vec<Rc<Node>>,
-    /// Whether not more than one may hold.
+    /// `true` if at most one branch may hold.
     pub(crate) is_exclusive: bool,
 }
 
-/// Keywords that belong together and that only few understand.
+/// A group of related keywords that few providers support.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Other {
     pub(crate) members: Vec<(&'static str, Part)>,
-    /// Whether they speak about everything that stands beside them: `unevaluatedProperties`, `unevaluatedItems`.
+    /// `true` if they depend on all keywords beside them: `unevaluatedProperties`, `unevaluatedItems`.
     pub(crate) is_about_all: bool,
 }
 
 pub(crate) type Part = model::Part<Rc<Node>>;
 
 impl Node {
-    /// Anything.
+    /// Creates a node that allows any value.
     pub(crate) fn any(at: &str) -> Self {
         Self { at: at.into(), types: Types::ANY, ..Self::default() }
     }
 
-    /// Any value of some types.
+    /// Creates a node that allows any value of some types.
     pub(crate) fn of_types(at: &str, types: Types) -> Self {
         Self { types, ..Self::any(at) }
     }
 
-    /// One of these values.
+    /// Creates a node that allows these values.
     pub(crate) fn of_values(at: &str, values: Vec<Value>) -> Self {
         let mut node = Self::any(at);
         node.allow(values);
         node
     }
 
-    /// Nothing.
+    /// Creates a node that allows no value.
     pub(crate) fn never(at: &str) -> Self {
         Self::of_types(at, Types::NONE)
     }
@@ -131,12 +131,12 @@ impl Node {
         self.types.is_none()
     }
 
-    /// Whether it says nothing, apart from remarks.
+    /// Returns whether the node allows any value. Annotations are ignored.
     pub(crate) fn is_any(&self) -> bool {
         self.types == Types::ANY && self.allowed.is_none() && self.says_no_more()
     }
 
-    /// Whether it says no more than which types or which values there are, apart from remarks.
+    /// Returns whether the node has no rules beyond its types and values. Annotations are ignored.
     pub(crate) fn says_no_more(&self) -> bool {
         let Self { unions, all_of, others, .. } = self;
         !self.is_cut
@@ -146,7 +146,7 @@ impl Node {
             && others.is_empty()
     }
 
-    /// How many nodes it is made of.
+    /// Returns the number of nodes in this node, including itself.
     pub(crate) fn size(&self) -> usize {
         let Self { array, object, unions, all_of, others, .. } = self;
         let rest = match &object.rest {
@@ -164,13 +164,13 @@ impl Node {
         1 + inner.chain(branches).map(|node| node.size()).sum::<usize>() + parts.sum::<usize>()
     }
 
-    /// Says that only these values are left. Types and values are made to agree.
+    /// Restricts the node to these values, and makes types and values consistent.
     pub(crate) fn allow(&mut self, values: Vec<Value>) {
         self.allowed = Some(values);
         self.agree();
     }
 
-    /// Takes values that have no allowed type, and types that have no allowed value.
+    /// Removes values without an allowed type, and types without an allowed value.
     pub(crate) fn agree(&mut self) {
         let Some(values) = &mut self.allowed else { return };
         let types = self.types;
@@ -179,12 +179,12 @@ impl Node {
         self.types = self.types.and(of_values);
     }
 
-    /// Whether keywords are there that speak about everything beside them.
+    /// Returns whether the node has keywords that depend on all keywords beside them.
     pub(crate) fn is_about_all(&self) -> bool {
         self.others.iter().any(|other| other.is_about_all)
     }
 
-    /// Whether it says more than types, and about values of which types.
+    /// Returns the types that the rules beyond `type` apply to.
     pub(crate) fn subjects(&self) -> Types {
         let Self { text, number, array, object, .. } = self;
         let spoken = [
@@ -196,7 +196,7 @@ impl Node {
         spoken.into_iter().filter(|(is_said, _)| *is_said).fold(Types::NONE, |all, (_, types)| all.or(types))
     }
 
-    /// The same without what is only for readers.
+    /// Returns a copy without annotations.
     pub(crate) fn without_remarks(&self) -> Self {
         Self { title: None, description: None, remarks: Vec::new(), ..self.clone() }
     }

@@ -1,13 +1,13 @@
-//! Which providers are there, and what may tools and properties be called there?
+//! Which providers are there, and which names of tools and properties do they allow?
 //!
-//! A name that a provider allows is kept. Any other is written with the letters that it allows, cut, and ends in a few
-//! digits that follow from the whole name, so that it stays the same whatever else is there.
+//! A name that a provider allows is kept. Any other name is rewritten with allowed characters, truncated, and ends in
+//! a hash of the whole name. So it stays the same, whatever other names there are.
 
 use std::borrow::Cow;
 
 use crate::texts::legal_name::{fnv1a, with_hash};
 
-/// Whose rules a list of tools is written by.
+/// The provider whose rules a list of tools must follow.
 ///
 /// ```
 /// use toolway_schema::dialects::Provider;
@@ -19,9 +19,9 @@ use crate::texts::legal_name::{fnv1a, with_hash};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Provider {
-    /// OpenAI, where the schema is advice to the model.
+    /// OpenAI without `strict`: the schema is advice to the model.
     OpenAi,
-    /// OpenAI with `strict`, where the model can write nothing that the schema does not allow.
+    /// OpenAI with `strict`: the model can write only what the schema allows.
     OpenAiStrict,
     /// Anthropic.
     Anthropic,
@@ -30,20 +30,21 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// All of them.
+    /// All providers.
     pub const ALL: [Self; 4] = [Self::OpenAi, Self::OpenAiStrict, Self::Anthropic, Self::Gemini];
 
-    /// Whether a tool may have this name.
+    /// Returns whether a tool may have this name.
     pub fn accepts_name(self, name: &str) -> bool {
         self.tools().accepts(name)
     }
 
-    /// The name of a tool, written as this provider allows it. Rounds differ in the digits only.
+    /// Returns the name of a tool, rewritten as this provider allows it. Different rounds give different hashes.
     pub fn legal_name(self, name: &str, round: u64) -> String {
         self.tools().write(name, round)
     }
 
-    /// What a property is called. A call comes with the same name, and [`Schema::restore`](crate::Schema::restore) turns it back.
+    /// Returns the provider's name for a property. A call uses the same name, and
+    /// [`Schema::restore`](crate::Schema::restore) turns it back.
     pub(crate) fn key(self, name: &str) -> Cow<'_, str> {
         let is_kept = match self {
             Self::OpenAi | Self::OpenAiStrict => true,
@@ -63,7 +64,7 @@ impl Provider {
     }
 }
 
-/// Which names are allowed. Every letter that is allowed is one byte.
+/// A rule for allowed names. All allowed characters are one byte long.
 struct Rule {
     longest: usize,
     allows: fn(char) -> bool,

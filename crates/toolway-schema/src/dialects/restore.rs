@@ -1,8 +1,8 @@
-//! How do arguments that keep to what a provider was told become those that the tool takes?
+//! How are arguments that follow a provider's schema turned back into those that the tool expects?
 //!
-//! Three things are undone, wherever the tool's own schema says that they cannot have been meant: a null for an optional
-//! property that may not be null is left out, a property gets its own name back, and text that holds JSON becomes the object
-//! or list that is wanted there. Nothing else is touched: what is left keeps its text, every digit of it.
+//! Three conversions are undone, where the tool's own schema shows that the value cannot be meant literally: a null
+//! for an optional property that is not nullable is removed, a renamed property gets its own name back, and text that
+//! contains JSON becomes the expected object or array. Everything else keeps its text, with every digit.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,14 +16,14 @@ use crate::model::{Id, Look, Model, Node, Part, Schema};
 use crate::terms::types::Types;
 
 impl Schema {
-    /// The text of arguments as the tool takes them; nothing if they are so already.
+    /// Returns the text of the arguments as the tool expects them, or `None` if nothing needs to change.
     pub fn restore(&self, arguments: &str) -> Option<String> {
         let (model, id) = self.place();
         Restorer { model, look: Look::new() }.value(&[Said { id, is_certain: true }], arguments, 0)
     }
 }
 
-/// A schema that says something about a value: for certain, or in one branch of a choice.
+/// A schema that applies to a value: certainly, or as one branch of a choice.
 #[derive(Clone, Copy)]
 struct Said {
     id: Id,
@@ -32,12 +32,13 @@ struct Said {
 
 struct Restorer<'m> {
     model: &'m Model,
-    /// How far it may still be looked which types fit.
+    /// The limit of the search for the allowed types.
     look: Look,
 }
 
 impl<'m> Restorer<'m> {
-    /// The text of a value as it should be, if it is another. What lies too deep stays as it is.
+    /// Returns the restored text of a value, or `None` if it is unchanged. Values that are nested too deeply stay
+    /// unchanged.
     fn value(&self, said: &[Said], text: &str, depth: usize) -> Option<String> {
         if depth > MAX_DEPTH {
             return None;
@@ -53,7 +54,7 @@ impl<'m> Restorer<'m> {
         }
     }
 
-    /// Text that holds the object or the list that is wanted.
+    /// Returns the JSON in a text, if it is the expected object or array.
     fn read(&self, said: &[Said], text: &str) -> Option<String> {
         let types = match text.trim_start().as_bytes().first()? {
             b'{' => Types::OBJECT,
@@ -63,7 +64,7 @@ impl<'m> Restorer<'m> {
         if said.is_empty() || self.may_be(said, Types::STRING) || !self.may_be(said, types) {
             return None;
         }
-        // All of it, and not deeper than values are read.
+        // The whole text must be JSON, and not deeper than values are read.
         decode::<Value>(text)?;
         Some(text.trim().to_owned())
     }
@@ -91,7 +92,7 @@ impl<'m> Restorer<'m> {
         })
     }
 
-    /// Whether a null stands for a property that is not there: it is not required, and may not be null.
+    /// Returns whether a null stands for a missing property: the property is neither required nor nullable.
     fn is_absent(&self, said: &[Said], name: &str, inner: &[Said]) -> bool {
         let requires = |said: &Said| {
             let object = self.model.node(said.id).object.as_ref();
@@ -116,7 +117,7 @@ impl<'m> Restorer<'m> {
         is_changed.then(|| format!("[{}]", restored.join(",")))
     }
 
-    /// The schemas, and those that they stand for or hold beside.
+    /// Returns the schemas, together with those that they refer to or include.
     fn expand(&self, said: &[Said]) -> Vec<Said> {
         let mut all: Vec<Said> = Vec::new();
         let mut todo: Vec<Said> = said.iter().rev().copied().collect();
@@ -139,7 +140,7 @@ impl<'m> Restorer<'m> {
         all
     }
 
-    /// Whether a value of these types may fit what is said about it. Yes, if that is not known.
+    /// Returns whether a value of these types may fit the schemas. If that is unknown, the answer is yes.
     fn may_be(&self, said: &[Said], types: Types) -> bool {
         let accepts = |said: &Said| self.model.types(said.id, &self.look, 0).has(types);
         let mut branches = said.iter().filter(|said| !said.is_certain).peekable();
@@ -147,16 +148,16 @@ impl<'m> Restorer<'m> {
             && (branches.peek().is_none() || branches.any(accepts))
     }
 
-    /// What is said about something inside.
+    /// Returns the schemas that apply to an inner value.
     fn within(&self, said: &[Said], find: impl Fn(&Node) -> Option<Id>) -> Vec<Said> {
         let inner =
             said.iter().filter_map(|said| Some(Said { id: find(self.model.node(said.id))?, ..*said }));
         inner.collect()
     }
 
-    /// The name of which a provider was given another.
+    /// Returns the tool's own name of a property that a provider knows by another name.
     fn own_name(&self, said: &[Said], name: &str) -> Option<&'m str> {
-        // What was changed ends in a line and eight digits, so that most names are not looked for.
+        // A rewritten name ends in `_` and eight hex digits, so most names need no search.
         let (_, digits) = name.rsplit_once('_').filter(|(_, digits)| digits.len() == 8)?;
         if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
@@ -166,7 +167,7 @@ impl<'m> Restorer<'m> {
         if objects().any(|object| object.properties.contains_key(name)) {
             return None;
         }
-        // A property may be required, by all or by others, without being described.
+        // A property may be required, always or depending on others, without being described.
         let parts = nodes().flat_map(|node| &node.more).flat_map(|more| &more.parts);
         let dependent = parts.flat_map(|(_, part)| match part {
             Part::Named(named) => named.iter().map(|(name, _)| name.as_str()).collect(),
@@ -180,19 +181,19 @@ impl<'m> Restorer<'m> {
     }
 }
 
-/// A name and those that depend on it.
+/// Returns a name and the names that depend on it.
 fn names_in<'v>((name, needed): (&'v String, &'v Value)) -> impl Iterator<Item = &'v str> {
     let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
     std::iter::once(name.as_str()).chain(needed)
 }
 
-/// What a schema says about an item.
+/// Returns the schema of an item.
 fn item_schema(node: &Node, index: usize) -> Option<Id> {
     let array = node.array.as_ref()?;
     array.prefix.get(index).copied().or(array.items)
 }
 
-/// The members of an object in their order, with their text.
+/// The members of an object in their order, as text.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -220,10 +221,10 @@ fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(text).ok()
 }
 
-/// How deep arguments are looked into, as deep as they can be read.
+/// The maximum depth of arguments, which is also the maximum that can be read.
 const MAX_DEPTH: usize = 128;
 
-/// How many schemas may speak about one value.
+/// The maximum number of schemas that may apply to one value.
 const MAX_BRANCHES: usize = 64;
 
 #[cfg(test)]
@@ -325,7 +326,7 @@ mod tests {
                 json!({"filter[name]": {"größe": 1}, "plain_12345678": 2, "über all": 3, "ähnlich": 4});
             assert_eq!(restore(&schema, &arguments), Some(restored));
         }
-        // What a model means that uses both names cannot be known.
+        // If a model uses both names, its intention cannot be known.
         let name = Provider::Gemini.key("filter[name]");
         assert_eq!(restore(&schema, &json!({&*name: 1, "filter[name]": 2})), None);
     }

@@ -1,7 +1,7 @@
-//! How does a schema become one of an object, which is what arguments are?
+//! How does a schema become that of an object, as arguments require?
 //!
-//! Providers want the root to be an object and nothing else: no choice, no list of values, no `not`. A choice becomes one
-//! object with the properties of all branches, and the model is told in words which belong together.
+//! Providers require a root that is only an object: without a choice, a list of values or `not`. A choice becomes one
+//! object with the properties of all branches, and the model is told in words which properties belong together.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::words::Words;
 use crate::model::Counts;
 use crate::terms::types::Types;
 
-/// The root, as an object without choices, and what is to be said about it.
+/// Turns the root into an object without choices. Returns also the text to add to its description.
 pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) -> (Node, Words) {
     let mut words = Words::default();
     if !node.types.has(Types::OBJECT) {
@@ -42,7 +42,7 @@ pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) ->
             branches.map(|branch| as_object(Rc::unwrap_or_clone(branch), losses, fuel).0).collect();
         let why = "the root may not be a choice, so the properties of all branches stand in one object";
         losses.add(&node.at, word, Effect::Wider, why);
-        // Where a branch does not name a property, it may be anything there, or there must be none.
+        // If a branch does not name a property, the property may have any value there, or is not allowed.
         let names: HashSet<_> =
             branches.iter().flat_map(|branch| &branch.object.properties).map(|(name, _)| name).collect();
         let is_missed = branches
@@ -57,7 +57,7 @@ pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) ->
         }
         let joined = one_object(&node.at, branches);
         node = Rc::unwrap_or_clone(both(node.into(), joined, fuel));
-        // Two that cannot be put together are still there.
+        // Nodes that could not be merged are still separate.
         for residue in std::mem::take(&mut node.all_of) {
             absorb(&mut node, Rc::unwrap_or_clone(residue), losses, fuel);
         }
@@ -65,7 +65,7 @@ pub(crate) fn as_object(mut node: Node, losses: &mut Losses, fuel: &mut Fuel) ->
     (node, words)
 }
 
-/// Takes over what can be from an object that holds too.
+/// Merges as much as possible of another object that must also hold.
 fn absorb(node: &mut Node, other: Node, losses: &mut Losses, fuel: &mut Fuel) {
     forget(&other, losses);
     let places = node.object.properties.iter().enumerate();
@@ -86,7 +86,7 @@ fn absorb(node: &mut Node, other: Node, losses: &mut Losses, fuel: &mut Fuel) {
     node.object.count.min = node.object.count.min.max(other.object.count.min);
 }
 
-/// Tells of what an object says that is not taken over.
+/// Reports the rules of an object that are not merged.
 fn forget(object: &Node, losses: &mut Losses) {
     let members = &object.object;
     let has_rest = members.rest != Rest::Unsaid || !members.patterns.is_empty();
@@ -97,7 +97,7 @@ fn forget(object: &Node, losses: &mut Losses) {
     }
 }
 
-/// Says which properties go together.
+/// Describes which properties belong together.
 fn tell(branches: &[Node], words: &mut Words) {
     let required: Vec<HashSet<_>> =
         branches.iter().map(|branch| branch.object.required.iter().collect()).collect();

@@ -1,20 +1,20 @@
-//! Does the checker find what is wrong, and nothing else?
+//! Does the checker find every violation, and nothing else?
 
 use serde_json::{Value, json};
 
 use super::{Provider, Violation, check};
 
-/// An object with one property.
+/// Returns the schema of an object with one property.
 fn with(property: Value) -> Value {
     json!({"type": "object", "properties": {"a": property}})
 }
 
-/// The same, as `strict` wants it.
+/// Returns the same schema as `strict` requires it.
 fn strict(property: Value) -> Value {
     json!({"type": "object", "properties": {"a": property}, "required": ["a"], "additionalProperties": false})
 }
 
-/// As Gemini wants it.
+/// Returns the same schema as Gemini requires it.
 fn gemini(property: Value) -> Value {
     json!({"type": "OBJECT", "properties": {"a": property}})
 }

@@ -1,7 +1,8 @@
-//! How is a node written for OpenAI with `strict`, where the model can write nothing else?
+//! How is a node written for OpenAI with `strict`, where the model can write only what the schema allows?
 //!
-//! Every object is closed and has all its properties; those that were optional may be null, and a call is rid of such nulls
-//! again. A schema that needs properties without names, or values of any type, cannot be said so at all.
+//! Every object is closed and requires all its properties. Properties that were optional may be null, and such nulls
+//! are removed from calls again. A schema that needs properties without names, or values of any type, cannot be
+//! strict.
 
 use serde_json::Value;
 
@@ -14,11 +15,11 @@ use super::rules::violation::Found;
 use super::unfold::MAX_NODES;
 use super::writer::{Dialect, Refusal, Writer};
 
-/// The schema of a tool's arguments.
+/// Writes the schema of a tool's arguments.
 pub(crate) fn write(node: Node, losses: &mut Losses) -> Result<Value, Refusal> {
     let mut fuel = Fuel(MAX_NODES);
     let (mut root, mut words) = as_object(node, losses, &mut fuel);
-    // A tool that takes nothing says no more than that it is an object.
+    // The schema of a tool without arguments often says only that they are an object.
     if root.object.properties.is_empty()
         && root.object.required.is_empty()
         && root.object.rest == Rest::Unsaid
@@ -36,7 +37,7 @@ pub(crate) fn write(node: Node, losses: &mut Losses) -> Result<Value, Refusal> {
     }
 }
 
-/// Whether a schema keeps to what OpenAI says about sizes.
+/// Checks the size limits of OpenAI.
 fn fits(schema: &Value) -> Result<(), &'static str> {
     let size = Size::of(schema, &mut Found::default());
     let rules = [

@@ -1,7 +1,7 @@
-//! How does a schema of any draft become one node, whatever words it was said in?
+//! How does a schema of any draft become one node, whichever keywords it uses?
 //!
-//! References are written out where they stand. One that leads to itself is written out a few times and then cut; all of
-//! it has a limit, so that no schema, however it is folded, can take more than its share.
+//! References are expanded in place. One that refers to itself is expanded a few times and then cut. The total size
+//! is limited, so that no schema can use too much memory, however it refers to itself.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -13,10 +13,10 @@ use crate::model::{self, Additional, Counts, Id, Model, More, Schema};
 use crate::terms::refs::MAX_DEPTH;
 use crate::terms::types::Types;
 
-/// Writes a schema out, and tells what was lost on the way.
+/// Expands a schema, and reports the losses.
 pub(crate) fn unfold(schema: &Schema, losses: &mut Losses) -> Rc<Node> {
     let (model, id) = schema.place();
-    // A schema that refers to itself in many places grows fast. Then it is written out fewer times.
+    // A schema that refers to itself in many places grows fast. Then it is expanded fewer times.
     for deepest in (1..MAX_RECURSION).rev() {
         let mut tried = Losses::default();
         let mut unfolder = Unfolder { deepest: deepest + 1, ..Unfolder::new(model, &mut tried) };
@@ -34,7 +34,7 @@ struct Unfolder<'m, 'l> {
     losses: &'l mut Losses,
     nodes: usize,
     fuel: Fuel,
-    /// How often each definition is being written out.
+    /// The number of open expansions of each definition.
     open: HashMap<Id, usize>,
     deepest: usize,
 }
@@ -50,7 +50,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         let at = &more.at;
         self.nodes += 1;
         if self.nodes > MAX_NODES || more.is_cut {
-            // Told once: what is left may be a lot.
+            // Reported once: the rest may be large.
             if self.nodes == MAX_NODES + 1 || more.is_cut {
                 return self.cut(at, "the schema is too large when its references are written out").into();
             }
@@ -69,7 +69,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         self.all(said, more, depth).into()
     }
 
-    /// Nothing more is known: a dialect that cannot say that much allows less.
+    /// Returns a node about which nothing more is known. A dialect that cannot express this allows fewer values.
     fn cut(&mut self, at: &str, why: &str) -> Node {
         self.losses.add(at, "schema", Effect::Wider, why);
         self.losses.add(at, "schema", Effect::Narrower, why);
@@ -95,7 +95,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
             }
             let mut branches: Vec<_> =
                 branches.iter().map(|branch| self.schema(*branch, depth + 1)).collect();
-            // One that nothing fits adds nothing.
+            // A branch that no value fits adds nothing.
             branches.retain(|branch| !branch.is_never());
             match branches.len() {
                 0 => node.types = Types::NONE,
@@ -112,14 +112,14 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         Rc::unwrap_or_clone(both(node.into(), other, &mut self.fuel))
     }
 
-    /// What a reference refers to, written out.
+    /// Expands the target of a reference.
     fn reference(&mut self, target: Id, depth: usize) -> Rc<Node> {
         let open = self.open.entry(target).or_default();
         if *open >= self.deepest {
             let said = self.model.node(target);
             let at = said.more.as_deref().map(|more| &*more.at).unwrap_or_default();
             let mut node = self.cut(at, "it contains itself, and is written out a few times only");
-            // How the deepest one goes on is not told, but what it is.
+            // The innermost expansion keeps only its type.
             node.description = Some("Goes on in the same way.".to_owned());
             if let Some(types) = said.types.filter(|types| types.names().len() == 1) {
                 node.types = types;
@@ -134,7 +134,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         node
     }
 
-    /// Keywords with schemas for what is inside.
+    /// Expands keywords with schemas for inner values.
     fn inner(&mut self, node: &mut Node, said: &model::Node, more: &More, depth: usize) {
         if let Some(object) = &said.object {
             let named = more.names.iter().filter_map(|name| Some((name, object.properties.get(name)?)));
@@ -159,7 +159,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         }
     }
 
-    /// Keywords that few understand.
+    /// Expands keywords that few providers support.
     fn conditions(&mut self, node: &mut Node, said: &model::Node, more: &More, depth: usize) {
         let not = said.not.map(model::Part::Schema);
         for (group, is_turned) in GROUPS {
@@ -182,7 +182,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         }
     }
 
-    /// A part; where losing something in it may mean the opposite, it is turned.
+    /// Expands a part. If a loss in it may have the opposite effect, `is_turned` is `true`.
     fn part(&mut self, part: &model::Part<Id>, is_turned: bool, depth: usize) -> Part {
         self.losses.turned += usize::from(is_turned);
         let part = match part {
@@ -197,7 +197,7 @@ impl<'m, 'l> Unfolder<'m, 'l> {
         part
     }
 
-    /// What no other keyword has spoken about. Without choices, that is what `additionalProperties` says.
+    /// Expands `unevaluated…` keywords. Without choices they mean the same as `additionalProperties` and `items`.
     fn unevaluated(&mut self, node: &mut Node, more: &More, depth: usize) {
         let is_flat = node.unions.is_empty() && node.others.is_empty() && node.all_of.is_empty();
         let mut parts = Vec::new();
@@ -220,9 +220,9 @@ impl<'m, 'l> Unfolder<'m, 'l> {
     }
 }
 
-/// Keywords without schemas in them.
+/// Converts keywords without inner schemas.
 fn plain(said: &model::Node, more: &More) -> Node {
-    // That there is at least nothing says nothing.
+    // A minimum of 0 has no effect.
     let said_by = |count: Counts| Counts { min: count.min.filter(|min| *min > 0), ..count };
     let mut node = Node::any(&more.at);
     node.title.clone_from(&more.title);
@@ -255,7 +255,7 @@ fn plain(said: &model::Node, more: &More) -> Node {
     node
 }
 
-/// The types that are left where some must not be; nothing if that has no name.
+/// Returns the types that are left if `not` excludes some, or `None` if the result cannot be expressed by types.
 fn left_by(types: Types, not: &Node) -> Option<Types> {
     let left = types.without(not.types);
     let is_sayable = left.has(Types::INTEGER) || !left.has(Types::NUMBER);
@@ -263,7 +263,7 @@ fn left_by(types: Types, not: &Node) -> Option<Types> {
     (is_all && is_sayable).then_some(left)
 }
 
-/// Keywords that belong together, and whether losing something in them may mean the opposite.
+/// Groups of related keywords, and whether a loss in them may have the opposite effect.
 const GROUPS: [(&[&str], bool); 6] = [
     (&["if", "then", "else"], true),
     (&["contains", "minContains", "maxContains"], true),
@@ -273,8 +273,8 @@ const GROUPS: [(&[&str], bool); 6] = [
     (&["dependentSchemas"], false),
 ];
 
-/// How many nodes a schema may have when it is written out.
+/// The maximum number of nodes in an expanded schema.
 pub(crate) const MAX_NODES: usize = 10_000;
 
-/// How often a definition is written out inside itself, where there is room.
+/// The maximum number of times that a definition is expanded inside itself, if the size allows.
 const MAX_RECURSION: usize = 3;

@@ -1,17 +1,17 @@
-//! How is a model told in words what its schema cannot say?
+//! How is a model told in words what its schema cannot express?
 
 use serde_json::Value;
 
 use super::node::Node;
 
-/// A description, and what has to be said beside it.
+/// The sentences to add to a description.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     notes: Vec<String>,
 }
 
 impl Words {
-    /// Adds what a keyword says.
+    /// Adds a sentence for a keyword.
     pub(crate) fn note(&mut self, word: &str, value: &Value) {
         let shown = |value: &Value| match value {
             Value::String(text) => text.clone(),
@@ -51,7 +51,7 @@ impl Words {
         });
     }
 
-    /// Adds what only JSON Schema can say.
+    /// Adds a rule that only JSON Schema can express.
     pub(crate) fn also(&mut self, schema: &Value) {
         self.say(format!("Also keep to this JSON Schema: {schema}."));
     }
@@ -68,17 +68,17 @@ impl Words {
         }
     }
 
-    /// Adds what is only for readers.
+    /// Adds sentences for the annotations.
     pub(crate) fn remarks(&mut self, node: &Node) {
         for (word, value) in &node.remarks {
-            // Where it is not so, it need not be said.
+            // An annotation that is `false` needs no sentence.
             if *value != Value::Bool(false) || *word == "default" {
                 self.note(word, value);
             }
         }
     }
 
-    /// All of it, after what the author wrote.
+    /// Returns the author's description followed by all sentences.
     pub(crate) fn after(&self, description: Option<&str>) -> Option<String> {
         let notes = self.notes.join(" ");
         match description.filter(|text| !text.is_empty()) {
@@ -93,5 +93,5 @@ fn count(value: &Value, one: &str, many: &str) -> String {
     format!("{value} {}", if *value == 1 { one } else { many })
 }
 
-/// How many characters a sentence has that repeats what a schema says.
+/// The maximum number of characters in a sentence.
 const MAX_NOTE: usize = 300;

@@ -1,6 +1,6 @@
-//! How is a node written for those who have few words: one type at a time, and a choice only between such?
+//! How is a node written for providers with few keywords: one type per schema, and choices only between such schemas?
 //!
-//! Strict schemas of OpenAI and those of Gemini are written in the same way; what only one of them does stands in `strict.rs` and
+//! Strict schemas of OpenAI and schemas of Gemini are written in the same way; the differences are in `strict.rs` and
 //! `gemini.rs`.
 
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ pub(crate) enum Dialect {
     Gemini,
 }
 
-/// Why a schema cannot be written at all, which is so for strict ones only.
+/// The reason why a schema cannot be written at all. Only strict schemas can be refused.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) at: String,
@@ -37,10 +37,10 @@ impl Refusal {
     }
 }
 
-/// A schema; nothing if no value can be like that.
+/// A schema, or `None` if no value can fit it.
 pub(crate) type Written = Result<Option<Map<String, Value>>, Refusal>;
 
-/// Writes nodes, and keeps account of what is lost and how much there may still be.
+/// Writes nodes, and tracks the losses and the remaining size.
 pub(crate) struct Writer<'l> {
     pub(crate) dialect: Dialect,
     pub(crate) losses: &'l mut Losses,
@@ -48,7 +48,7 @@ pub(crate) struct Writer<'l> {
     pub(crate) written: usize,
 }
 
-/// A schema of one type, while it is written.
+/// A schema of one type that is being written.
 pub(crate) struct Draft<'d> {
     pub(crate) node: &'d Node,
     pub(crate) members: Map<String, Value>,
@@ -66,7 +66,7 @@ impl<'l> Writer<'l> {
         Self { dialect, losses, fuel, written: 0 }
     }
 
-    /// The schema of the arguments; nothing if there can be none, or none that can be said.
+    /// Writes the schema of the arguments. Returns `None` if no arguments are possible, or none can be expressed.
     pub(crate) fn root(&mut self, root: &Node, words: &mut Words) -> Written {
         let nodes = options(root, self.losses, &mut self.fuel, words).nodes;
         nodes.first().map_or(Ok(None), |node| self.object(node, words))
@@ -116,7 +116,7 @@ impl<'l> Writer<'l> {
         Ok(Some(members))
     }
 
-    /// What is only for readers, in words.
+    /// Returns the annotations in words.
     fn remarks(&mut self, node: &Node) -> Words {
         let mut words = Words::default();
         words.remarks(node);
@@ -127,7 +127,7 @@ impl<'l> Writer<'l> {
         words
     }
 
-    /// Adds what is for readers, unless something closer to the value has been said.
+    /// Adds the title and the description of the node to its schema, before a description that is already there.
     pub(crate) fn described(
         &self,
         mut schema: Map<String, Value>,
@@ -164,7 +164,7 @@ impl<'l> Writer<'l> {
         }
     }
 
-    /// Any value of a type.
+    /// Returns a schema of any value of a type.
     pub(crate) fn typed(&self, name: &str) -> Map<String, Value> {
         let name = match self.dialect {
             Dialect::Strict => name.to_owned(),
@@ -178,11 +178,11 @@ impl<'l> Writer<'l> {
         Draft { node, members: self.typed(name), words }
     }
 
-    /// A node of one type.
+    /// Writes a node of one type.
     fn one(&mut self, node: &Node, has_text: bool, words: &mut Words) -> Written {
         if node.types == Types::OBJECT {
             return match self.object(node, words)? {
-                // Unless there can be none, it has properties that cannot be named.
+                // An object that is possible but cannot be written has properties without names.
                 None if self.dialect == Dialect::Gemini && properties(node).is_some() => {
                     Ok(self.as_text(node, has_text, words))
                 }
@@ -202,7 +202,7 @@ impl<'l> Writer<'l> {
         Ok(Some(draft.members))
     }
 
-    /// Lists the only values, or tells of them; whether any is left.
+    /// Writes the list of allowed values, or describes it in words. Returns whether any value is left.
     pub(crate) fn values(&mut self, draft: &mut Draft<'_>) -> bool {
         let Draft { node, .. } = *draft;
         let Some(values) = node.allowed.clone() else { return true };
@@ -280,7 +280,7 @@ impl<'l> Writer<'l> {
         }
         let mut most = most_items(node);
         let item = match any_item(node, self.losses, draft.words) {
-            // There is none, so it may be anything.
+            // The array must be empty, so the schema of its items does not matter.
             _ if most == Some(0) => None,
             Some(item) => self.schema(&item)?,
             None => Some(self.anything(node, "a list of anything cannot be said")?),
@@ -298,7 +298,8 @@ impl<'l> Writer<'l> {
         Ok(Some(draft.members))
     }
 
-    /// An object. Strict ones are closed and have all their properties; Gemini wants at least one.
+    /// Writes an object. Strict objects are closed and require all their properties; Gemini requires at least one
+    /// property.
     fn object(&mut self, node: &Node, words: &mut Words) -> Written {
         let object = &node.object;
         let is_strict = self.dialect == Dialect::Strict;
@@ -355,7 +356,7 @@ impl<'l> Writer<'l> {
         Ok(Some(draft.members))
     }
 
-    /// What a property is called; nothing if it would get the name of another.
+    /// Returns the name of a property, or `None` if it would collide with another property.
     fn key(&mut self, name: &str, own: &HashSet<String>, property: &Node) -> Option<String> {
         let key = match self.dialect {
             Dialect::Strict => return Some(name.to_owned()),
@@ -373,13 +374,13 @@ impl<'l> Writer<'l> {
         Some(key.into_owned())
     }
 
-    /// Tells the model in words what its schema cannot say.
+    /// Describes a keyword in words, because the schema cannot express it.
     pub(crate) fn lose(&mut self, draft: &mut Draft<'_>, word: &str, value: impl Into<Value>, why: &str) {
         self.losses.add(&draft.node.at, word, Effect::Wider, why);
         draft.words.note(word, &value.into());
     }
 
-    /// Puts a keyword that may be there once, or tells of it.
+    /// Writes a keyword that may occur only once, or describes it in words.
     fn put_once(
         &mut self,
         draft: &mut Draft<'_>,
@@ -395,14 +396,14 @@ impl<'l> Writer<'l> {
         }
     }
 
-    /// Puts how much there may be, or tells of it.
+    /// Writes a count, or describes it in words.
     fn count(&mut self, draft: &mut Draft<'_>, word: &str, count: Option<u64>) {
         let Some(count) = count else { return };
         match self.dialect {
             Dialect::Strict if !word.ends_with("Items") => {
                 self.lose(draft, word, count, "it is not supported");
             }
-            // It is a signed number there.
+            // Gemini uses a signed number.
             Dialect::Gemini if i64::try_from(count).is_err() => {
                 self.lose(draft, word, count, "it is too large");
             }
@@ -410,7 +411,7 @@ impl<'l> Writer<'l> {
         }
     }
 
-    /// Anything that can be said without going on for ever.
+    /// Returns a schema of the simple values, because a schema of any value would never end.
     fn anything(&mut self, node: &Node, why: &'static str) -> Result<Map<String, Value>, Refusal> {
         if self.dialect == Dialect::Strict {
             return Err(Refusal::of(node, why));
@@ -433,7 +434,7 @@ impl<'l> Writer<'l> {
     }
 }
 
-/// Allows null beside what a strict schema allows.
+/// Allows null in addition to the values of a strict schema.
 fn allow_null(members: &mut Map<String, Value>) {
     let null = json!({"type": "null"});
     if let Some(Value::Array(branches)) = members.get_mut("anyOf") {
@@ -462,7 +463,8 @@ fn allow_null(members: &mut Map<String, Value>) {
     }
 }
 
-/// Where Gemini lets something stand: not beside a choice, but in its first branch.
+/// Returns the members that may have a description: Gemini allows nothing beside a choice, so it goes into the first
+/// branch.
 fn first_branch(members: &mut Map<String, Value>) -> &mut Map<String, Value> {
     if !members.contains_key("anyOf") {
         return members;

@@ -2,9 +2,9 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `node.rs` | What is a schema once it is read? |
-//! | `read.rs` | How does the text of a schema become that? |
-//! | `schema.rs` | What does it say about one value? |
+//! | `node.rs` | How is a schema stored once it is read? |
+//! | `read.rs` | How is JSON read into that form? |
+//! | `schema.rs` | What does a schema say about one value? |
 
 mod node;
 mod read;

@@ -1,6 +1,6 @@
-//! What is a schema once it is read?
+//! How is a schema stored once it is read?
 //!
-//! A table of nodes that name one another by number: that makes recursion in a schema a plain cycle in the table.
+//! As a table of nodes that refer to each other by index. So a recursive schema is a plain cycle in the table.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -11,39 +11,39 @@ use serde_json::{Number, Value};
 use crate::terms::format::Format;
 use crate::terms::types::Types;
 
-/// The number of a node.
+/// The index of a node.
 pub(crate) type Id = usize;
 
-/// A schema, read.
+/// A schema that was read.
 #[derive(Debug)]
 pub(crate) struct Model {
-    /// The first is the schema itself.
+    /// The nodes; the first one is the schema itself.
     pub(crate) nodes: Vec<Node>,
 }
 
-/// One schema: what it demands of a value.
+/// One schema: the rules for a value.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
     pub(crate) is_never: bool,
-    /// Others refer to it: values may meet it on many ways, so what was found is remembered.
+    /// `true` if references lead to this node. A walk may reach it by several paths, so its results are cached.
     pub(crate) is_shared: bool,
     pub(crate) types: Option<Types>,
-    /// `enum` and `const`.
+    /// The values of `enum` and `const`.
     pub(crate) options: Option<Vec<Value>>,
     pub(crate) number: Option<Box<Numbers>>,
     pub(crate) text: Option<Box<Texts>>,
     pub(crate) array: Option<Box<Arrays>>,
     pub(crate) object: Option<Box<Objects>>,
-    /// References, and then `allOf`.
+    /// The targets of references, followed by `allOf`.
     pub(crate) all_of: Vec<Id>,
     pub(crate) any_of: Vec<Vec<Id>>,
     pub(crate) one_of: Vec<Id>,
     pub(crate) not: Option<Id>,
-    /// What is of no use for checking values; there only in what [`Model::of`] reads.
+    /// Data that is not needed to check values; present only in models that [`Model::of`] reads.
     pub(crate) more: Option<Box<More>>,
 }
 
-/// How many characters, items or members there may be.
+/// Limits on the number of characters, items or members.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Counts {
     pub(crate) min: Option<u64>,
@@ -60,7 +60,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// The bounds, by their keywords.
+    /// Returns the bounds with their keywords.
     pub(crate) fn bounds(&self) -> [(&'static str, &Option<Number>); 4] {
         [
             ("minimum", &self.minimum),
@@ -78,7 +78,7 @@ pub(crate) struct Texts {
     pub(crate) format: Option<&'static Format>,
 }
 
-/// A regular expression, ready to be asked where values are checked.
+/// A regular expression. It is compiled only if values are checked.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     pub(crate) source: String,
@@ -93,9 +93,9 @@ impl Pattern {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Arrays<N = Id> {
-    /// The first items, each with a schema of its own.
+    /// The schemas of the first items, one per position.
     pub(crate) prefix: Vec<N>,
-    /// The others.
+    /// The schema of the other items.
     pub(crate) items: Option<N>,
     pub(crate) count: Counts,
     pub(crate) is_unique: bool,
@@ -110,7 +110,7 @@ pub(crate) struct Objects {
     pub(crate) count: Counts,
 }
 
-/// What an object may hold besides what its schema names.
+/// The members that an object may have besides the named ones.
 #[derive(Debug, Default)]
 pub(crate) enum Additional {
     #[default]
@@ -120,31 +120,31 @@ pub(crate) enum Additional {
     Schema(Id),
 }
 
-/// What a schema says besides: where it stands, what is for readers, and conditions.
+/// The other data of a schema: its position, its annotations and its conditions.
 #[derive(Debug, Default)]
 pub(crate) struct More {
-    /// A JSON pointer.
+    /// The position, as a JSON pointer.
     pub(crate) at: String,
-    /// There is more than is read.
+    /// `true` if the schema is larger than what was read.
     pub(crate) is_cut: bool,
-    /// How many of `all_of` are references.
+    /// The number of references in `all_of`.
     pub(crate) references: usize,
-    /// As `OpenAPI` 3.0 says that null is allowed.
+    /// `true` if `nullable` of `OpenAPI` 3.0 allows null.
     pub(crate) is_nullable: bool,
     pub(crate) title: Option<String>,
     pub(crate) description: Option<String>,
-    /// `default`, `examples`, …
+    /// The annotations: `default`, `examples`, …
     pub(crate) remarks: Vec<(&'static str, Value)>,
-    /// Whatever its name.
+    /// The format, known or not.
     pub(crate) format: Option<String>,
     /// The names of properties, in their order.
     pub(crate) names: Vec<String>,
-    /// Keywords that few understand.
+    /// Keywords that few providers support.
     pub(crate) parts: Vec<(&'static str, Part<Id>)>,
     pub(crate) mistakes: Vec<Mistake>,
 }
 
-/// What such a keyword says.
+/// The value of such a keyword.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Part<N> {
     Schema(N),
@@ -152,13 +152,13 @@ pub(crate) enum Part<N> {
     Json(Value),
 }
 
-/// Something in a schema that cannot be meant, and is taken to say nothing.
+/// A part of a schema that makes no sense and is ignored.
 #[derive(Debug)]
 pub(crate) struct Mistake {
     pub(crate) at: String,
     pub(crate) word: String,
     pub(crate) why: String,
-    /// Whether no value depends on it.
+    /// `true` if it restricts no value.
     pub(crate) is_remark: bool,
 }
 
@@ -167,7 +167,7 @@ impl Model {
         &self.nodes[id]
     }
 
-    /// The types that a value may have, as far as the schema says and as far as it is looked.
+    /// Returns the types that a value may have, as far as the schema says and the search limit allows.
     pub(crate) fn types(&self, id: Id, look: &Look, depth: usize) -> Types {
         let node = self.node(id);
         if node.is_never {
@@ -195,13 +195,13 @@ impl Model {
 }
 
 impl Node {
-    /// The lists of which one has to fit.
+    /// Returns the lists of branches; of each, one branch must fit.
     pub(crate) fn branches(&self) -> impl Iterator<Item = &Vec<Id>> {
         self.any_of.iter().chain([&self.one_of]).filter(|branches| !branches.is_empty())
     }
 }
 
-/// How far it is looked which types a schema allows: what a stranger wrote may unfold without end.
+/// The limit of the search for the types that a schema allows: a schema from a peer may expand endlessly.
 #[derive(Debug)]
 pub(crate) struct Look {
     deepest: usize,
@@ -209,7 +209,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// For a schema that has been found to end.
+    /// Returns an unlimited search, for a schema that is known to end.
     pub(crate) fn everywhere() -> Self {
         Self { deepest: usize::MAX, left: Cell::new(usize::MAX) }
     }
@@ -225,8 +225,8 @@ impl Look {
     }
 }
 
-/// How far it is looked which types a schema allows.
+/// The maximum depth of the search.
 const MAX_LOOK: usize = 16;
 
-/// How often, for one question. Then nothing more is known.
+/// The maximum number of nodes that one search visits. Beyond it, the types are unknown.
 const MAX_LOOKS: usize = 100_000;

@@ -1,7 +1,8 @@
-//! How does the text of a schema become something that can be asked quickly?
+//! How is the JSON of a schema read into a form that can be queried quickly?
 //!
-//! Each definition is read once, when something first refers to it. A schema is read in one of two ways: to check values by it,
-//! where each mistake is told to its author, or to write it for others, where mistakes of a stranger are taken to say nothing.
+//! Each definition is read once, when the first reference to it is found. A schema is read for one of two purposes:
+//! to check values, where each mistake is reported to the author, or to be converted for a provider, where mistakes
+//! are ignored.
 
 use std::collections::HashMap;
 
@@ -16,17 +17,17 @@ use crate::terms::refs::{Refs, escaped, pointer};
 use crate::terms::types::Types;
 
 impl Model {
-    /// Reads a schema of any author, in whichever draft.
+    /// Reads a schema of any author, in any draft.
     pub(crate) fn of(schema: &Value) -> Self {
         Self { nodes: Reader::new(schema, Aim::Write).all().nodes }
     }
 
-    /// Reads a schema to check values by it; returns also what it says beyond what can be checked here, in sentences for
-    /// its author.
+    /// Reads a schema to check values with it. Returns also the keywords that cannot be checked here, as sentences
+    /// for the author.
     ///
     /// # Errors
     ///
-    /// What no schema would say.
+    /// The mistakes in the schema.
     pub(crate) fn to_check(schema: &Value) -> Result<(Self, Vec<String>), Vec<String>> {
         let mut reader = Reader::new(schema, Aim::Check).all();
         if is_endless(&reader.nodes) {
@@ -51,15 +52,17 @@ struct Reader<'s> {
     aim: Aim,
     nodes: Vec<Node>,
     by_pointer: HashMap<String, Id>,
-    /// What was referred to and is still to be read. A stack of calls for it would be as deep as a stranger likes.
+    /// The referenced schemas that are still to be read. With recursion instead, a peer could make the call stack
+    /// arbitrarily deep.
     waiting: Vec<(Id, String, &'s Value)>,
-    /// Of the schema that is being read.
+    /// The mistakes in the current schema.
     mistakes: Vec<Mistake>,
     beyond: Vec<String>,
     errors: Vec<String>,
 }
 
-/// What a keyword must be, in words for the author and for others; empty where it is not worth a word.
+/// The requirement for a keyword's value, in words for the author and for other readers; empty if it is not reported
+/// to them.
 type Demand = (&'static str, &'static str);
 
 const A_LIST: Demand = ("be an array", "a list");
@@ -89,7 +92,7 @@ impl<'s> Reader<'s> {
 
     fn all(mut self) -> Self {
         self.shared(String::new(), self.root);
-        // It is shared from when something refers to it; all others are here because of that.
+        // The root is shared only if something refers to it; all others are waiting because of a reference.
         self.nodes[0].is_shared = false;
         while let Some((id, pointer, schema)) = self.waiting.pop() {
             let node = self.read(schema, &pointer);
@@ -99,7 +102,7 @@ impl<'s> Reader<'s> {
         self
     }
 
-    /// The node of the schema at `pointer`, which something refers to.
+    /// Returns the node of the schema at `pointer`, which a reference leads to.
     fn shared(&mut self, pointer: String, schema: &'s Value) -> Id {
         if let Some(id) = self.by_pointer.get(&pointer) {
             self.nodes[*id].is_shared = true;
@@ -124,7 +127,7 @@ impl<'s> Reader<'s> {
         let mut more = More { at: at.to_owned(), ..More::default() };
         match schema {
             Value::Bool(allows) => node.is_never = !allows,
-            // Pointers into one another may read the same many times.
+            // Overlapping pointers may read the same schema many times.
             Value::Object(_) if self.aim == Aim::Write && self.nodes.len() > MAX_READ => more.is_cut = true,
             Value::Object(members) => {
                 for word in ["$ref", "$dynamicRef", "$recursiveRef"] {
@@ -193,7 +196,7 @@ impl<'s> Reader<'s> {
                 "maxItems" => node.array.get_or_insert_default().count.max = self.count(value, keyword, at),
                 "uniqueItems" => node.array.get_or_insert_default().is_unique = value == &Value::Bool(true),
                 "prefixItems" => node.array.get_or_insert_default().prefix = self.list(value, keyword, at),
-                // Before draft 2020-12 a list of schemas was for the first items.
+                // Before draft 2020-12, a list in `items` was for the first items.
                 "items" if self.is_old_list(members) => {
                     let array = node.array.get_or_insert_default();
                     array.prefix = self.list(value, keyword, at);
@@ -231,7 +234,7 @@ impl<'s> Reader<'s> {
                         }
                     };
                 }
-                // Inside a schema it begins another document, and pointers count from there.
+                // An `$id` inside a schema begins another document, and pointers are relative to it.
                 "$id" if at.is_empty() => {}
                 word if self.aim == Aim::Check && is_beyond(word) => {
                     self.beyond(&format!("`{keyword}`"), at);
@@ -239,16 +242,16 @@ impl<'s> Reader<'s> {
                 word if self.aim == Aim::Write && !is_known(word) => {
                     self.mistake(at, word, "it is no keyword of JSON Schema that models know", true);
                 }
-                // Remarks, and words that are not of JSON Schema.
+                // Annotations, and words that are not part of JSON Schema.
                 _ => {}
             }
         }
-        // An `enum` beside a `const` is rare; then both hold, whichever was read first.
+        // An `enum` beside a `const` is rare. Then both hold, whichever was read first.
         if let (Some(constant), Some(options)) = (members.get("const"), &mut node.options) {
             options.retain(|option| number::equal(option, constant));
         }
         if let Some(number) = &mut node.number {
-            // Draft 4.
+            // In draft 4 these keywords are booleans.
             if members.get("exclusiveMinimum") == Some(&Value::Bool(true)) {
                 number.above = number.minimum.take();
             }
@@ -263,7 +266,7 @@ impl<'s> Reader<'s> {
         self.aim == Aim::Write && is_list && !members.contains_key("prefixItems")
     }
 
-    /// What is of no use for checking values.
+    /// Reads the data that is not needed to check values.
     fn more(&mut self, more: &mut More, members: &'s Map<String, Value>, at: &str) {
         let text = |word: &str| members.get(word).and_then(Value::as_str).map(str::to_owned);
         more.title = text("title");
@@ -289,7 +292,7 @@ impl<'s> Reader<'s> {
             more.remarks.push(("examples", Value::Array(vec![example.clone()])));
         }
         for word in CONDITIONS {
-            // These mean nothing without the first of them.
+            // These keywords have no meaning without the first keyword of their group.
             let first = match word {
                 "then" | "else" => "if",
                 "minContains" | "maxContains" => "contains",
@@ -359,7 +362,7 @@ impl<'s> Reader<'s> {
             {
                 return Some(self.shared(pointer, schema));
             }
-            // Something stands there, and nothing is known about it.
+            // The value exists, but nothing is known about it.
             let at = format!("{at}/{word}");
             let why = "it leads out of the schema or nowhere, and nothing is fetched";
             self.mistake(&at, "$ref", why, false);
@@ -416,7 +419,7 @@ impl<'s> Reader<'s> {
         let texts: Vec<_> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         let is_right = match self.aim {
             Aim::Check => value.is_array() && texts.len() == names.len(),
-            // Draft 3, and authors who mean it.
+            // Draft 3 has a boolean here, and some authors still use it.
             Aim::Write => value.is_array() || value.is_boolean(),
         };
         if !is_right {
@@ -463,7 +466,7 @@ impl<'s> Reader<'s> {
             Aim::Check => match Regex::new(&pattern::from_ecma(source)) {
                 Ok(regex) => Some(regex),
                 Err(error) => {
-                    // Backtracking engines know look-around and more; the one of `full-schema` decides.
+                    // Backtracking engines support look-around and more; the engine of `full-schema` decides.
                     self.beyond.push(format!(
                         "`{keyword}` at `#{at}` does not compile: `{source}`: {error} (the feature `full-schema` of \
                          toolway knows more patterns)"
@@ -482,7 +485,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// Whether a schema refers to itself for the same value: checking would never end.
+/// Returns whether a schema refers to itself for the same value, so that checking would never end.
 fn is_endless(nodes: &[Node]) -> bool {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
@@ -506,12 +509,12 @@ fn is_endless(nodes: &[Node]) -> bool {
     (0..nodes.len()).any(|id| visit(nodes, &mut marks, id))
 }
 
-/// Whether a keyword says something that cannot be checked here.
+/// Returns whether a keyword has a rule that cannot be checked here.
 fn is_beyond(word: &str) -> bool {
     word == "$id" || (CONDITIONS.contains(&word) && !word.ends_with("Contains"))
 }
 
-/// Whether a keyword is one of JSON Schema that is read, or says something about the schema itself.
+/// Returns whether a keyword is one of JSON Schema that is read, or that is about the schema itself.
 fn is_known(word: &str) -> bool {
     const SILENT: &str = " $schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment $defs definitions $ref \
                           nullable title description example additionalItems ";
@@ -520,11 +523,11 @@ fn is_known(word: &str) -> bool {
 
 const BROKEN_NAME: &str = "a name in it is no regular expression";
 
-/// Remarks that models understand.
+/// The annotations that models understand.
 const REMARKS: [&str; 7] =
     ["default", "examples", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType"];
 
-/// Keywords that few understand.
+/// The keywords that few providers support.
 const CONDITIONS: [&str; 14] = [
     "if",
     "then",
@@ -542,5 +545,5 @@ const CONDITIONS: [&str; 14] = [
     "$recursiveRef",
 ];
 
-/// How many schemas are read in one.
+/// The maximum number of schemas that are read in one.
 const MAX_READ: usize = 100_000;

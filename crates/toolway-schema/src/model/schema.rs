@@ -1,6 +1,7 @@
 //! What does a schema say about one value?
 //!
-//! Schemas come from strangers too, so whatever is not understood is taken to say nothing, and all that is looked at has an end.
+//! Schemas may come from untrusted peers, so everything that is not understood is ignored, and every search is
+//! limited.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::node::{Additional, Id, Look, Model, Node, Objects};
 use crate::terms::format::Format;
 use crate::terms::types::Types;
 
-/// A schema, or a part of one, read once to be asked often. Cloning it is cheap.
+/// A schema, or a part of one, that is read once and queried often. Cloning it is cheap.
 ///
 /// ```
 /// use serde_json::json;
@@ -36,7 +37,7 @@ impl Schema {
         Self { model: Arc::new(Model::of(schema)), id: 0 }
     }
 
-    /// Reads a schema whose references are to definitions that stand apart from it.
+    /// Reads a schema that refers to separate definitions.
     pub fn with_definitions(mut schema: Value, definitions: Map<String, Value>) -> Self {
         if let Value::Object(members) = &mut schema {
             members.insert("$defs".to_owned(), definitions.into());
@@ -48,7 +49,7 @@ impl Schema {
         Self { model: self.model.clone(), id }
     }
 
-    /// Where it was read to.
+    /// Returns the model and the index of the node.
     pub(crate) fn place(&self) -> (&Model, Id) {
         (&self.model, self.id)
     }
@@ -57,7 +58,7 @@ impl Schema {
         ids.into_iter().map(|id| self.model.node(id))
     }
 
-    /// This schema and all that hold at the same time.
+    /// Returns this schema and all schemas that must also hold.
     fn parts(&self) -> Vec<Id> {
         let mut parts = vec![self.id];
         let mut next = 0;
@@ -72,14 +73,14 @@ impl Schema {
         parts
     }
 
-    /// The schemas of which one holds.
+    /// Returns the schemas of which one must hold.
     fn alternatives(&self) -> Vec<Self> {
         let branches = self.nodes(self.parts()).flat_map(Node::branches).flatten();
         branches.take(MAX_PARTS).map(|id| self.at(*id)).collect()
     }
 
-    /// The types that a value may have; nothing if the schema does not say. Who speaks of properties and forgets to say that
-    /// it is an object means one.
+    /// Returns the types that a value may have, or `None` if the schema does not say. A schema with properties but
+    /// without a type means an object.
     pub fn types(&self) -> Option<Types> {
         self.types_within(0)
     }
@@ -98,25 +99,25 @@ impl Schema {
         if !meant.is_none() || depth == MAX_DEPTH {
             return Some(meant).filter(|types| !types.is_none());
         }
-        // One that takes anything makes the others say nothing.
+        // If one alternative allows any type, the others add nothing.
         let each = self.alternatives();
         let each = each.iter().map(|schema| schema.types_within(depth + 1));
         each.reduce(|all, one| Some(all?.or(one?))).flatten()
     }
 
-    /// The values there are, where they are counted.
+    /// Returns the allowed values, if they are listed.
     pub fn choices(&self) -> Option<Vec<Value>> {
         let values = |schema: &Self| schema.nodes(schema.parts()).find_map(|node| node.options.clone());
         if let Some(values) = values(self) {
             return Some(values);
         }
-        // `null` beside the choices of an enum is what an optional one looks like.
+        // `null` beside the values of an enum is the form of an optional enum.
         let each = self.alternatives();
         let each = each.iter().map(|schema| values(schema).or_else(|| schema.is_null().then(Vec::new)));
         each.collect::<Option<Vec<_>>>().map(|all| all.concat()).filter(|all| !all.is_empty())
     }
 
-    /// The texts that are listed, if nothing else is allowed apart from null.
+    /// Returns the listed texts, if only those and null are allowed.
     pub fn listed(&self) -> Option<Vec<String>> {
         let texts = self.choices()?.into_iter().filter(|value| !value.is_null()).map(|value| match value {
             Value::String(text) => Some(text),
@@ -129,7 +130,7 @@ impl Schema {
         self.types() == Some(Types::NULL)
     }
 
-    /// The members of an object.
+    /// Returns the members of an object.
     pub fn properties(&self) -> Vec<(String, Self)> {
         let mut properties: Vec<(String, Self)> = Vec::new();
         for (name, id) in self.objects().flat_map(|object| &object.properties) {
@@ -140,7 +141,7 @@ impl Schema {
         properties
     }
 
-    /// What an object is made of, also one that may be left out.
+    /// Returns the object rules, also those of an object that may be null.
     fn objects(&self) -> impl Iterator<Item = &Objects> {
         let mut parts = self.parts();
         let mut others: Vec<_> = self.alternatives().into_iter().filter(|schema| !schema.is_null()).collect();
@@ -152,18 +153,19 @@ impl Schema {
         self.nodes(parts).filter_map(|node| node.object.as_deref())
     }
 
-    /// One member of an object.
+    /// Returns one member of an object.
     pub fn property(&self, name: &str) -> Option<Self> {
         self.objects().find_map(|object| object.properties.get(name)).map(|id| self.at(*id))
     }
 
-    /// The members that must be there.
+    /// Returns the names of the required members.
     pub fn required(&self) -> Vec<String> {
         self.objects().flat_map(|object| object.required.clone()).collect()
     }
 
-    /// What a member must be that is not named; nothing where there is none. A schema that names some and is silent about others
-    /// allows them too, but a name that it does not have is more likely misspelt.
+    /// Returns the schema of the members that are not named, or `None` if they are not allowed. A schema that names
+    /// some members and does not mention others allows those too, but an unknown name is more likely misspelled, so
+    /// this counts as not allowed.
     pub fn unnamed(&self) -> Option<Self> {
         if self.types().is_some_and(|types| !types.has(Types::OBJECT)) {
             return None;
@@ -177,7 +179,7 @@ impl Schema {
         }
     }
 
-    /// What the items of an array must be.
+    /// Returns the schema of the items of an array.
     pub fn items(&self) -> Self {
         let items = |ids: Vec<Id>| self.nodes(ids).find_map(|node| node.array.as_ref()?.items);
         let of_alternatives = || self.alternatives().iter().flat_map(Self::parts).collect();
@@ -185,18 +187,19 @@ impl Schema {
         items.map_or_else(|| Self::of(&Value::Bool(true)), |id| self.at(id))
     }
 
-    /// What the author says about it; what stands here comes before what stands where it refers to.
+    /// Returns the author's description. The schema's own description takes precedence over that of a referenced
+    /// schema.
     pub fn description(&self) -> Option<&str> {
         self.nodes(self.parts()).find_map(|node| node.more.as_ref()?.description.as_deref())
     }
 
-    /// The value of what is left out.
+    /// Returns the default value.
     pub fn default(&self) -> Option<&Value> {
         let mut remarks = self.nodes(self.parts()).flat_map(|node| &node.more).flat_map(|more| &more.remarks);
         remarks.find(|(word, _)| *word == "default").map(|(_, value)| value)
     }
 
-    /// Says in words which text is expected, as a format or a pattern says it; nothing if that is left open.
+    /// Describes in words which text a format or a pattern expects, or returns `None` if there is neither.
     pub fn expected_text(&self) -> Option<String> {
         self.expected_within(MAX_TEXT)
     }
@@ -219,11 +222,11 @@ impl Schema {
     }
 }
 
-/// How many schemas are looked at that hold at the same time, or of which one holds. Schemas can refer to themselves.
+/// The maximum number of schemas that are searched for rules or alternatives. Schemas can refer to themselves.
 const MAX_PARTS: usize = 64;
 
-/// How deep alternatives in alternatives are looked at.
+/// The maximum depth of nested alternatives.
 const MAX_DEPTH: usize = 2;
 
-/// How many steps it may be to what says which text is expected: a type may be described by itself.
+/// The maximum number of steps to a format or a pattern. A type may refer to itself.
 const MAX_TEXT: usize = 8;

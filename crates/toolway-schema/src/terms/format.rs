@@ -1,10 +1,10 @@
-//! Is a text what its `format` says?
+//! Does a text match its `format`?
 //!
-//! Eight formats are asserted, each by the grammar of its RFC. A format that is not here is a remark for readers.
+//! Eight formats are checked, each by the grammar of its RFC. Any other format is only an annotation.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// A format that is asserted: its name, what a value of it is called, and its check.
+/// A format that is checked: its name, a noun for its values, and the check.
 #[derive(Debug, Clone, Copy)]
 pub struct Format {
     pub(crate) name: &'static str,
@@ -13,12 +13,12 @@ pub struct Format {
 }
 
 impl Format {
-    /// The format of that name, if it is one that is asserted.
+    /// Returns the format with this name, if it is checked.
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
 
-    /// Whether a text is of this format.
+    /// Returns whether a text matches this format.
     pub fn fits(&self, text: &str) -> bool {
         (self.check)(text)
     }
@@ -35,7 +35,7 @@ pub(crate) const FORMATS: [Format; 8] = [
     Format { name: "ipv6", noun: "an IPv6 address", check: |text| text.parse::<Ipv6Addr>().is_ok() },
 ];
 
-/// RFC 5321 `Mailbox`.
+/// Checks a `Mailbox` of RFC 5321.
 fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let is_atom = |atom: &str| {
@@ -72,7 +72,7 @@ fn is_domain(domain: &str) -> bool {
         })
 }
 
-/// `[192.0.2.1]` and `[IPv6:2001:db8::1]`.
+/// Checks an address literal, `[192.0.2.1]` or `[IPv6:2001:db8::1]`.
 fn is_literal(domain: &str) -> bool {
     let inside = domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inside.is_some_and(|address| match address.strip_prefix("IPv6:") {
@@ -81,7 +81,7 @@ fn is_literal(domain: &str) -> bool {
     })
 }
 
-/// RFC 3986 `URI`: with a scheme, so no relative reference.
+/// Checks a `URI` of RFC 3986. A scheme is required, so a relative reference does not match.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let is_scheme = scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
@@ -131,7 +131,8 @@ fn is_authority(authority: &str) -> bool {
     is_host && is_port
 }
 
-/// Unreserved characters, `sub-delims`, percent-encoded bytes, and what else this part of a URI may hold.
+/// Returns whether a part of a URI contains only unreserved characters, `sub-delims`, percent-encoded bytes and the
+/// bytes in `also`.
 fn is_made_of(part: &str, also: &[u8]) -> bool {
     let mut bytes = part.bytes();
     while let Some(byte) = bytes.next() {
@@ -146,7 +147,7 @@ fn is_made_of(part: &str, also: &[u8]) -> bool {
     true
 }
 
-/// RFC 3339 `full-date`.
+/// Checks a `full-date` of RFC 3339.
 fn is_date(text: &str) -> bool {
     let [year, month, day] = [text.get(..4), text.get(5..7), text.get(8..)].map(|part| part.and_then(digits));
     let (Some(year), Some(month), Some(day)) = (year, month, day) else { return false };
@@ -162,7 +163,7 @@ fn is_date(text: &str) -> bool {
     text.len() == 10 && bytes[4] == b'-' && bytes[7] == b'-' && (1..=last).contains(&day)
 }
 
-/// RFC 3339 `full-time`: the offset is part of it.
+/// Checks a `full-time` of RFC 3339, which includes the offset.
 fn is_time(text: &str) -> bool {
     if !text.is_ascii() || text.len() < 9 {
         return false;
@@ -177,7 +178,7 @@ fn is_time(text: &str) -> bool {
         Some(count) => &rest[1 + count..],
     };
     let Some(east) = minutes_east(offset) else { return false };
-    // A leap second is inserted before midnight in Greenwich, whatever the clock on the wall says.
+    // A leap second is inserted before midnight UTC, whatever the local time is.
     let is_leap = second == 60 && (hour * 60 + minute - east).rem_euclid(24 * 60) == 23 * 60 + 59;
     let colons = [clock.as_bytes()[2], clock.as_bytes()[5]];
     colons == *b"::" && hour < 24 && minute < 60 && (second < 60 || is_leap)
@@ -209,7 +210,7 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// A number of digits only: `parse` alone would take a sign.
+/// Parses a number that consists only of digits; `parse` alone would accept a sign.
 fn digits(text: &str) -> Option<i32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }

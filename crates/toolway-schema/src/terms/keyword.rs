@@ -1,11 +1,11 @@
-//! Which keywords of JSON Schema are there, and where do schemas stand inside schemas?
+//! Which keywords does JSON Schema have, and which of them contain schemas?
 
 use serde_json::{Map, Value};
 
 use crate::terms::format::Format;
 use crate::terms::refs::escaped;
 
-/// What the value of a keyword holds.
+/// The kind of schemas that the value of a keyword contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
     NoSchema,
@@ -36,7 +36,7 @@ impl Holds {
     }
 }
 
-/// The schemas right inside a keyword, each with the rest of its pointer.
+/// Returns the schemas directly inside a keyword, each with its relative pointer.
 pub(crate) fn inner<'v>(keyword: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
     match (Holds::of(keyword), value) {
         (Holds::Schema, schema) => vec![(format!("/{keyword}"), schema)],
@@ -52,7 +52,7 @@ pub(crate) fn inner<'v>(keyword: &str, value: &'v Value) -> Vec<(String, &'v Val
     }
 }
 
-/// The same, to change them.
+/// Calls `visit` for each schema directly inside the keywords, to modify it.
 pub(crate) fn for_each_inner(members: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Value)) {
     for (keyword, value) in members {
         match (Holds::of(keyword), value) {
@@ -72,7 +72,7 @@ pub(crate) fn for_each_inner(members: &mut Map<String, Value>, mut visit: impl F
     }
 }
 
-/// Whether the keyword tells readers something and restricts no value.
+/// Returns whether a keyword is only for readers and restricts no value.
 pub(crate) fn is_annotation(keyword: &str) -> bool {
     const ANNOTATIONS: [&str; 12] = [
         "title",
@@ -91,7 +91,7 @@ pub(crate) fn is_annotation(keyword: &str) -> bool {
     ANNOTATIONS.contains(&keyword) || keyword.starts_with("x-")
 }
 
-/// Whether a schema that is laid over another adds remarks only.
+/// Returns whether a schema patch adds only annotations.
 pub fn adds_remarks_only(schema: &Value) -> bool {
     let Value::Object(members) = schema else { return false };
     members.iter().all(|(keyword, value)| match keyword.as_str() {

@@ -1,12 +1,12 @@
-//! What do the words of a schema mean?
+//! What do the keywords of a schema mean?
 //!
 //! | file | question |
 //! |---|---|
-//! | `types.rs` | Which types of JSON may a value have? |
-//! | `number.rs` | When are two values the same, and how do two numbers compare? |
-//! | `format.rs` | Is a text what its `format` says? |
+//! | `types.rs` | Which JSON types may a value have? |
+//! | `number.rs` | When are two values equal, and how are two numbers compared? |
+//! | `format.rs` | Does a text match its `format`? |
 //! | `pattern.rs` | Is a text a regular expression? |
-//! | `keyword.rs` | Which keywords are there, and where do schemas stand inside schemas? |
+//! | `keyword.rs` | Which keywords are there, and which of them contain schemas? |
 //! | `refs.rs` | What does a reference refer to? |
 
 pub(crate) mod format;

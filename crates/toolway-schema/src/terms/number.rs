@@ -1,14 +1,14 @@
-//! When are two JSON values the same, and how do two numbers compare?
+//! When are two JSON values equal, and how are two numbers compared?
 //!
-//! JSON has one kind of number, so 1, 1.0 and 1e0 are equal here although `serde_json` keeps them apart, and no
-//! comparison goes through an `f64` where that would round.
+//! JSON has one kind of number, so 1, 1.0 and 1e0 are equal here, although `serde_json` distinguishes them. No
+//! comparison uses an `f64` where that would round.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use serde_json::{Number, Value};
 
-/// The number as an integer, if it is one; 5.0 is. Nothing beyond 2^100 is looked at that closely.
+/// Returns the number as an integer, if it is one; 5.0 is. A float of 2^100 or more returns `None`.
 pub fn whole(number: &Number) -> Option<i128> {
     if let Some(small) = number.as_i64() {
         return Some(small.into());
@@ -21,31 +21,31 @@ pub fn whole(number: &Number) -> Option<i128> {
     (float.fract() == 0.0 && float.abs() < EXACT).then_some(float as i128)
 }
 
-/// A whole number that is not negative; 2.0 is one.
+/// Returns the value as an unsigned integer, if it is one; 2.0 is.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     value.as_number().and_then(whole).and_then(|count| u64::try_from(count).ok())
 }
 
-/// Whether the number has no fraction, whatever its size.
+/// Returns whether the number has no fraction, whatever its size.
 pub(crate) fn is_integer(number: &Number) -> bool {
     whole(number).is_some() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
 }
 
-/// Which of two numbers is greater.
+/// Compares two numbers.
 pub(crate) fn compare(a: &Number, b: &Number) -> Option<Ordering> {
     match (whole(a), whole(b)) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
-        // A float with a fraction is below 2^53: rounding the other one cannot carry it across.
+        // A float with a fraction is below 2^53, so rounding the other number cannot change the order.
         _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
     }
 }
 
-/// Whether `number` divides by `step`, as decimals: 0.3 is a multiple of 0.1.
+/// Returns whether `number` is a multiple of `step`, in decimal arithmetic: 0.3 is a multiple of 0.1.
 pub(crate) fn is_multiple(number: &Number, step: &Number) -> bool {
     let (Some((digits, power)), Some((step_digits, step_power))) =
         (decimal(&number.to_string()), decimal(&step.to_string()))
     else {
-        // More digits, or a greater power, than any `f64` writes.
+        // More digits, or a larger exponent, than any `f64` has.
         return number
             .as_f64()
             .zip(step.as_f64())
@@ -61,12 +61,12 @@ pub(crate) fn is_multiple(number: &Number, step: &Number) -> bool {
         }
         return rest == 0;
     }
-    // A step of more digits than fit is greater than the number.
+    // If the scaled step overflows, it is greater than the number.
     let scale = 10_i128.checked_pow(step_power.abs_diff(power));
     scale.and_then(|scale| step_digits.checked_mul(scale)).is_some_and(|step| digits % step == 0)
 }
 
-/// The number as digits and a power of ten.
+/// Splits a number into digits and a power of ten.
 fn decimal(text: &str) -> Option<(i128, i32)> {
     let (mantissa, power) = match text.split_once(['e', 'E']) {
         Some((mantissa, power)) => (mantissa, power.parse::<i32>().ok()?),
@@ -74,17 +74,17 @@ fn decimal(text: &str) -> Option<(i128, i32)> {
     };
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let after = after.trim_end_matches('0');
-    // Leaves room for the factor ten above.
+    // Leaves room for the factor of ten in `is_multiple`.
     let digits = format!("{before}{after}")
         .parse::<i128>()
         .ok()
         .filter(|digits| digits.unsigned_abs() < MANY_DIGITS)?;
     let power = power.checked_sub(i32::try_from(after.len()).ok()?)?;
-    // The steps between two powers are taken one by one, and a peer writes the power.
+    // `is_multiple` takes one step per power, and the exponent comes from a peer.
     (power.unsigned_abs() <= GREATEST_POWER).then_some((digits, power))
 }
 
-/// Whether two values are the same to JSON Schema.
+/// Returns whether two values are equal in JSON Schema.
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b) == Some(Ordering::Equal),
@@ -96,8 +96,8 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The value with one spelling of each number: two are equal if and only if JSON Schema takes them for the same, and what repeats
-/// is found by hashing them.
+/// Returns the value with one spelling of each number. Two canonical values are equal if and only if the values are
+/// equal in JSON Schema, so duplicates can be found by hashing.
 pub(crate) fn canonical(value: &Value) -> Value {
     match value {
         Value::Number(number) => {
@@ -112,10 +112,10 @@ pub(crate) fn canonical(value: &Value) -> Value {
     }
 }
 
-/// The first item that repeats an earlier one.
+/// Returns the first item that repeats an earlier one.
 pub(crate) fn repeated(items: &[Value]) -> Option<&Value> {
     if items.len() <= FEW_ITEMS {
-        // Comparing each with each copies nothing.
+        // Comparing all pairs needs no copies.
         let mut rest = items.iter().enumerate();
         return rest
             .find(|(index, item)| items[..*index].iter().any(|earlier| equal(earlier, item)))
@@ -125,14 +125,14 @@ pub(crate) fn repeated(items: &[Value]) -> Option<&Value> {
     items.iter().find(|item| !known.insert(canonical(item)))
 }
 
-/// How many items are compared one by one.
+/// The maximum number of items that are compared in pairs.
 const FEW_ITEMS: usize = 16;
 
 const EXACT: f64 = 1_267_650_600_228_229_401_496_703_205_376.0; // 2^100
 
 const MANY_DIGITS: u128 = u128::MAX / 32;
 
-/// What the digits of an `f64` need: the smallest is 4.9406564584124654e-324.
+/// The largest power of ten in the digits of an `f64`: the smallest number is 4.9406564584124654e-324.
 const GREATEST_POWER: u32 = 350;
 
 #[cfg(test)]
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn powers_that_no_float_has_are_not_counted_up_to() {
-        // Another crate may have switched on `arbitrary_precision`, and then a number is any text.
+        // If another crate enables `arbitrary_precision`, a number can be any text.
         for (text, expected) in [
             ("5e-324", Some((5, -324))),
             ("1.7976931348623157e308", Some((17_976_931_348_623_157, 292))),

@@ -1,10 +1,10 @@
-//! Is a text a pattern of JSON Schema, which is one of ECMA 262, and what does it look like to our engine?
+//! Is a text a pattern of JSON Schema, which uses the syntax of ECMA-262, and how is it translated for our engine?
 //!
-//! Of patterns that are passed on only the form is looked at: a provider refuses a schema with a broken one as a whole, and every
-//! tool of the request with it.
+//! For patterns that are passed on to a provider, only the syntax is checked: a provider refuses a whole schema with
+//! one broken pattern, and with it every tool of the request.
 
-/// The pattern in the engine's dialect. Only what both write differently is touched: inside brackets, where ECMA
-/// takes nearly everything literally.
+/// Translates a pattern into the syntax of our engine. Only the differences are changed: inside brackets, where ECMA
+/// takes nearly every character literally.
 pub(crate) fn from_ecma(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut letters = pattern.chars().peekable();
@@ -19,7 +19,7 @@ pub(crate) fn from_ecma(pattern: &str) -> String {
             '[' if is_inside => out.push('\\'),
             '[' => is_inside = true,
             ']' => is_inside = false,
-            // Set operations elsewhere, characters here.
+            // Set operations in our engine, plain characters in ECMA.
             '&' | '~' if is_inside && letters.peek() == Some(&letter) => out.push('\\'),
             _ => {}
         }
@@ -28,12 +28,12 @@ pub(crate) fn from_ecma(pattern: &str) -> String {
     out
 }
 
-/// Whether a text has the form of a regular expression of ECMA-262.
+/// Returns whether a text has the syntax of a regular expression of ECMA-262.
 pub(crate) fn is_sound(pattern: &str) -> bool {
     let letters: Vec<char> = pattern.chars().collect();
     let mut at = 0;
     let mut groups = 0_usize;
-    // Whether something stands before that can be repeated.
+    // Whether the previous element can be repeated.
     let mut is_repeatable = false;
     while let Some(letter) = letters.get(at) {
         at += 1;
@@ -94,7 +94,7 @@ pub(crate) fn is_sound(pattern: &str) -> bool {
     groups == 0
 }
 
-/// Whether it looks neither ahead nor back, which engines that work as they go cannot do.
+/// Returns whether a pattern has neither look-around nor back-references, which streaming engines do not support.
 pub(crate) fn is_simple(pattern: &str) -> bool {
     let bytes = pattern.as_bytes();
     let has_back_reference = bytes
@@ -103,10 +103,10 @@ pub(crate) fn is_simple(pattern: &str) -> bool {
     !has_back_reference && !["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| pattern.contains(look))
 }
 
-/// Where a class ends that has just begun.
+/// Returns the end of a character class that has just begun.
 fn class_end(letters: &[char], mut at: usize) -> Option<usize> {
     at += usize::from(letters.get(at) == Some(&'^'));
-    // Engines disagree about a class of nothing.
+    // Engines disagree about an empty class.
     if letters.get(at) == Some(&']') {
         return None;
     }
@@ -119,7 +119,7 @@ fn class_end(letters: &[char], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Where `3}`, `3,}` or `3,5}` ends. Engines disagree about any other brace.
+/// Returns the end of `3}`, `3,}` or `3,5}`. Engines disagree about any other brace.
 fn counts_end(letters: &[char], at: usize) -> Option<usize> {
     let length = letters.get(at..)?.iter().position(|letter| *letter == '}')?;
     let counts: String = letters[at..at + length].iter().collect();

@@ -1,15 +1,15 @@
-//! What does a reference refer to? Only what stands in the same schema; nothing is fetched.
+//! What does a reference refer to? Only to parts of the same schema; nothing is fetched.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// A schema with references in it.
+/// A schema that contains references.
 #[derive(Debug)]
 pub(crate) struct Refs<'s> {
     root: &'s Value,
-    /// What has a name of its own, found when the first such name is looked for.
+    /// The schemas with an anchor or an id, collected at the first lookup.
     named: OnceCell<BTreeMap<String, (String, &'s Value)>>,
 }
 
@@ -18,7 +18,7 @@ impl<'s> Refs<'s> {
         Self { root, named: OnceCell::new() }
     }
 
-    /// What a reference refers to, and where that stands.
+    /// Returns the target of a reference, and its position.
     pub(crate) fn resolve(&self, reference: &str) -> Option<(String, &'s Value)> {
         if let Some(pointer) = pointer(reference) {
             let value = self.root.pointer(&pointer)?;
@@ -33,17 +33,18 @@ impl<'s> Refs<'s> {
     }
 }
 
-/// Where in the same document a reference points to, if it does. References are URIs, so their pointers may be percent-encoded.
+/// Returns the JSON pointer of a reference into the same document. References are URIs, so the pointer may be
+/// percent-encoded.
 pub(crate) fn pointer(reference: &str) -> Option<String> {
     reference.strip_prefix('#').filter(|rest| rest.is_empty() || rest.starts_with('/')).and_then(decoded)
 }
 
-/// A step of a JSON pointer.
+/// Escapes a step of a JSON pointer.
 pub(crate) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Finds what has an anchor (`#name`) or an address of its own. The first of a name counts.
+/// Collects the schemas that have an anchor (`#name`) or an `$id`. If a name occurs twice, the first one counts.
 fn collect<'v>(value: &'v Value, at: &str, depth: usize, named: &mut BTreeMap<String, (String, &'v Value)>) {
     if depth > MAX_DEPTH {
         return;
@@ -85,7 +86,7 @@ fn decoded(pointer: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// How deep schemas are looked into.
+/// The maximum depth of the search in a schema.
 pub(crate) const MAX_DEPTH: usize = 64;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Which types of JSON may a value have?
+//! Which JSON types may a value have?
 
 use serde_json::Value;
 
 use crate::terms::number;
 
-/// A set of types. Whole numbers and others are apart, as `number` is both.
+/// A set of types. Integers and other numbers have separate bits; `number` has both.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Types(u8);
 
@@ -19,7 +19,7 @@ impl Types {
     pub const STRING: Self = Self(4);
     /// `integer`.
     pub const INTEGER: Self = Self(8);
-    /// `number`, of either kind.
+    /// `number`, with or without a fraction.
     pub const NUMBER: Self = Self(8 | 16);
     /// `array`.
     pub const ARRAY: Self = Self(32);
@@ -28,7 +28,7 @@ impl Types {
     /// Every type.
     pub const ANY: Self = Self(127);
 
-    /// The type of a value; 5.0 is an integer.
+    /// Returns the type of a value; 5.0 is an integer.
     pub fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,
@@ -41,17 +41,17 @@ impl Types {
         }
     }
 
-    /// The type of this name.
+    /// Returns the type with this name.
     pub fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|(known, ..)| *known == name).map(|(.., types)| *types)
     }
 
-    /// The names of all types in it.
+    /// Returns the names of all types in the set.
     pub fn names(self) -> Vec<&'static str> {
         self.each().map(|(name, ..)| name).collect()
     }
 
-    /// `a string or null`
+    /// Describes the set in words, as in `a string or null`.
     pub(crate) fn in_words(self) -> String {
         self.each().map(|(_, noun, _)| noun).collect::<Vec<_>>().join(" or ")
     }
@@ -65,12 +65,12 @@ impl Types {
         })
     }
 
-    /// The types that are in both.
+    /// Returns the types that are in both sets.
     pub fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// The types that are in either.
+    /// Returns the types that are in either set.
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -79,17 +79,17 @@ impl Types {
         Self(self.0 & !other.0)
     }
 
-    /// Whether all of the other are in it.
+    /// Returns whether the set contains all types of the other one.
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether both have something in common.
+    /// Returns whether the two sets have a type in common.
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether there is no type in it.
+    /// Returns whether the set is empty.
     pub fn is_none(self) -> bool {
         self.0 == 0
     }
@@ -101,7 +101,7 @@ impl std::fmt::Debug for Types {
     }
 }
 
-/// The names of types, the wider before the narrower: what is both has one name.
+/// The names of the types. `number` is before `integer`, so that a set with both gets one name.
 const NAMES: [(&str, &str, Types); 7] = [
     ("string", "a string", Types::STRING),
     ("number", "a number", Types::NUMBER),

@@ -1,8 +1,8 @@
-//! Which of the known names was meant by another one?
+//! Which known name did the author of a misspelled name probably mean?
 
-/// The known name that `name` was probably meant to be.
+/// Returns the known name that is closest to `name`, if it is close enough to be a misspelling.
 pub fn closest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // A peer may send megabytes as a name; that is no misspelling.
+    // A peer may send megabytes as a name; that is not a misspelling.
     if name.len() > 64 {
         return None;
     }

@@ -3,7 +3,7 @@
 //! | file | question |
 //! |---|---|
 //! | `problem.rs` | What is wrong with an argument? |
-//! | `closest.rs` | Which of the known names was meant? |
+//! | `closest.rs` | Which known name was probably meant? |
 
 pub mod closest;
 pub mod legal_name;

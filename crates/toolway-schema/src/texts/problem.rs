@@ -1,6 +1,7 @@
-//! How is a model told what is wrong with an argument, so that the next try is right?
+//! How is a model told what is wrong with an argument, so that the next attempt is right?
 //!
-//! Each text names the place, what was expected, what came, and where possible what was probably meant.
+//! Each text names the position, the expected value, the received value, and if possible the value that was probably
+//! meant.
 
 use std::fmt;
 
@@ -8,18 +9,18 @@ use serde_json::Value;
 
 use crate::texts::closest::closest;
 
-/// One thing that is wrong.
+/// A description of one problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem(String);
 
 impl Problem {
-    /// All of them in one line.
+    /// Joins all problems in one line.
     pub fn join(problems: &[Self]) -> String {
         let texts: Vec<_> = problems.iter().map(|problem| &*problem.0).collect();
         texts.join("; ")
     }
 
-    /// The same about another thing than arguments.
+    /// Joins all problems in one line, with another noun instead of `argument`.
     pub fn join_about(noun: &str, problems: &[Self]) -> String {
         let told = |problem: &Self| match problem.0.strip_prefix("argument `") {
             Some(rest) => format!("{noun} `{rest}"),
@@ -39,7 +40,7 @@ impl Problem {
         Self(format!("argument `{path}` is missing"))
     }
 
-    /// An object at `parent` has a member that it may not have.
+    /// Creates the problem of a member that the object at `parent` must not have.
     pub(crate) fn unknown<'n>(
         parent: &Path<'_>,
         name: &str,
@@ -68,7 +69,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The way from the arguments to a value: `user.name`, `items[2].age`. Written only when something is wrong.
+/// The path from the arguments to a value: `user.name`, `items[2].age`. It is formatted only if there is a problem.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Path<'p> {
     Root,
@@ -97,9 +98,9 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// A value as JSON, cut after its beginning.
+/// Returns the beginning of a value as JSON.
 pub(crate) fn shown(value: &Value) -> String {
-    // A megabyte is not written to show its beginning: the only failure is being full.
+    // A large value is not serialized completely. The only possible error is that the buffer is full.
     let mut beginning = [0; 4 * SHOWN + 4];
     let mut room = &mut beginning[..];
     let _ = serde_json::to_writer(&mut room, value);
@@ -107,7 +108,7 @@ pub(crate) fn shown(value: &Value) -> String {
     cut(&String::from_utf8_lossy(&beginning[..beginning.len() - left]))
 }
 
-/// A text, cut after its beginning.
+/// Returns the beginning of a text.
 pub fn cut(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -115,7 +116,7 @@ pub fn cut(text: &str) -> String {
     }
 }
 
-/// A value with its kind, for who sent one of another kind.
+/// Returns the beginning of a value with its type, for a value of the wrong type.
 pub fn shown_with_kind(value: &Value) -> String {
     let kind = match value {
         Value::Null => "",
@@ -128,7 +129,7 @@ pub fn shown_with_kind(value: &Value) -> String {
     format!("{kind}{}", shown(value))
 }
 
-/// `expected one of "free", "pro", got "prp", did you mean "pro"?`
+/// Returns a text such as `expected one of "free", "pro", got "prp", did you mean "pro"?`
 pub fn not_among(options: &[&Value], value: &Value) -> String {
     let expected = match options {
         [only] => shown(only),
@@ -140,7 +141,7 @@ pub fn not_among(options: &[&Value], value: &Value) -> String {
     format!("expected {expected}, got {}{hint}", shown(value))
 }
 
-/// `expected at least 1 character, got none`
+/// Returns a text such as `expected at least 1 character, got none`
 pub(crate) fn miscounted(bound: &str, limit: u64, unit: [&str; 2], count: usize) -> String {
     let [one, many] = unit;
     let unit = if limit == 1 { one } else { many };
@@ -154,7 +155,7 @@ pub(crate) const CHARACTERS: [&str; 2] = ["character", "characters"];
 pub(crate) const ITEMS: [&str; 2] = ["item", "items"];
 pub(crate) const MEMBERS: [&str; 2] = ["member", "members"];
 
-/// The first of many, with commas.
+/// Joins the first items with commas.
 fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
     let mut texts: Vec<_> = items.iter().take(LISTED).map(show).collect();
     if items.len() > LISTED {
@@ -163,13 +164,14 @@ fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
     texts.join(", ")
 }
 
-/// Characters of a value that are shown.
+/// The number of characters of a value that are shown.
 const SHOWN: usize = 60;
 
-/// Names or options that are listed: a model can use a country code list, not a dictionary.
+/// The maximum number of names or options that are listed: a model can use a list of country codes, but not a
+/// dictionary.
 const LISTED: usize = 250;
 
-/// What is wrong with a result: the same sentences, about another thing.
+/// Returns the problems of a result, as the same sentences about members.
 pub fn output_text(problems: &[Problem]) -> String {
     let text = Problem::join(problems).replace("argument `", "member `");
     format!("the result does not fit the output schema: {text}")

@@ -1,7 +1,7 @@
-//! How is the model told what came of its call?
+//! How is the model told the result of its call?
 //!
-//! Each provider has a shape for that, and takes other things in it. What one does not take is named in text, so that the
-//! model knows that there was more.
+//! Each provider has its own format, and supports other kinds of content. Content that a provider does not support is
+//! mentioned as text, so that the model knows about it.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use toolway_protocol::types::{CallToolResult, Content};
 use super::failure::ToolFailure;
 use super::output::ToolOutput;
 
-/// What came of a [`ToolCall`](super::ToolCall), ready to be sent back to the model.
+/// The result of a [`ToolCall`](super::ToolCall), ready to be sent back to the model.
 ///
 /// ```
 /// use serde_json::json;
@@ -33,21 +33,21 @@ use super::output::ToolOutput;
 pub struct ToolAnswer {
     /// The id of the call.
     pub id: String,
-    /// The tool, as the model called it.
+    /// The name of the tool, as the model wrote it.
     pub name: String,
-    /// What came of it.
+    /// The output of the tool, or the failure.
     pub result: Result<ToolOutput, ToolFailure>,
-    /// Whether the id is ours, because the model gave none.
+    /// `true` if the id was generated here, because the model did not give one.
     pub(super) has_own_id: bool,
 }
 
 impl ToolAnswer {
-    /// A message of chat completions. It carries text only.
+    /// Returns a message of OpenAI's chat completions. It can carry only text.
     pub fn to_openai(&self) -> Value {
         json!({"role": "tool", "tool_call_id": self.id, "content": self.openai_text()})
     }
 
-    /// An input item of the Responses API: text, or a list if there are pictures and files.
+    /// Returns an input item of OpenAI's Responses API: text, or a list if there are images or files.
     pub fn to_openai_responses(&self) -> Value {
         let pieces = self.pieces();
         let output = if pieces.iter().all(|piece| matches!(piece, Piece::Text(_))) {
@@ -74,10 +74,10 @@ impl ToolAnswer {
         json!({"type": "function_call_output", "call_id": self.id, "output": output})
     }
 
-    /// A block of a user message of Anthropic.
+    /// Returns a content block for a user message of Anthropic.
     pub fn to_anthropic(&self) -> Value {
         let blocks = self.pieces().into_iter().map(|piece| match piece {
-            // All that an error may have there is text.
+            // An error may contain only text.
             failed if self.result.is_err() => json!({"type": "text", "text": failed.into_text()}),
             Piece::Blob { mime, data, .. } if is_picture(mime) => {
                 json!({"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}})
@@ -87,10 +87,10 @@ impl ToolAnswer {
             }
             other => json!({"type": "text", "text": other.into_text()}),
         });
-        // A block of text that is empty, or white space alone, is refused there.
+        // Anthropic refuses a text block that is empty or only white space.
         let is_said = |block: &Value| block["text"].as_str().is_none_or(|text| !text.trim().is_empty());
         let mut blocks: Vec<_> = blocks.filter(is_said).collect();
-        // And an error without a reason.
+        // It also refuses an error without content.
         if self.result.is_err() && blocks.is_empty() {
             blocks.push(json!({"type": "text", "text": NO_REASON}));
         }
@@ -104,8 +104,8 @@ impl ToolAnswer {
         block
     }
 
-    /// A part of a user content of Gemini. Structured content stays structured; pictures are parts of the response, which
-    /// Gemini 3 and later read.
+    /// Returns a part of a user content of Gemini. Structured content stays structured. Images become parts of the
+    /// response, which Gemini 3 and later support.
     pub fn to_gemini(&self) -> Value {
         let (mut texts, mut parts, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
         for piece in self.pieces() {
@@ -119,7 +119,7 @@ impl ToolAnswer {
         }
         let structured = self.result.as_ref().ok().and_then(ToolOutput::structured);
         let outcome = match structured.and_then(|value| value.decode::<Value>().ok()) {
-            // The text says the same.
+            // The text blocks have the same content.
             Some(value) if left_out.is_empty() => value,
             Some(value) => json!({"value": value, "notes": left_out.join("\n")}),
             None => Value::String(texts.into_iter().chain(left_out).collect::<Vec<_>>().join("\n")),
@@ -137,7 +137,7 @@ impl ToolAnswer {
         json!({"functionResponse": response})
     }
 
-    /// Everything as text. There is no flag for failures, so the text says it.
+    /// Returns everything as text. OpenAI has no flag for failures, so the text of one begins with `error:`.
     fn openai_text(&self) -> String {
         let texts: Vec<_> = self.pieces().into_iter().map(Piece::into_text).collect();
         let text = texts.join("\n");
@@ -155,10 +155,10 @@ impl ToolAnswer {
     }
 }
 
-/// What results are made of, as far as providers care.
+/// A piece of a result, as providers distinguish them.
 enum Piece<'r> {
     Text(Cow<'r, str>),
-    /// Bytes in Base64.
+    /// Binary data in Base64.
     Blob {
         kind: &'static str,
         mime: &'r str,
@@ -168,7 +168,7 @@ enum Piece<'r> {
 }
 
 impl<'r> Piece<'r> {
-    /// Bytes are named only.
+    /// Converts the piece to text. Binary data is only mentioned.
     fn into_text(self) -> Cow<'r, str> {
         match self {
             Self::Text(text) => text,
@@ -226,7 +226,7 @@ fn piece(block: &Content) -> Piece<'_> {
     }
 }
 
-/// What a block that nobody knows says it is.
+/// Returns a description of a block of an unknown type.
 fn kind(block: &RawJson) -> String {
     let kind = block.decode::<Value>().ok().and_then(|block| Some(block["type"].as_str()?.to_owned()));
     match kind {
@@ -235,17 +235,17 @@ fn kind(block: &RawJson) -> String {
     }
 }
 
-/// Pictures that OpenAI and Anthropic take.
+/// Returns whether OpenAI and Anthropic accept images of this type.
 fn is_picture(mime: &str) -> bool {
     matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp")
 }
 
-/// What may stand in a function's response.
+/// Returns whether Gemini accepts this type in a function response.
 fn is_taken_by_gemini(mime: &str) -> bool {
     matches!(mime, "image/png" | "image/jpeg" | "image/webp" | "application/pdf" | "text/plain")
 }
 
-/// What is said where an error has no words.
+/// The text for an error without a message.
 const NO_REASON: &str = "the tool failed and did not say why";
 
 #[cfg(test)]

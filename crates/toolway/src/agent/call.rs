@@ -1,7 +1,7 @@
-//! What does a model's reply ask for?
+//! Which calls does a model's reply contain?
 //!
-//! Readers are lenient: they take a whole response, a message of it, a list or a single call, and lose none. What is wrong
-//! with a call is told to the model when the call is made.
+//! The readers are lenient: they accept a whole response, a message of it, a list or a single call, and skip no call. A
+//! call with a mistake fails when it is made, and the model reads why.
 
 use serde_json::Value;
 use toolway_protocol::RawJson;
@@ -10,7 +10,7 @@ use super::answer::ToolAnswer;
 use super::failure::ToolFailure;
 use super::output::ToolOutput;
 
-/// A model wants a tool to be called.
+/// A request of a model to call a tool.
 ///
 /// ```
 /// use serde_json::json;
@@ -28,30 +28,30 @@ use super::output::ToolOutput;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// What the answer refers to.
+    /// The id that the answer refers to.
     pub id: String,
-    /// Which tool, by its own name or by the one that the provider knows.
+    /// The name of the tool: its own name, or the one for the provider.
     pub name: String,
-    /// A JSON object, or what is wrong with what came instead.
+    /// A JSON object, or a description of what is wrong with the arguments.
     arguments: Result<RawJson, String>,
-    /// Whether the id is ours, because the model gave none.
+    /// `true` if the id was generated here, because the model did not give one.
     has_own_id: bool,
 }
 
 impl ToolCall {
-    /// A call. Arguments that are no JSON object fail it when it is made.
+    /// Creates a call. Arguments that are not a JSON object make it fail when it is called.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<RawJson>) -> Self {
         let arguments = object(arguments.into());
         Self { id: id.into(), name: name.into(), arguments, has_own_id: false }
     }
 
-    /// The arguments as a JSON object, or what is wrong with what came instead.
+    /// Returns the arguments, a JSON object, or a description of what is wrong with them.
     pub fn arguments(&self) -> Result<&RawJson, &str> {
         self.arguments.as_ref().map_err(String::as_str)
     }
 
-    /// The calls in a reply of OpenAI: of chat completions a response (of whose choices the first counts), a message, or
-    /// its `tool_calls`; of the Responses API a response, or its `output`.
+    /// Reads the calls in a reply of OpenAI. For chat completions the reply is a response (only its first choice is
+    /// read), a message, or its `tool_calls`; for the Responses API it is a response, or its `output`.
     ///
     /// ```
     /// use serde_json::json;
@@ -74,7 +74,7 @@ impl ToolCall {
             Some("function_call") => {
                 Some((call.get("call_id").or(call.get("id")), &call["name"], &call["arguments"]))
             }
-            // A tool without a schema, which nobody here offers. It has to be answered all the same.
+            // A custom tool has no schema and is never offered here, but the call needs an answer.
             Some("custom") => Some((call.get("id"), &call["custom"]["name"], &call["custom"]["input"])),
             _ => {
                 let function = call.get("function")?;
@@ -83,7 +83,7 @@ impl ToolCall {
         })
     }
 
-    /// The calls in a reply of Anthropic: a message, its `content`, or one block of it.
+    /// Reads the calls in a reply of Anthropic: a message, its `content`, or one block of it.
     pub fn from_anthropic(reply: &Value) -> Vec<Self> {
         let blocks = reply["content"].as_array().map_or_else(|| one_or_many(reply), Vec::as_slice);
         numbered(blocks, |block| {
@@ -91,8 +91,8 @@ impl ToolCall {
         })
     }
 
-    /// The calls in a reply of Gemini: a response (of whose candidates the first counts), its content, its `parts`, or one
-    /// part. Models that give no ids get made-up ones, which [`ToolAnswer::to_gemini`] does not send.
+    /// Reads the calls in a reply of Gemini: a response (only its first candidate is read), its content, its `parts`,
+    /// or one part. Calls without an id get a generated one, which [`ToolAnswer::to_gemini`] does not send.
     pub fn from_gemini(reply: &Value) -> Vec<Self> {
         let content = match &reply["candidates"][0]["content"] {
             Value::Null => reply,
@@ -105,7 +105,7 @@ impl ToolCall {
         })
     }
 
-    /// What came of it.
+    /// Creates the answer to this call.
     pub(super) fn answer(self, result: Result<ToolOutput, ToolFailure>) -> ToolAnswer {
         ToolAnswer { id: self.id, name: self.name, result, has_own_id: self.has_own_id }
     }
@@ -118,7 +118,7 @@ fn one_or_many(value: &Value) -> &[Value] {
     }
 }
 
-/// The calls among the items of a reply. One without an id is called by its number.
+/// Reads the calls among the items of a reply. A call without an id gets `call_` and its index as id.
 fn numbered<'v>(
     items: &'v [Value],
     read: impl Fn(&'v Value) -> Option<(Option<&'v Value>, &'v Value, &'v Value)>,
@@ -137,7 +137,7 @@ fn numbered<'v>(
         .collect()
 }
 
-/// Arguments as JSON, or as a text that holds JSON. A model that has nothing to say may say nothing.
+/// Reads arguments that are JSON, or a string that contains JSON. An empty string means no arguments.
 fn read_arguments(arguments: &Value) -> Result<RawJson, String> {
     match arguments {
         Value::String(text) if text.trim().is_empty() => object(Value::Null.into()),
@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// Id, name and arguments of each call.
+    /// Returns the id, the name and the arguments of each call.
     fn seen(calls: &[ToolCall]) -> Vec<(&str, &str, Result<&str, &str>)> {
         calls.iter().map(|call| (&*call.id, &*call.name, call.arguments().map(RawJson::as_str))).collect()
     }

@@ -1,4 +1,4 @@
-//! What came of a call that did not succeed, and what may the model read of it?
+//! Why did a call fail, and what may the model read about it?
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -10,10 +10,10 @@ use toolway_protocol::types::{CallToolResult, Content};
 use super::output;
 use crate::ground::error::{Error, ErrorKind};
 
-/// A call without an output. The model reads [`for_model`](ToolFailure::for_model) and goes on; the program may look at the
-/// rest.
+/// The failure of a call. The model reads [`for_model`](ToolFailure::for_model) and continues; the program can inspect
+/// the rest.
 ///
-/// The text for the model is also what `{}` prints. What lies underneath, addresses and all, is the `source()` and never
+/// `{}` prints the text for the model. The cause, which may contain addresses, is available as `source()` and is never
 /// part of that text.
 ///
 /// ```
@@ -31,47 +31,47 @@ pub struct ToolFailure(Box<Inner>);
 #[derive(Debug)]
 struct Inner {
     kind: FailureKind,
-    /// The tool's name, where the text needs it and it is known.
+    /// The name of the tool, if the text needs it and it is known.
     tool: Option<String>,
-    /// What is said beyond what the kind says.
+    /// Additional text, besides the text for the kind.
     text: String,
     result: Option<CallToolResult>,
     rpc: Option<RpcError>,
     cause: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// Why a call has no output.
+/// The reason why a call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// The tool ran and said that it failed. It wrote the text for the model.
+    /// The tool ran and reported a failure. It wrote the text for the model.
     Failed,
-    /// The tool cannot be reached now.
+    /// The tool cannot be reached at the moment.
     Unavailable,
-    /// There is no such tool.
+    /// The tool does not exist.
     Unknown,
-    /// The server answered with an error of the protocol.
+    /// The server answered with a JSON-RPC error.
     Refused,
-    /// Nothing came in time. The tool may have done its work all the same.
+    /// The call timed out. The tool may have done its work nevertheless.
     TimedOut,
-    /// The call was given up on purpose.
+    /// The call was cancelled on purpose.
     Cancelled,
-    /// The arguments are not what the tool takes.
+    /// The arguments are not valid for the tool.
     Invalid,
 }
 
 impl ToolFailure {
-    /// The tool says that it failed; the model reads the text.
+    /// Creates a failure that the tool reports. The model reads the text.
     pub fn failed(text: impl Into<String>) -> Self {
         Self::new(FailureKind::Failed, None, text)
     }
 
-    /// The tool cannot be reached now.
+    /// Creates a failure of a tool that cannot be reached at the moment.
     pub fn unavailable(tool: impl Into<String>) -> Self {
         Self::new(FailureKind::Unavailable, Some(tool.into()), "")
     }
 
-    /// There is no such tool, but maybe one that was meant.
+    /// Creates a failure for an unknown tool, with the name of a similar tool if there is one.
     ///
     /// ```
     /// use toolway::agent::ToolFailure;
@@ -84,36 +84,36 @@ impl ToolFailure {
         Self::new(FailureKind::Unknown, Some(cut(tool).to_owned()), text)
     }
 
-    /// The server answered with an error of the protocol. The model reads its message, which is meant for peers.
+    /// Creates a failure from a JSON-RPC error. The model reads its message, which is meant for peers.
     pub fn refused(error: RpcError) -> Self {
         let mut refused = Self::new(FailureKind::Refused, None, error.to_string());
         refused.0.rpc = Some(error);
         refused
     }
 
-    /// Nothing came in time.
+    /// Creates a failure of a call that timed out.
     pub fn timed_out(tool: impl Into<String>) -> Self {
         Self::new(FailureKind::TimedOut, Some(tool.into()), "")
     }
 
-    /// The call was given up on purpose.
+    /// Creates a failure of a call that was cancelled on purpose.
     pub fn cancelled(tool: impl Into<String>) -> Self {
         Self::new(FailureKind::Cancelled, Some(tool.into()), "")
     }
 
-    /// The arguments are not what the tool takes; the text says to the model what is wrong with them.
+    /// Creates a failure for invalid arguments. The text tells the model what is wrong with them.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self::new(FailureKind::Invalid, None, text)
     }
 
-    /// A result that tells of a failure, which is kept whole.
+    /// Creates a failure from a result with an error. The result is kept.
     pub(super) fn from_result(result: CallToolResult) -> Self {
         let mut failed = Self::failed(output::text(&result));
         failed.0.result = Some(result);
         failed
     }
 
-    /// A tool panicked. What it said is for the program.
+    /// Creates a failure of a tool that panicked. The model does not see the panic message.
     pub(super) fn panicked(tool: &str, panic: crate::ground::panic::Panic) -> Self {
         Self::failed(format!("the tool `{tool}` failed unexpectedly")).caused_by(panic)
     }
@@ -122,50 +122,50 @@ impl ToolFailure {
         Self(Box::new(Inner { kind, tool, text: text.into(), result: None, rpc: None, cause: None }))
     }
 
-    /// Adds what lies underneath, which the model does not see.
+    /// Adds the cause, which the model does not see.
     pub fn caused_by(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.cause = Some(cause.into());
         self
     }
 
-    /// Says which tool it was, unless that is known.
+    /// Sets the name of the tool, unless it is already known.
     pub fn of_tool(mut self, tool: &str) -> Self {
         self.0.tool.get_or_insert_with(|| tool.to_owned());
         self
     }
 
-    /// Why there is no output.
+    /// Returns the reason of the failure.
     pub fn kind(&self) -> FailureKind {
         self.0.kind
     }
 
-    /// The code of the server's error, if it answered with one.
+    /// Returns the code of the server's error, if it answered with one.
     pub fn code(&self) -> Option<Code> {
         self.rpc().map(|error| error.code)
     }
 
-    /// The server's error, if it answered with one.
+    /// Returns the server's error, if it answered with one.
     pub fn rpc(&self) -> Option<&RpcError> {
         self.0.rpc.as_ref()
     }
 
-    /// The blocks in which the tool told of its failure; empty if it did not.
+    /// Returns the content blocks in which the tool reported the failure; empty if it did not.
     pub fn content(&self) -> &[Content] {
         self.result().map(|result| &*result.content).unwrap_or_default()
     }
 
-    /// The result in which the tool told of its failure, if it did.
+    /// Returns the result in which the tool reported the failure, if it did.
     pub fn result(&self) -> Option<&CallToolResult> {
         self.0.result.as_ref()
     }
 
-    /// What a model may read: what happened and what it can do about it, without what lies underneath.
+    /// Returns the text for the model: what happened and what the model can do about it, without the cause.
     pub fn for_model(&self) -> String {
         self.to_string()
     }
 }
 
-/// What a model may read.
+/// Prints the text for the model.
 impl fmt::Display for ToolFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { kind, tool, text, .. } = &*self.0;
@@ -197,7 +197,7 @@ impl fmt::Display for ToolFailure {
     }
 }
 
-/// For people: the text, and each cause on a line of its own.
+/// Prints the text for the model, and each cause on a line of its own.
 impl fmt::Debug for ToolFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
@@ -219,29 +219,29 @@ impl StdError for ToolFailure {
     }
 }
 
-/// [`FailureKind::Failed`], and the model reads the text.
+/// Creates a [`FailureKind::Failed`]. The model reads the text.
 impl From<&str> for ToolFailure {
     fn from(text: &str) -> Self {
         Self::failed(text)
     }
 }
 
-/// [`FailureKind::Failed`], and the model reads the text.
+/// Creates a [`FailureKind::Failed`]. The model reads the text.
 impl From<String> for ToolFailure {
     fn from(text: String) -> Self {
         Self::failed(text)
     }
 }
 
-/// [`FailureKind::Refused`].
+/// Creates a [`FailureKind::Refused`].
 impl From<RpcError> for ToolFailure {
     fn from(error: RpcError) -> Self {
         Self::refused(error)
     }
 }
 
-/// What became of a request to a server, told to a model. Only what a peer said on purpose is passed on; the error itself
-/// is the cause.
+/// Converts the error of a request to a failure. The model sees only text that the peer wrote for its callers; the
+/// error itself becomes the cause.
 ///
 /// ```
 /// use toolway::agent::{FailureKind, ToolFailure};
@@ -256,32 +256,32 @@ impl From<Error> for ToolFailure {
     fn from(error: Error) -> Self {
         let failure = match (error.kind(), error.rpc()) {
             (_, Some(rpc)) => Self::refused(rpc.clone()),
-            // The error names the limit, and perhaps a URL; a model can only do with less.
+            // The error names the limit, and perhaps a URL. A model can only send or request less.
             (ErrorKind::TooLarge, None) => {
                 Self::failed("the arguments or the result are too long: send less, or ask for less")
             }
             (ErrorKind::ToolFailed, None) => Self::failed(error.to_string()),
             (ErrorKind::Timeout, None) => Self::new(FailureKind::TimedOut, None, ""),
-            // A client that was closed has no server any more.
+            // A client that was closed is unavailable, not cancelled.
             (ErrorKind::Cancelled, None) if !error.is_session_ended() => {
                 Self::new(FailureKind::Cancelled, None, "")
             }
             _ if error.is_broken_off() => {
                 Self::new(FailureKind::Unavailable, None, "may have done its work all the same")
             }
-            // A server that breaks the protocol or does not let us in is as good as none.
+            // A server that violates the protocol or refuses the client is unavailable too.
             _ => Self::new(FailureKind::Unavailable, None, ""),
         };
         failure.caused_by(error)
     }
 }
 
-/// A name of bounded length: a model may write anything.
+/// Cuts a name to a maximum length, because a model may write anything.
 pub(super) fn cut(name: &str) -> &str {
     name.char_indices().nth(MAX_NAME).map_or(name, |(end, _)| &name[..end])
 }
 
-/// How many characters of a name that nobody knows are repeated to a model.
+/// The number of characters of an unknown name that are repeated to the model.
 const MAX_NAME: usize = 200;
 
 #[cfg(test)]
@@ -341,7 +341,7 @@ mod tests {
             assert!(!failure.for_model().contains("secret"), "{failure}");
             assert_eq!(failure.source().unwrap().to_string(), "http://secret@host");
         }
-        // Whoever tries again does it twice, perhaps.
+        // A retry might repeat the work.
         let broken = Error::new(ErrorKind::Transport, "http://secret@host").broken_off();
         let broken = ToolFailure::from(broken).of_tool("x");
         assert_eq!(broken.kind(), FailureKind::Unavailable);

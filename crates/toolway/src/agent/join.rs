@@ -1,7 +1,7 @@
-//! How do many calls run at the same time, without a task for each?
+//! How do many calls run concurrently without a task for each?
 //!
-//! They are polled where they are awaited, so that dropping the whole drops them all. Each has a waker of its own: one that
-//! has something to do costs nothing to the others.
+//! They are polled where they are awaited, so dropping the joined future drops them all. Each has its own waker, so a
+//! future that is woken does not cause a poll of the others.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use crate::ground::mutex::Mutex;
 
-/// Runs all of them, and gives their outputs in their order.
+/// Runs all futures concurrently and returns their outputs in order.
 pub(super) fn join_all<F: Future>(
     futures: impl IntoIterator<Item = F>,
 ) -> impl Future<Output = Vec<F::Output>> {
@@ -24,7 +24,7 @@ pub(super) fn join_all<F: Future>(
     poll_fn(move |cx| {
         let ready = {
             let mut state = shared.lock();
-            // Before anything is polled: what wakes meanwhile is heard.
+            // Set before anything is polled, so that no wake in the meantime is lost.
             state.waiting = Some(cx.waker().clone());
             std::mem::take(&mut state.ready)
         };
@@ -51,12 +51,12 @@ enum Run<F: Future> {
     Done(F::Output),
 }
 
-/// What wakers tell the whole.
+/// The state that the wakers share with the joined future.
 #[derive(Default)]
 struct State {
-    /// Those that have something to do.
+    /// The indices of the futures to poll.
     ready: BTreeSet<usize>,
-    /// The waker of the whole.
+    /// The waker of the joined future.
     waiting: Option<Waker>,
 }
 

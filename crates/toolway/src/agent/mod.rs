@@ -1,7 +1,8 @@
-//! Tools for a model: native functions and tools of servers in one list, in the shape that each provider takes.
+//! Tools for a model: native functions and tools of servers in one list, in the format of each provider.
 //!
-//! A program that talks with a model does four things in a loop: it offers tools, reads the calls in the model's reply, makes
-//! them, and sends their results back. Each of them is a call here; the request to the model is the program's own.
+//! A program that talks to a model repeats four steps: it offers tools, reads the calls in the model's reply, makes the
+//! calls, and sends the results back. Each step is one function call here. The program itself sends the request to the
+//! model.
 //!
 //! ```
 //! use serde::Deserialize;
@@ -33,15 +34,15 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `tool.rs` | What must something do to be a tool of a model? |
-//! | `native.rs` | How does a function of this program become one? |
-//! | `set.rs` | Which tools does a model have, and what becomes of its calls? |
-//! | `name.rs` | What is each tool called where not every name is allowed? |
-//! | `call.rs` | What does a model's reply ask for? |
-//! | `answer.rs` | How is the model told what came of it? |
-//! | `render.rs`, `schema.rs` | How is a list of them written for a provider? |
-//! | `output.rs`, `failure.rs` | What came of a call? |
-//! | `join.rs` | How do many calls run at the same time? |
+//! | `tool.rs` | What must a type implement to be a tool of a model? |
+//! | `native.rs` | How does a function of this program become a tool? |
+//! | `set.rs` | Which tools does a model have, and how are its calls made? |
+//! | `name.rs` | Which name does each tool have for providers that restrict names? |
+//! | `call.rs` | Which calls does a model's reply contain? |
+//! | `answer.rs` | How is the model told the result? |
+//! | `render.rs`, `schema.rs` | How is a list of tools written for a provider? |
+//! | `output.rs`, `failure.rs` | What is the result of a call? |
+//! | `join.rs` | How do many calls run concurrently? |
 
 mod answer;
 mod call;

@@ -1,25 +1,25 @@
-//! What is each tool called where not every name is allowed?
+//! Which name does each tool have for providers that restrict names?
 //!
-//! A name that a provider allows is kept. Any other is written with the letters that it allows, cut, and ends in a few
-//! digits that follow from the whole name, so that it stays the same whatever else is in the list. Names are found back by
-//! a table, not by undoing that: no two tools of a list get the same name, of whichever provider, and none gets another
-//! tool's own.
+//! A name that a provider allows is kept. Any other name is rewritten with allowed characters, truncated, and ends in a
+//! few digits computed from the whole name, so that the result does not depend on the rest of the list. A table maps
+//! names back to tools. No two tools of a list get the same name for any provider, and no tool gets the original name
+//! of another.
 
 use std::collections::{BTreeMap, HashMap};
 
 use toolway_schema::dialects::Provider;
 
-/// What the tools of a list are called, by everybody.
+/// The names of the tools of a list, for all providers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
-    /// Which tool a name means, its own or a provider's.
+    /// The index of the tool for each name: its own, and those for providers.
     index: BTreeMap<String, usize>,
-    /// What each tool is called by those providers that do not allow its own name.
+    /// The names of tools for providers that do not allow their own name.
     changed: HashMap<(Provider, usize), String>,
 }
 
 impl Names {
-    /// Names for tools with these names, which differ.
+    /// Creates the names for tools whose own names are distinct.
     pub(super) fn of<'n>(own: impl Iterator<Item = &'n str> + Clone) -> Self {
         let mut names = Self::default();
         names.index.extend(own.clone().enumerate().map(|(index, name)| (name.to_owned(), index)));
@@ -36,17 +36,17 @@ impl Names {
         names
     }
 
-    /// The tool that is called so.
+    /// Returns the index of the tool with this name.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         self.index.get(name).copied()
     }
 
-    /// What a provider calls a tool, if not by its own name.
+    /// Returns the name of a tool for a provider, if it differs from its own name.
     pub(super) fn changed(&self, provider: Provider, tool: usize) -> Option<&str> {
         self.changed.get(&(provider, tool)).map(String::as_str)
     }
 
-    /// Every name.
+    /// Returns all names.
     pub(super) fn all(&self) -> impl Iterator<Item = &str> {
         self.index.keys().map(String::as_str)
     }

@@ -13,10 +13,10 @@ use super::output::ToolOutput;
 use super::tool::AgentTool;
 use crate::ground::future::BoxFuture;
 
-/// Makes a tool of a function.
+/// Makes a tool from a function.
 ///
-/// The function takes its arguments as any type that can be decoded from them, or as [`RawJson`] to see them as they came.
-/// It gives back text, JSON, a [`ToolOutput`], or a `Result` of one of those; see [`IntoOutput`].
+/// The function takes its arguments as any type that can be decoded from them, or as [`RawJson`] to get them unchanged.
+/// It returns text, JSON, a [`ToolOutput`], or a `Result` of one of those; see [`IntoOutput`].
 ///
 /// ```
 /// use serde_json::json;
@@ -61,7 +61,7 @@ where
     }
 }
 
-/// A function as a tool; [`tool`] makes it.
+/// A function as a tool, created by [`tool`].
 pub struct NativeTool<A, F> {
     name: String,
     description: String,
@@ -74,19 +74,19 @@ pub struct NativeTool<A, F> {
 }
 
 impl<A, F> NativeTool<A, F> {
-    /// Adds a name for people.
+    /// Sets the name to display.
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// Adds hints about its behaviour.
+    /// Sets hints about its behaviour.
     pub fn with_annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.annotations = Some(annotations);
         self
     }
 
-    /// Adds the JSON Schema of its structured result.
+    /// Sets the JSON Schema of its structured result.
     pub fn with_output_schema(mut self, schema: impl Into<RawJson>) -> Self {
         self.output_schema = Some(schema.into());
         self
@@ -143,10 +143,11 @@ impl<A, F> fmt::Debug for NativeTool<A, F> {
     }
 }
 
-/// What a function that is a tool may give back.
+/// A type that a tool function may return.
 ///
-/// Text is text, JSON is structured content with its text beside it, nothing is the text `done`, and a [`CallToolResult`]
-/// is what it says, which may be a failure. A `Result` of any of them fails with whatever a [`ToolFailure`] can be made of.
+/// A string becomes text. JSON becomes structured content, with the same as text. `()` becomes the text `done`. A
+/// [`CallToolResult`] is used as it is, and may be a failure. The error of a `Result` can be any type that converts to
+/// a [`ToolFailure`].
 ///
 /// ```
 /// use toolway::agent::{IntoOutput, ToolFailure};
@@ -160,7 +161,7 @@ impl<A, F> fmt::Debug for NativeTool<A, F> {
 /// # Ok::<(), ToolFailure>(())
 /// ```
 pub trait IntoOutput {
-    /// The output, or the failure.
+    /// Converts the value to an output or a failure.
     fn into_output(self) -> Result<ToolOutput, ToolFailure>;
 }
 

@@ -1,4 +1,4 @@
-//! What came of a call that succeeded?
+//! What is the result of a call that succeeded?
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use toolway_protocol::types::{CallToolResult, Content};
 use super::failure::ToolFailure;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The result of a tool that did what it was asked.
+/// The result of a tool that succeeded.
 ///
 /// ```
 /// use toolway::agent::ToolOutput;
@@ -29,36 +29,36 @@ use crate::ground::error::{Error, ErrorKind, Result};
 pub struct ToolOutput(CallToolResult);
 
 impl ToolOutput {
-    /// All text of it, a block on a line; if there is none, the structured content as JSON.
+    /// Returns all text, each block on a line of its own. If there is none, returns the structured content as JSON.
     pub fn text(&self) -> Cow<'_, str> {
         text(&self.0)
     }
 
-    /// The result as JSON, for programs.
+    /// Returns the structured content, for programs.
     pub fn structured(&self) -> Option<&RawJson> {
         self.0.structured_content.as_ref()
     }
 
-    /// The blocks, for the model.
+    /// Returns the content blocks, for the model.
     pub fn content(&self) -> &[Content] {
         &self.0.content
     }
 
-    /// The result as the protocol has it.
+    /// Returns the result as a type of the protocol.
     pub fn result(&self) -> &CallToolResult {
         &self.0
     }
 
-    /// The same, to keep.
+    /// Converts the output to a type of the protocol.
     pub fn into_result(self) -> CallToolResult {
         self.0
     }
 
-    /// Reads the result as a `T`: the structured content, or the text if it is JSON.
+    /// Decodes the result as a `T`: from the structured content, or without one from the text, which must be JSON.
     ///
     /// # Errors
     ///
-    /// When neither is a `T`.
+    /// Returns an error if the result is not a valid `T`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
         let decoded = match self.structured() {
             Some(value) => value.decode(),
@@ -72,7 +72,7 @@ impl ToolOutput {
     }
 }
 
-/// All text of a result; if there is none, the structured content as JSON.
+/// Returns all text of a result. If there is none, returns the structured content as JSON.
 pub(super) fn text(result: &CallToolResult) -> Cow<'_, str> {
     let mut texts = result.content.iter().filter_map(Content::as_text);
     match (texts.next(), texts.next()) {
@@ -84,35 +84,35 @@ pub(super) fn text(result: &CallToolResult) -> Cow<'_, str> {
     }
 }
 
-/// Text.
+/// Creates an output of one text block.
 impl From<&str> for ToolOutput {
     fn from(text: &str) -> Self {
         Self(CallToolResult::text(text))
     }
 }
 
-/// Text.
+/// Creates an output of one text block.
 impl From<String> for ToolOutput {
     fn from(text: String) -> Self {
         Self(CallToolResult::text(text))
     }
 }
 
-/// Structured content, with its text beside it.
+/// Creates an output of structured content, with the same as text.
 impl From<serde_json::Value> for ToolOutput {
     fn from(value: serde_json::Value) -> Self {
         RawJson::from(value).into()
     }
 }
 
-/// Structured content, with its text beside it.
+/// Creates an output of structured content, with the same as text.
 impl From<RawJson> for ToolOutput {
     fn from(value: RawJson) -> Self {
         Self(CallToolResult::text(value.as_str()).with_structured_content(value))
     }
 }
 
-/// A result that tells of a failure is one: [`FailureKind::Failed`](super::FailureKind::Failed).
+/// A result with an error becomes a failure: [`FailureKind::Failed`](super::FailureKind::Failed).
 impl TryFrom<CallToolResult> for ToolOutput {
     type Error = ToolFailure;
 

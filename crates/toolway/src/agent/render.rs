@@ -9,7 +9,8 @@ use toolway_schema::dialects::Provider;
 use super::schema::{Converted, Loss};
 use super::set::ToolSet;
 
-/// A list of tools as a provider takes it, and what it does not say any more. It serialises as the list.
+/// A list of tools in the format of a provider, and a report of what was lost in the conversion. It serialises as the
+/// list.
 ///
 /// ```
 /// use serde_json::json;
@@ -27,9 +28,9 @@ use super::set::ToolSet;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Rendered {
-    /// What the request says under `tools`.
+    /// The value of `tools` in the request.
     pub tools: Vec<Value>,
-    /// What the tools say and this list does not.
+    /// The parts of the tools' definitions that the list does not contain.
     pub losses: Vec<Loss>,
 }
 
@@ -39,10 +40,10 @@ impl Serialize for Rendered {
     }
 }
 
-/// In the shape that each provider takes. Every list can be called by the same [`ToolSet`]: whatever was changed on the way
-/// out, names and all, is turned back in calls.
+/// Converts the list to the format of each provider. The same [`ToolSet`] accepts calls for every list: changes of
+/// names and schemas are reversed when a call is made.
 impl ToolSet {
-    /// For OpenAI's chat completions. Schemas are advice: the model mostly keeps to them.
+    /// Returns the tools for OpenAI's chat completions. The model usually follows the schemas, but is not forced to.
     ///
     /// ```
     /// use serde_json::json;
@@ -58,25 +59,27 @@ impl ToolSet {
         self.render(Provider::OpenAi, chat)
     }
 
-    /// For OpenAI's chat completions, with `strict`: the model can write nothing that the schemas do not allow.
+    /// Returns the tools for OpenAI's chat completions, with `strict`: the model can only write arguments that the
+    /// schemas allow.
     ///
-    /// Objects are closed, whether their schema says so or not, and what is optional may be null instead of missing. A tool
-    /// whose schema cannot be strict is in the list without it, and the losses say why.
+    /// Objects are closed even if their schema does not say so, and an optional argument may be null instead of
+    /// missing. A tool whose schema cannot be strict is listed without `strict`, and the losses say why.
     pub fn for_openai_strict(&self) -> Rendered {
         self.render(Provider::OpenAiStrict, chat)
     }
 
-    /// For OpenAI's Responses API, where `strict` has to be taken back by whoever does not want it.
+    /// Returns the tools for OpenAI's Responses API. `strict` is the default there, so the list turns it off.
     pub fn for_openai_responses(&self) -> Rendered {
         self.render(Provider::OpenAi, responses)
     }
 
-    /// For OpenAI's Responses API, with `strict`; see [`for_openai_strict`](ToolSet::for_openai_strict).
+    /// Returns the tools for OpenAI's Responses API, with `strict`; see
+    /// [`for_openai_strict`](ToolSet::for_openai_strict).
     pub fn for_openai_responses_strict(&self) -> Rendered {
         self.render(Provider::OpenAiStrict, responses)
     }
 
-    /// For Anthropic.
+    /// Returns the tools for Anthropic.
     ///
     /// ```
     /// use serde_json::json;
@@ -95,7 +98,7 @@ impl ToolSet {
         })
     }
 
-    /// For Gemini: the list has one entry, which holds all functions.
+    /// Returns the tools for Gemini. The list has one entry, which contains all functions.
     ///
     /// ```
     /// use serde_json::json;
@@ -152,7 +155,7 @@ impl ToolSet {
     }
 }
 
-/// A tool on its way out.
+/// A tool while it is converted.
 struct Function<'t> {
     provider: Provider,
     name: &'t str,
@@ -160,7 +163,7 @@ struct Function<'t> {
     converted: Converted,
 }
 
-/// As much of a description as a provider takes. One letter more, and the whole request is refused.
+/// Truncates a description to the limit of the provider. The provider would refuse the whole request if it were longer.
 fn cut(provider: Provider, description: &str) -> Cow<'_, str> {
     let is_limited = matches!(provider, Provider::OpenAi | Provider::OpenAiStrict);
     match description.char_indices().nth(MAX_DESCRIPTION - 1) {
@@ -173,7 +176,7 @@ fn cut(provider: Provider, description: &str) -> Cow<'_, str> {
 
 fn named(function: &Function<'_>) -> Map<String, Value> {
     let mut members = Map::from_iter([("name".to_owned(), function.name.into())]);
-    // Some refuse an empty text.
+    // Some providers refuse an empty text.
     if !function.description.is_empty() {
         members.insert("description".to_owned(), function.description.into());
     }
@@ -182,7 +185,7 @@ fn named(function: &Function<'_>) -> Map<String, Value> {
 
 fn chat(function: Function<'_>) -> Value {
     let mut members = named(&function);
-    // Without the word it is not strict there.
+    // In chat completions a function is only strict if it says so.
     if function.provider == Provider::OpenAiStrict {
         members.insert("strict".to_owned(), function.converted.is_strict.into());
     }
@@ -198,7 +201,7 @@ fn responses(function: Function<'_>) -> Value {
     members.into()
 }
 
-/// Characters of a function's description at OpenAI.
+/// The maximum length of a function's description at OpenAI, in characters.
 const MAX_DESCRIPTION: usize = 1024;
 
 #[cfg(test)]

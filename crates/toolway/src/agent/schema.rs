@@ -1,9 +1,9 @@
-//! Schemas of tools' arguments, as each provider takes them.
+//! Schemas of tools' arguments, in the dialect of each provider.
 //!
-//! A tool's schema may be any JSON Schema; a provider takes a part of it, and refuses the whole request for one keyword too
-//! many. [`convert`] says as much of a schema as the provider can hear, tells the model in words what is left, and
-//! [reports](Loss) each thing that is lost. [`check`] knows the providers' rules, and is good for tests of schemas that were
-//! written by hand.
+//! A tool's schema may be any JSON Schema. A provider supports only a part of it, and refuses the whole request for one
+//! unsupported keyword. [`convert`] keeps as much of a schema as the provider supports, describes the rest to the model
+//! in words, and [reports](Loss) everything that is lost. [`check`] verifies a schema against the rules of a provider,
+//! for tests of schemas that were written by hand.
 //!
 //! ```
 //! use serde_json::json;

@@ -1,4 +1,4 @@
-//! Which tools does a model have, and what becomes of its calls?
+//! Which tools does a model have, and how are its calls made?
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,10 +18,10 @@ use super::tool::{AgentTool, Renamed};
 use crate::closest::closest;
 use crate::ground::panic;
 
-/// A list of tools for a model, from wherever they come. Cloning it is cheap.
+/// A list of tools for a model, native and remote. Cloning it is cheap.
 ///
-/// No tool hides another: one whose name is taken gets the next free one (`search_2`), is called by that, and
-/// [`renamed`](ToolSet::renamed) tells of it. [`try_with`](ToolSet::try_with) refuses it instead.
+/// No tool hides another. A tool whose name is already taken gets the next free name (`search_2`) and is called by
+/// that; [`renamed`](ToolSet::renamed) lists these tools. [`try_with`](ToolSet::try_with) returns an error instead.
 ///
 /// ```
 /// use serde_json::json;
@@ -45,7 +45,7 @@ pub struct ToolSet(Arc<Inner>);
 #[derive(Clone, Default)]
 struct Inner {
     tools: Vec<Entry>,
-    /// Which tool has which name.
+    /// The index of each tool by its name.
     own: HashMap<String, usize>,
     renamed: Vec<Duplicate>,
     names: OnceLock<Names>,
@@ -54,17 +54,17 @@ struct Inner {
 #[derive(Clone)]
 struct Entry {
     tool: Arc<dyn AgentTool>,
-    /// Its schema, once somebody needed it.
+    /// The parsed schema, initialised at the first use.
     schema: Arc<OnceLock<Schema>>,
 }
 
-/// A tool whose name was taken.
+/// A tool whose name was already taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Duplicate {
-    /// The name that it has.
+    /// Its original name.
     pub name: String,
-    /// What it is called in the list.
+    /// Its name in the list.
     pub now: String,
 }
 
@@ -77,18 +77,18 @@ impl fmt::Display for Duplicate {
 impl std::error::Error for Duplicate {}
 
 impl ToolSet {
-    /// No tools.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a tool. One whose name is taken gets another one.
+    /// Adds a tool. If its name is taken, it gets another one.
     pub fn with(mut self, tool: impl AgentTool) -> Self {
         self.push(Arc::new(tool));
         self
     }
 
-    /// Adds a tool, unless there is one of that name.
+    /// Adds a tool, or returns an error if its name is taken.
     ///
     /// ```
     /// use toolway::agent::{self, ToolSet};
@@ -106,7 +106,7 @@ impl ToolSet {
         Ok(self.with(tool))
     }
 
-    /// The same tools, each called `prefix__name`.
+    /// Returns the same tools with the names `prefix__name`.
     ///
     /// ```
     /// use toolway::agent::{self, ToolSet};
@@ -122,32 +122,32 @@ impl ToolSet {
             .collect()
     }
 
-    /// The tools, in the order in which they came.
+    /// Returns the tools, in the order in which they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<dyn AgentTool>> + DoubleEndedIterator + Clone {
         self.0.tools.iter().map(|entry| &entry.tool)
     }
 
-    /// The tool of this name, which may be its own or the one that a provider knows it by.
+    /// Returns the tool with this name, which may be its own or the one for a provider.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn AgentTool>> {
         self.find(name).map(|index| &self.0.tools[index].tool)
     }
 
-    /// How many there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.0.tools.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.tools.is_empty()
     }
 
-    /// Those that came when their names were taken.
+    /// Returns the tools that were renamed because their name was taken.
     pub fn renamed(&self) -> &[Duplicate] {
         &self.0.renamed
     }
 
-    /// What a provider knows a tool by: its own name where that is allowed.
+    /// Returns the name of a tool for a provider: its own name if the provider allows it.
     ///
     /// ```
     /// use toolway::agent::{self, Provider, ToolSet};
@@ -164,19 +164,19 @@ impl ToolSet {
         Some(self.name_of(provider, index))
     }
 
-    /// Makes one call. It cannot fail, only its answer can.
+    /// Makes one call. A failure is part of the answer.
     pub async fn call(&self, call: ToolCall) -> ToolAnswer {
         let result = self.outcome(&call).await.map_err(|failure| failure.of_tool(&call.name));
         call.answer(result)
     }
 
-    /// Makes the calls at the same time, and answers them in their order. Nothing fails as a whole: a tool that fails, is
-    /// not there or panics is one answer that says so.
+    /// Makes the calls concurrently, and returns the answers in the same order. A tool that fails, does not exist or
+    /// panics affects only its own answer.
     ///
     /// # Cancellation
     ///
-    /// Dropping the future gives up what is still under way. Without a runtime that moves it, everything runs on one thread:
-    /// a tool that blocks it holds up the others.
+    /// Dropping the future cancels all calls that have not completed. The calls run in one task: a tool that blocks its
+    /// thread delays the others.
     pub async fn call_all(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolAnswer> {
         join_all(calls.into_iter().map(|call| self.call(call))).await
     }
@@ -187,7 +187,7 @@ impl ToolSet {
             return Err(ToolFailure::unknown(&call.name, meant));
         };
         let arguments = call.arguments().map_err(ToolFailure::invalid)?;
-        // What is left as it is keeps its text: every digit of a number, every member.
+        // Arguments that need no change keep their text: every digit of a number, every member.
         let restored = self.schema_of(index).restore(arguments.as_str());
         let restored = restored.and_then(|restored| RawJson::parse(&restored).ok());
         let arguments = restored.unwrap_or_else(|| arguments.clone());
@@ -215,13 +215,13 @@ impl ToolSet {
         self.0.own.get(name).copied().or_else(|| self.names().find(name))
     }
 
-    /// A tool's schema. One that cannot be read says nothing.
+    /// Returns the schema of a tool. An invalid schema is treated as empty.
     pub(super) fn schema_of(&self, index: usize) -> &Schema {
         let Entry { tool, schema } = &self.0.tools[index];
         schema.get_or_init(|| Schema::of(&tool.input_schema().decode().unwrap_or_default()))
     }
 
-    /// What a provider calls a tool.
+    /// Returns the name of a tool for a provider.
     pub(super) fn name_of(&self, provider: Provider, index: usize) -> &str {
         self.names().changed(provider, index).unwrap_or_else(|| self.0.tools[index].tool.name())
     }
@@ -232,9 +232,9 @@ impl ToolSet {
 }
 
 impl Inner {
-    /// A name like this one that no tool has.
+    /// Returns a name derived from this one that no tool has.
     fn free(&self, name: &str) -> String {
-        // As many as there are tools may be taken, and not one more.
+        // At most as many numbers are taken as there are tools, so one of these is free.
         let mut numbered = (2..self.tools.len() + 3).map(|number| format!("{name}_{number}"));
         numbered.find(|name| !self.own.contains_key(name)).expect("there are fewer tools than numbers")
     }
@@ -256,7 +256,7 @@ impl<T: AgentTool> FromIterator<T> for ToolSet {
     }
 }
 
-/// The tools, to put into another list.
+/// Iterates over the tools, for example to add them to another list.
 impl IntoIterator for ToolSet {
     type Item = Arc<dyn AgentTool>;
     type IntoIter = std::vec::IntoIter<Arc<dyn AgentTool>>;
@@ -291,7 +291,7 @@ mod tests {
     use super::*;
     use crate::agent::{FailureKind, tool};
 
-    /// A tool that gives its arguments back.
+    /// Creates a tool that returns its arguments.
     fn echo(name: &str, schema: Value) -> impl AgentTool {
         tool(name, "Gives its arguments back.", schema, async |arguments: RawJson| {
             arguments.as_str().to_owned()
@@ -349,7 +349,7 @@ mod tests {
 
     #[tokio::test]
     async fn calls_run_at_the_same_time_and_are_answered_in_their_order() {
-        // Everybody waits for everybody.
+        // Each call waits for all others.
         let barrier = Arc::new(Barrier::new(10));
         let meet = tool("meet", "Wait for the others.", open(), move |arguments: Value| {
             let barrier = Arc::clone(&barrier);
@@ -430,7 +430,7 @@ mod tests {
                 r#"{"id": 12345678901234567890123, "note": null}"#.to_owned(),
                 r#"{"id":12345678901234567890123}"#,
             ),
-            // More digits than a float has, and spaces: nothing is to be done, so nothing is done.
+            // More digits than a float has, and extra spaces: the text must stay unchanged.
             (
                 r#"{"id": 12345678901234567890123, "x":  1.10}"#.to_owned(),
                 r#"{"id": 12345678901234567890123, "x":  1.10}"#,

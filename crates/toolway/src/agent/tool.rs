@@ -1,4 +1,4 @@
-//! What must something do to be a tool of a model?
+//! What must a type implement to be a tool of a model?
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::failure::ToolFailure;
 use super::output::ToolOutput;
 use crate::ground::future::BoxFuture;
 
-/// Something that a model can call: a function of this program, a tool of a server, anything else.
+/// A tool that a model can call: a function of this program, a tool of a server, or anything else.
 ///
-/// A call ends in an output or in a failure, and both are for the model to read. Most tools need no implementation by hand:
-/// [`tool`](super::tool()) makes one of a function.
+/// A call ends in an output or in a failure, and the model reads both. Most programs do not implement this trait:
+/// [`tool`](super::tool()) makes a tool from a function.
 ///
 /// ```
 /// use toolway::agent::{AgentTool, ToolFailure, ToolOutput, ToolSet};
@@ -45,29 +45,29 @@ use crate::ground::future::BoxFuture;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub trait AgentTool: Send + Sync + 'static {
-    /// Its name, unique in a list. Any text; providers get one that they allow.
+    /// Returns the name, unique in a list. It may be any text; providers get a name that they allow.
     fn name(&self) -> &str;
 
-    /// What it does, written for a model; the empty text if nobody said.
+    /// Returns the description, written for a model. It may be empty.
     fn description(&self) -> &str;
 
-    /// The JSON Schema of its arguments.
+    /// Returns the JSON Schema of the arguments.
     fn input_schema(&self) -> &RawJson;
 
-    /// Calls it. `arguments` is a JSON object.
+    /// Calls the tool. `arguments` is a JSON object.
     fn call(&self, arguments: RawJson) -> BoxFuture<'_, Result<ToolOutput, ToolFailure>>;
 
-    /// A name for people.
+    /// Returns the name to display.
     fn title(&self) -> Option<&str> {
         None
     }
 
-    /// Hints about its behaviour, no better than whoever gave them.
+    /// Returns hints about the tool's behaviour. They are as trustworthy as their source.
     fn annotations(&self) -> Option<&ToolAnnotations> {
         None
     }
 
-    /// The JSON Schema of its structured result.
+    /// Returns the JSON Schema of the structured result.
     fn output_schema(&self) -> Option<&RawJson> {
         None
     }
@@ -75,7 +75,7 @@ pub trait AgentTool: Send + Sync + 'static {
 
 macro_rules! pointers {
     ($($pointer:ident),*) => {$(
-        /// What a pointer points to.
+        /// Forwards to the tool behind the pointer.
         impl<T: AgentTool + ?Sized> AgentTool for $pointer<T> {
             fn name(&self) -> &str {
                 (**self).name()

@@ -1,19 +1,19 @@
-//! Clients: the other end.
+//! Clients of MCP servers.
 //!
-//! A [`Client`] speaks with one server. How the conversation is opened is found out when it connects; from
-//! then on every call looks the same, and goes on when the server is started again.
+//! A [`Client`] talks to one server. When it connects, it finds out which era of the protocol the server speaks. After
+//! that, every call looks the same, and calls keep working after the server restarts.
 //!
 //! A folder may use those below it in this table, never those above:
 //!
 //! | folder | question |
 //! |---|---|
-//! | `calls/` | What may be asked of a server, and what comes of it? |
-//! | `connect/` | What is a client, how does it connect, and how does it connect again? |
+//! | `calls/` | Which requests can a client make, and what do they return? |
+//! | `connect/` | What is a client, and how does it connect and reconnect? |
 //! | `http/`, `process/`, `pipe/` | How do messages travel over HTTP, to a child process and over a pipe? |
 //! | `handshake/`, then `stateless/` | How does each era open a connection and write a request, and how are the server's questions answered? |
-//! | `wire/` | What carries messages, and where is a server? |
-//! | `answer/` | What does the application answer when a server asks? |
-//! | `notifications/` | Who hears what the server tells unasked? |
+//! | `wire/` | What carries messages, and how is a server located? |
+//! | `answer/` | How does the application answer the server's questions? |
+//! | `notifications/` | Who receives the server's notifications? |
 
 pub(crate) mod answer;
 pub(crate) mod calls;

@@ -1,8 +1,9 @@
-//! How is one call passed on, and what comes of it?
+//! How is one call forwarded to an upstream server, and what is its result?
 //!
-//! A handler runs in rounds: when it asks, it ends, and runs again with the answers. So what is with the other server must outlast
-//! a run. A server of the stateless era keeps nothing either: what it gave to be sent back travels with the caller, inside of
-//! what this server gives. A server that asks while a call waits has the call; it is [parked](super::parked) meanwhile.
+//! A handler runs in rounds: when it asks a question it returns, and it runs again with the answers. The state of the
+//! call at the upstream server must therefore outlive one run. An upstream server of the stateless era keeps no state
+//! itself: its request state travels to the caller and back, inside the request state of this server. An upstream
+//! server of the handshake era asks while the call is open; that call is [parked](super::parked) in the meantime.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -24,19 +25,19 @@ use crate::client::answer::forwarded::{Passed, Questions};
 use crate::ground::random::random;
 use crate::server::{AskError, AskErrorKind, Passing};
 
-/// How often a request is sent again to a server that asks nothing of the caller and has no answer either.
+/// How many times a request is sent again to a server that neither completes the call nor asks the caller anything.
 const MAX_AGAIN: u32 = 10;
 
-/// What is waited before that; twice as long each time.
+/// The wait before the first such retry. It doubles with each retry.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
-/// The longest such wait.
+/// The maximum wait before such a retry.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// What one run leaves to the next.
+/// The state that one run leaves for the next.
 #[derive(Serialize, Deserialize)]
 enum Note {
-    /// The other server wants this back, and these answers besides those of the caller.
+    /// The upstream server gets this request state back, and these answers in addition to those of the caller.
     #[serde(rename = "s")]
     Again {
         #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
@@ -44,7 +45,7 @@ enum Note {
         #[serde(rename = "g", default, skip_serializing_if = "BTreeMap::is_empty")]
         given: BTreeMap<String, RawJson>,
     },
-    /// The call is parked here.
+    /// The call is parked on this server.
     #[serde(rename = "p")]
     Parked {
         #[serde(rename = "i")]
@@ -54,14 +55,14 @@ enum Note {
     },
 }
 
-/// A call that is passed on.
+/// A call that is forwarded to an upstream server.
 pub(super) struct Call<'c> {
     pub(super) upstream: &'c UpstreamRef,
     pub(super) passing: Passing,
 }
 
 impl Call<'_> {
-    /// Passes it on, or goes on with it. The result is as it came.
+    /// Sends the call, or continues it. Returns the result unchanged.
     pub(super) async fn pass(&self, request: Request) -> Result<RawJson, Failure> {
         let (note, held) = self.passing.left();
         let note = note.map(|note| note.decode::<Note>()).transpose().map_err(|_| gone())?;
@@ -88,7 +89,7 @@ impl Call<'_> {
                 )));
             }
             if given.is_empty() {
-                // The server is busy, and keeps its work in what is sent back.
+                // The server is busy. Its progress is in the request state, which is sent back.
                 sleep(wait).await;
                 wait = MAX_WAIT.min(wait * 2);
             }
@@ -96,7 +97,7 @@ impl Call<'_> {
         }
     }
 
-    /// Sends the request, with what the caller has answered.
+    /// Sends the request, with the answers of the caller.
     fn begin(
         &self,
         request: &Request,
@@ -106,7 +107,7 @@ impl Call<'_> {
         for (key, answer) in self.passing.answers().into_iter().flatten() {
             match answer {
                 Ok(answer) => drop(given.insert(key.clone(), answer.clone())),
-                // There is no way to tell the other server of that.
+                // This cannot be reported to the upstream server.
                 Err(error) => return Err(Failure::Ask(error.clone())),
             }
         }
@@ -118,7 +119,7 @@ impl Call<'_> {
         rounds.request_state = state;
         rounds.input_responses = (!given.is_empty()).then(|| RawJson::from_value(&given).ok()).flatten();
         let mut request = request.clone();
-        // Nothing is asked about anything else.
+        // Other requests never lead to questions.
         if let Some(own) = request.rounds_mut() {
             *own = rounds;
         }
@@ -130,7 +131,7 @@ impl Call<'_> {
         Flight::new(events, Box::pin(async move { client.pass(&request, sink, progress, meta).await }))
     }
 
-    /// Waits for what comes of it, and passes on what is said meanwhile. A question ends this run.
+    /// Waits for the outcome, and forwards messages of the server in the meantime. A question ends this run.
     async fn attend(&self, mut flight: Flight, id: &mut Option<String>) -> Result<Passed, Failure> {
         loop {
             tokio::select! {
@@ -153,7 +154,7 @@ impl Call<'_> {
                     event => self.tell(event).await,
                 },
                 outcome = &mut flight.work => {
-                    // What was said before the answer comes before it.
+                    // Messages that were sent before the result are forwarded before it.
                     while let Some(event) = flight.events.try_next() {
                         self.tell(event).await;
                     }
@@ -170,7 +171,7 @@ impl Call<'_> {
                 message.logger = self.upstream.logger(message.logger.take());
                 self.passing.tell_log(message).await;
             }
-            // The call is over without it.
+            // The call is over, so the question needs no answer.
             UpstreamEvent::Question(_) => {}
         }
     }
@@ -182,7 +183,7 @@ impl Call<'_> {
         given: BTreeMap<String, RawJson>,
         open: Vec<(String, InputRequest)>,
     ) -> Failure {
-        // One that cannot be asked is the end of all, and nothing is asked then.
+        // If one question cannot be asked, the call fails and none of them is asked.
         if let Some(error) = open.iter().find_map(|(_, question)| self.passing.check_askable(question).err())
         {
             return Failure::Ask(error);
@@ -201,8 +202,8 @@ impl Call<'_> {
         unanswered()
     }
 
-    /// Asks the caller, and parks the call until the answers are there. What cannot be asked is refused at once; if nothing can be,
-    /// the call goes on.
+    /// Asks the caller, and parks the call until the answers arrive. A question that cannot be asked is refused at
+    /// once. If none can be asked, returns the call, which then continues.
     fn park(
         &self,
         mut flight: Flight,
@@ -259,7 +260,7 @@ impl Call<'_> {
         Ok(unanswered())
     }
 
-    /// Goes on with a parked call, now that its caller has answered.
+    /// Continues a parked call, now that its caller has answered.
     fn resume(
         &self,
         id: &str,
@@ -284,14 +285,14 @@ impl Call<'_> {
         if unanswered.is_empty() {
             return Ok(flight);
         }
-        // What the caller has left out is asked again, as it was.
+        // Questions without an answer are asked again unchanged.
         match self.park(flight, unanswered, &mut Some(id.to_owned())) {
             Ok(failure) => Err(failure),
             Err(flight) => Ok(flight),
         }
     }
 
-    /// Leaves something to the next run.
+    /// Stores a note for the next run.
     fn leave(&self, note: &Note, held: Option<Arc<dyn Any + Send + Sync>>) -> Result<(), AskError> {
         let note = RawJson::from_value(note)
             .map_err(|error| AskError::new(AskErrorKind::TooLarge, error.to_string()))?;
@@ -299,12 +300,12 @@ impl Call<'_> {
     }
 }
 
-/// This run ends, and another one begins with the answers.
+/// Returns the failure that ends this run; the next run starts with the answers.
 fn unanswered() -> Failure {
     Failure::Ask(AskError::new(AskErrorKind::Unanswered, "the questions have no answers yet"))
 }
 
-/// Tells the other server that its question has no answer.
+/// Tells the upstream server that its question has no answer.
 fn refuse(question: Question, error: &AskError) {
     let error = match error.kind() {
         AskErrorKind::Unsupported | AskErrorKind::NotHere => {
@@ -314,11 +315,11 @@ fn refuse(question: Question, error: &AskError) {
         }
         _ => RpcError::new(UNANSWERED, error.to_string()),
     };
-    // It may have taken its question back.
+    // The server may have cancelled its question.
     let _ = question.answer.send(Err(error));
 }
 
-/// What the protocol gives as the code of a refusal.
+/// The protocol's code for a refused question.
 const UNANSWERED: Code = Code(-1);
 
 fn gone() -> Failure {

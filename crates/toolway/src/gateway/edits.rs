@@ -1,6 +1,7 @@
-//! What does the author of a gateway change about what is mounted?
+//! What does the author of a gateway change about the mounted elements?
 //!
-//! All of it works on what is listed, by the names of there: calls go to the original tool whatever it is called here.
+//! All edits apply to the listed definitions and use the names before renaming. A call always reaches the original
+//! tool, whatever its name is here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,10 +15,10 @@ type Name = Arc<dyn Fn(&str) -> String + Send + Sync>;
 type IsOffered<T> = Arc<dyn Fn(&T) -> bool + Send + Sync>;
 type IsOfferedThere = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 
-/// Changes to what is mounted.
+/// Changes to the mounted elements.
 #[derive(Default)]
 pub(super) struct Edits {
-    /// What stands before the names of tools and prompts, with `__` between.
+    /// The prefix of the names of tools and prompts, followed by `__`.
     pub(super) prefix: Option<String>,
     pub(super) renamed: Vec<(String, String)>,
     rename: Option<Name>,
@@ -28,7 +29,7 @@ pub(super) struct Edits {
 }
 
 impl Edits {
-    /// One function after the other, if there are several.
+    /// Adds a renaming function. Several functions apply one after the other.
     pub(super) fn rename_with(&mut self, name: Name) {
         self.rename = Some(match self.rename.take() {
             None => name,
@@ -36,7 +37,7 @@ impl Edits {
         });
     }
 
-    /// Lists the mistakes, in sentences for the author.
+    /// Returns the mistakes, as sentences for the author.
     pub(super) fn mistakes(&self) -> Vec<String> {
         let mut found = Vec::new();
         let (mut names, mut tools) = (BTreeMap::new(), BTreeSet::new());
@@ -55,7 +56,7 @@ impl Edits {
         found
     }
 
-    /// Changes the definition of a tool. Returns nothing if the tool is not offered.
+    /// Edits the definition of a tool. Returns `None` if the tool is not offered.
     pub(super) fn tool(&self, mut tool: Tool) -> Option<Tool> {
         self.add_prefix(&mut tool.name);
         if !self.tools.iter().all(|is_offered| agrees(|| is_offered(&tool))) {
@@ -80,7 +81,7 @@ impl Edits {
         Some(tool)
     }
 
-    /// Changes the definition of a prompt. Returns nothing if the prompt is not offered.
+    /// Edits the definition of a prompt. Returns `None` if the prompt is not offered.
     pub(super) fn prompt(&self, mut prompt: Prompt) -> Option<Prompt> {
         self.add_prefix(&mut prompt.name);
         self.prompts.iter().all(|is_offered| agrees(|| is_offered(&prompt))).then_some(prompt)
@@ -92,18 +93,18 @@ impl Edits {
         }
     }
 
-    /// Returns true if a resource may be listed and read, by its URI on its server.
+    /// Returns whether a resource may be listed and read. `uri` is the URI on its server.
     pub(super) fn offers_resource(&self, server: &str, uri: &str) -> bool {
         self.resources.iter().all(|is_offered| agrees(|| is_offered(server, uri)))
     }
 
-    /// The names of tools that are to be changed.
+    /// Returns the names of the tools that are renamed or described.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.renamed.iter().chain(&self.described).map(|(name, _)| name.as_str())
     }
 }
 
-/// Asks a filter. One that panics does not agree.
+/// Calls a filter. A filter that panics counts as `false`.
 fn agrees(filter: impl FnOnce() -> bool) -> bool {
     attempt(filter).unwrap_or_else(|panic| {
         tell(&panic);

@@ -1,7 +1,7 @@
-//! How do a tool, a prompt and a resource of another server become entries?
+//! How do tools, prompts and resources of another server become entries of this one?
 //!
-//! Definitions are listed as they came, under the names they have here. What is sent passes unread, and so does what comes
-//! back, but for the URIs in it, which become those of here.
+//! Definitions are listed as the other server sent them, under the names they have here. Arguments and results are
+//! forwarded unchanged, except for the URIs in results, which are translated to those of this server.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -29,12 +29,12 @@ use crate::server::{
     ResourceError, ResourceHandler, Scope, ToolEntry, ToolError, ToolHandler, Values,
 };
 
-/// Everything that the servers have listed and that is called something here.
+/// Creates entries for all elements that the servers list and that have a name here.
 pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elements {
     let edits = &upstreams.edits;
     let servers: HashMap<_, _> =
         snapshot.upstreams().map(|upstream| (upstream.name.clone(), upstream)).collect();
-    // The server that an element was found at, if it was reached, and what the element is called there.
+    // Returns the server of an element, if it is connected, and the element's name there.
     let origin = |found: Option<(&Arc<Member>, &str)>| {
         let (member, original) = found?;
         let upstream = servers.get(&member.name)?.clone();
@@ -73,7 +73,7 @@ pub(super) fn entries(upstreams: &Arc<Upstreams>, snapshot: &Snapshot) -> Elemen
     elements
 }
 
-/// Passes a request on, and reads what comes of it.
+/// Forwards a request and decodes the result.
 async fn pass<T: DeserializeOwned>(
     upstream: &UpstreamRef,
     request: Request,
@@ -87,7 +87,7 @@ fn decode<T: DeserializeOwned>(upstream: &UpstreamRef, result: &RawJson) -> Resu
     result.decode().map_err(|error| Failure::malformed(&upstream.upstream, error))
 }
 
-/// Takes out what the other server's codec has written: this one's writes its own.
+/// Removes the reserved members of the other server's `_meta`; this server writes its own.
 fn strip(meta: &mut Option<Settings>) {
     if let Some(settings) = meta {
         settings.retain(|name, _| !is_reserved(name));
@@ -97,7 +97,7 @@ fn strip(meta: &mut Option<Settings>) {
     }
 }
 
-/// A tool may name a page that shows its results.
+/// Translates the URI of the page that shows the results of a tool, if it names one.
 fn rename_pages(tool: &mut Tool, rename: impl Fn(&str) -> Option<String>) {
     let Some(meta) = &mut tool.meta else { return };
     let rename_in = |page: Option<&mut Value>| {
@@ -111,11 +111,11 @@ fn rename_pages(tool: &mut Tool, rename: impl Fn(&str) -> Option<String>) {
     rename_in(meta.get_mut("ui/resourceUri"));
 }
 
-/// A tool, a prompt, a resource or a family of resources of another server.
+/// A tool, a prompt, a resource or a resource template of another server.
 struct Foreign<D> {
     upstream: UpstreamRef,
     definition: D,
-    /// Its name, its URI or its template there.
+    /// Its name, URI or template on that server.
     original: String,
 }
 
@@ -177,14 +177,14 @@ impl ResourceHandler for Foreign<ResourceDefinition> {
         let passing = Passing::new(&scope);
         let uri = match &self.definition {
             ResourceDefinition::One(_) => self.original.clone(),
-            // A family's URIs are routed one by one, and are its server's.
+            // The URIs of a template are routed one by one, and belong to its server.
             ResourceDefinition::Family(_) => match upstream.upstreams.find(&of.uri) {
                 Some((owner, uri)) if *owner.name == *upstream.name() => uri,
                 _ => of.uri,
             },
         };
         Box::pin(async move {
-            // A family takes URIs that are not offered one by one.
+            // A template accepts URIs that the filter may exclude.
             if !upstream.upstreams.edits.offers_resource(upstream.name(), &uri) {
                 return Err(ResourceError::not_found());
             }
@@ -203,7 +203,7 @@ impl ResourceHandler for Foreign<ResourceDefinition> {
     }
 }
 
-/// Reads a resource of another server, by its URI there.
+/// Reads a resource of another server. `uri` is the URI on that server.
 pub(super) async fn read(
     upstream: &UpstreamRef,
     uri: String,
@@ -224,7 +224,7 @@ pub(super) async fn read(
     Ok(contents)
 }
 
-/// How long what was read may be kept, where a server says so.
+/// How long the result may be cached, if the server says so.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Hints {
@@ -232,7 +232,7 @@ struct Hints {
     cache_scope: Option<CacheScope>,
 }
 
-/// Who completes the arguments of something that a server has: the server, if it can.
+/// Returns completers that forward to the server, if it supports completion.
 fn completers(upstream: &UpstreamRef, reference: Reference) -> Completers {
     if !upstream.upstream.client.completes() {
         return Completers::default();

@@ -1,5 +1,5 @@
-//! What is told of a call that could not be passed on? What the other server itself says passes; why it cannot be reached is
-//! for the log.
+//! What is the caller told about a call that could not be forwarded? Errors of the other server are passed on; the
+//! reason why it cannot be reached goes to the log only.
 
 use toolway_protocol::RpcError;
 use toolway_protocol::jsonrpc::Code;
@@ -8,20 +8,20 @@ use crate::ground::error::{Chain, Error, ErrorKind};
 use crate::hub::Upstream;
 use crate::server::{AskError, ResourceError};
 
-/// Why a call has no result.
+/// The reason why a call has no result.
 pub(super) enum Failure {
-    /// The other server answered with this.
+    /// The other server answered with this error.
     Rpc(RpcError),
-    /// The caller could not be asked, or is about to be.
+    /// The caller cannot be asked, or a question is about to be sent to it.
     Ask(AskError),
-    /// There is nothing that could have answered; in words for the caller.
+    /// The other server could not answer; the text is for the caller.
     Unavailable(String),
 }
 
 impl Failure {
     pub(super) fn new(upstream: &Upstream, error: Error) -> Self {
         let name = &upstream.name;
-        // As a text: the limit in its data is that of the server behind this one, and not what this one takes.
+        // Converted to text: the limit in the error's data belongs to the upstream server, not to this one.
         if error.is_too_large() {
             return Self::Unavailable(format!(
                 "a message is too long to be passed on between this server and `{name}`: {error}"
@@ -48,7 +48,7 @@ impl Failure {
         Self::new(upstream, Error::new(ErrorKind::PeerMisbehaved, text).caused_by(error))
     }
 
-    /// The error of a handler; `new` makes one of words for the caller.
+    /// Converts the failure to the error of a handler; `new` creates one from a text for the caller.
     pub(super) fn into_error<E: From<RpcError> + From<AskError>>(self, new: fn(String) -> E) -> E {
         match self {
             Self::Rpc(error) => error.into(),
@@ -57,7 +57,8 @@ impl Failure {
         }
     }
 
-    /// Each revision has its own way to say that there is no such resource, so that is told anew.
+    /// Converts the failure to the error of a resource. Each revision reports an unknown resource differently, so that
+    /// error is created anew.
     pub(super) fn into_resource(self, uri: &str) -> ResourceError {
         match self {
             Self::Rpc(error) if is_not_found(&error, uri) => ResourceError::not_found(),
@@ -66,7 +67,7 @@ impl Failure {
     }
 }
 
-/// Whether a server says that it has no resource of this URI.
+/// Returns whether the error says that the server has no resource with this URI.
 fn is_not_found(error: &RpcError, uri: &str) -> bool {
     let is_named = || {
         let data: Option<serde_json::Value> = error.data.as_ref().and_then(|data| data.decode().ok());

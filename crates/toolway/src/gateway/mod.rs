@@ -1,22 +1,23 @@
-//! How does a server offer what other servers have? It lists what they list, passes calls on to them, and passes back what comes
-//! of them: results, errors, progress, log messages and questions.
+//! How does a server offer the elements of other servers? It lists them, forwards calls, and returns everything that
+//! comes back: results, errors, progress, log messages and questions.
 //!
-//! The other servers are always those of a [hub](crate::hub), which follows what they have; a client that is mounted by itself
-//! is a hub of one. Ids and tokens do not pass: each side has its own.
-//! [docs/design/0009](https://github.com/toolway/toolway/blob/main/docs/design/0009-gateway.md) says what else was decided.
+//! The other servers always belong to a [hub](crate::hub), which keeps their lists up to date. A client that is mounted
+//! by itself becomes a hub with one server. Request ids and progress tokens are not forwarded: each side has its own.
+//! [docs/design/0009](https://github.com/toolway/toolway/blob/main/docs/design/0009-gateway.md) explains the other
+//! decisions.
 //!
 //! | file | question |
 //! |---|---|
 //! | `mount.rs` | What can be mounted? |
-//! | `edits.rs` | What does the author of a gateway change about what is mounted? |
-//! | `source.rs` | How does what a hub has become what a server offers? |
-//! | `subscriptions.rs` | How are changes of the resources heard that listeners want to hear of? |
-//! | `element.rs` | How do a tool, a prompt and a resource of another server become entries? |
-//! | `call.rs` | How is one call passed on, and what comes of it? |
-//! | `upstreams.rs` | Whose is a URI, and what is it called on each side? |
-//! | `upstream_event.rs` | What does the other server say and ask meanwhile? |
-//! | `parked.rs` | Where is a call while its caller is asked something? |
-//! | `failure.rs` | What is told of a call that could not be passed on? |
+//! | `edits.rs` | What does the author of a gateway change about the mounted elements? |
+//! | `source.rs` | How do the elements of a hub become elements of a server? |
+//! | `subscriptions.rs` | How does the gateway receive updates of the resources that its clients subscribe to? |
+//! | `element.rs` | How do tools, prompts and resources of another server become entries of this one? |
+//! | `call.rs` | How is one call forwarded, and what is its result? |
+//! | `upstreams.rs` | Which server has a URI, and what is the URI on each side? |
+//! | `upstream_event.rs` | What does the other server send and ask during a call? |
+//! | `parked.rs` | Where is a call while its caller answers a question? |
+//! | `failure.rs` | What is the caller told about a call that could not be forwarded? |
 
 mod call;
 mod edits;

@@ -12,8 +12,8 @@ use crate::hub::{Follower, Hub};
 use crate::server::ServerBuilder;
 
 impl ServerBuilder {
-    /// Offers what another server has as well: its tools, prompts and resources are listed here, and calls are passed on to
-    /// it. So this server stands in front of the other: a gateway.
+    /// Mounts another server: this server also lists its tools, prompts and resources, and forwards calls to it. This
+    /// makes the server a gateway.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -38,21 +38,24 @@ impl ServerBuilder {
     /// # }
     /// ```
     ///
-    /// What the other server says about a call passes: results and errors as they are, progress, log messages, and its
-    /// questions to the user, which go to the caller. Both sides may speak any revision. What
-    /// changes at the other server changes here, and resources can be subscribed to through this one. A call that is given up
-    /// here is given up there. While the other server cannot be reached, its elements stay, and calls say so.
+    /// Everything that the other server sends during a call is passed on: results and errors unchanged, progress, log
+    /// messages, and its questions to the user, which go to the caller. The two sides may use different protocol
+    /// revisions. Changes of the other server's lists are visible here, and its resources can be subscribed to through
+    /// this server. A call that is cancelled here is cancelled there. While the other server cannot be reached, its
+    /// elements stay listed, and calls fail with an error that says so.
     ///
-    /// What stands around calls here ([layers](Self::layer), [`on_connect`](Self::on_connect), limits) stands around these as well.
+    /// [Layers](Self::layer), [`on_connect`](Self::on_connect) and limits of this server also apply to forwarded calls.
     ///
-    /// A server with a handshake was told what it may ask when the client was connected. It is connected to once more, so that
-    /// it learns that it may ask; that is left out where a client was made from a transport that cannot be opened again. What
-    /// the client's own application answers ([`ClientBuilder::on_elicit`](crate::client::ClientBuilder::on_elicit) and its kin) is never passed on.
+    /// A server of the handshake era learns during the handshake which questions it may ask. The client therefore
+    /// connects once more, to announce that questions are passed on. A client made from a transport that cannot be
+    /// reopened does not reconnect. A question for which the client has a handler of its own
+    /// ([`ClientBuilder::on_elicit`](crate::client::ClientBuilder::on_elicit) and similar) goes to that handler, never
+    /// to the caller.
     ///
-    /// A name that this server has itself is not taken over; [`mount_as`](Self::mount_as) puts another before it, and
-    /// [`Mount::of`] renames, describes and leaves out single tools.
+    /// An element whose name this server already has is left out. [`mount_as`](Self::mount_as) adds a prefix to the
+    /// names, and [`Mount::of`] renames, describes and leaves out single tools.
     ///
-    /// A [`Hub`] is mounted with all its servers, also those that come later:
+    /// Mounting a [`Hub`] mounts all its servers, including those that are added later:
     ///
     /// ```no_run
     /// use toolway::prelude::*;
@@ -68,7 +71,7 @@ impl ServerBuilder {
         self.source(Arc::new(MountedHub::new(hub, following, edits)))
     }
 
-    /// The same, with `name__` before the names of tools and prompts. URIs stay as they are.
+    /// Mounts a server with `name__` before the names of its tools and prompts. URIs do not change.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -107,11 +110,10 @@ impl ServerBuilder {
     }
 }
 
-/// Something that can be [mounted](ServerBuilder::mount), one server or several, and what is changed about it on the way.
+/// One or more servers to [mount](ServerBuilder::mount), and changes to their elements.
 ///
-/// Names are those under which the tools would be listed: with `server__` before them if they are a hub's. They mean the same in
-/// whichever order the methods are called. Calls of a tool that is called something else here still reach the same tool, with
-/// progress, log messages and questions.
+/// All names are those before any change: for a hub, they include the prefix `server__`. The order in which the methods
+/// are called does not matter. A renamed tool can still send progress, log messages and questions during a call.
 ///
 /// ```
 /// use toolway::Mount;
@@ -150,13 +152,13 @@ impl ServerBuilder {
 /// ```
 pub struct Mount {
     hub: Hub,
-    /// The task that looks after a client that is mounted by itself.
+    /// The task that follows the server of a client that is mounted by itself.
     following: Option<Follower>,
     edits: Edits,
 }
 
 impl Mount {
-    /// Takes a client or a hub, to change how it is mounted.
+    /// Creates a mount from a client or a hub, to change how it is mounted.
     pub fn of(mount: impl IntoMount) -> Self {
         mount.into_mount()
     }
@@ -166,18 +168,18 @@ impl Mount {
         Self { hub, following: Some(following), edits: Edits::default() }
     }
 
-    /// Calls a tool something else.
+    /// Renames a tool.
     ///
-    /// A name that a tool may not have, or that two tools are given, is a mistake that [`build`](ServerBuilder::build) reports. If
-    /// another tool has the name already, one of this server or one that is listed before, this one is left out, and the log says
-    /// so. The log also says so if there is no tool to be renamed.
+    /// A name that is not valid for a tool, or that two tools get, is a mistake that [`build`](ServerBuilder::build)
+    /// reports. If another tool already has the name, on this server or listed before, the renamed tool is left out and
+    /// a warning is logged. A warning is also logged if the tool to rename does not exist.
     pub fn rename(mut self, tool: impl Into<String>, name: impl Into<String>) -> Self {
         self.edits.renamed.push((tool.into(), name.into()));
         self
     }
 
-    /// Calls every tool what a function makes of its name, unless [`rename`](Self::rename) says something else. A tool whose
-    /// new name is not one that a tool may have is left out, and the log says so.
+    /// Renames every tool with a function, except those that [`rename`](Self::rename) names. A tool whose new name is
+    /// not valid is left out, and a warning is logged.
     ///
     /// ```
     /// use toolway::Mount;
@@ -199,28 +201,28 @@ impl Mount {
         self
     }
 
-    /// Says what a tool does, in place of what its own server says.
+    /// Replaces the description of a tool.
     pub fn describe(mut self, tool: impl Into<String>, description: impl Into<String>) -> Self {
         self.edits.described.push((tool.into(), description.into()));
         self
     }
 
-    /// Offers only the tools that a function agrees to, of those that are there now and of those that come later. Others are
-    /// neither listed nor called. With several filters, all have to agree.
+    /// Offers only the tools for which the function returns `true`, including tools that are added later. Other tools
+    /// are neither listed nor callable. If there are several filters, all of them must return `true`.
     pub fn filter(mut self, is_offered: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> Self {
         self.edits.tools.push(Arc::new(is_offered));
         self
     }
 
-    /// Offers only the prompts that a function agrees to.
+    /// Offers only the prompts for which the function returns `true`.
     pub fn filter_prompts(mut self, is_offered: impl Fn(&Prompt) -> bool + Send + Sync + 'static) -> Self {
         self.edits.prompts.push(Arc::new(is_offered));
         self
     }
 
-    /// Offers only the resources that a function agrees to. It gets the name of the server and the URI as that server knows it;
-    /// for a family of resources also its template. Others are not listed, cannot be read or subscribed to, whether or not
-    /// their server lists them or has a template for them.
+    /// Offers only the resources for which the function returns `true`. Its arguments are the name of the server and
+    /// the URI on that server, or the URI template of a resource template. Other resources are not listed and can be
+    /// neither read nor subscribed to, even if a template of their server matches them.
     ///
     /// ```
     /// use toolway::Mount;
@@ -256,9 +258,9 @@ impl fmt::Debug for Mount {
     }
 }
 
-/// What can be mounted.
+/// A type that can be mounted.
 pub trait IntoMount {
-    /// Makes it ready to be.
+    /// Converts the value to a mount.
     fn into_mount(self) -> Mount;
 }
 
@@ -268,10 +270,10 @@ impl IntoMount for Mount {
     }
 }
 
-/// The server behind a client, its names as they are.
+/// Mounts the server of a client under its original names.
 impl IntoMount for Client {
     fn into_mount(self) -> Mount {
-        // For people only: nothing is called by it.
+        // For messages only; names do not contain it.
         let name = self.server_info().map_or_else(|| "the server".to_owned(), |info| info.name);
         Mount::alone(&name, self)
     }
@@ -283,7 +285,8 @@ impl IntoMount for &Client {
     }
 }
 
-/// All servers of a hub, under the names that it gives them. It goes on looking after them, as long as the server is there.
+/// Mounts all servers of a hub, under the names that the hub gives them. The hub keeps following them as long as this
+/// server exists.
 impl IntoMount for Hub {
     fn into_mount(self) -> Mount {
         Mount { hub: self, following: None, edits: Edits::default() }

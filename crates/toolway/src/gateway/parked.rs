@@ -1,7 +1,9 @@
-//! Where is a call while its caller is asked something? Parked: it goes on at the other server, and no task here works on it.
+//! Where is a call while its caller answers a question? It is parked: it continues in a task of its own, while no
+//! handler waits for it.
 //!
-//! Where the caller is asked while its call waits, the call itself keeps it. Where the caller goes and comes back with the answer, it
-//! stands in a table, under a name that cannot be guessed, for as long as an answer may take. Dropping it gives the call up at the other server.
+//! If the caller answers while its own call stays open, that call keeps the parked call. If the caller sends the answer
+//! with a new request, the parked call is in a table, under a random id, until the question times out. Dropping a
+//! parked call cancels it at the other server.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,17 +19,17 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 use crate::server::Running;
 
-/// How many calls may be parked until their callers come back.
+/// The maximum number of parked calls in the table.
 const MAX_PARKED: usize = 1024;
 
-/// A call that is with the other server.
+/// A call in progress at the other server.
 pub(super) struct Flight {
     pub(super) events: Events,
     pub(super) work: Running<Result<Passed>>,
     is_task: bool,
-    /// How many questions it has asked.
+    /// The number of questions it has asked.
     asked: u32,
-    /// How often it was parked.
+    /// How many times it was parked.
     pub(super) turn: u32,
 }
 
@@ -36,13 +38,14 @@ impl Flight {
         Self { events, work, is_task: false, asked: 0, turn: 0 }
     }
 
-    /// What its next question is called. What the server calls it is an id of that conversation, and does not pass.
+    /// Returns the key of the next question. The id that the server gave it belongs to that session and is not
+    /// forwarded.
     pub(super) fn next_key(&mut self) -> String {
         self.asked += 1;
         format!("question-{}", self.asked)
     }
 
-    /// Lets it go on by itself.
+    /// Moves the work to its own task, so that it continues without being polled here.
     fn alone(mut self) -> Self {
         if !self.is_task {
             let mut task: JoinSet<_> = [self.work].into_iter().collect();
@@ -56,10 +59,10 @@ impl Flight {
     }
 }
 
-/// A call whose caller is being asked, and what.
+/// A parked call, and the questions that its caller has to answer.
 pub(super) struct Parked {
     pub(super) flight: Flight,
-    /// The questions by the keys under which they were passed on.
+    /// The questions by the keys under which they were forwarded.
     pub(super) pending: Vec<(String, Question)>,
 }
 
@@ -69,18 +72,18 @@ impl Parked {
     }
 }
 
-/// A place for a parked call that its caller keeps.
+/// The slot for a parked call that the caller's open call keeps.
 pub(super) type Kept = Mutex<Option<Parked>>;
 
-/// Where a call can be parked.
+/// The place where a call is parked.
 pub(super) enum ParkPlace {
-    /// With the call of the caller, which waits.
+    /// With the caller's call, which stays open.
     Call(Arc<Kept>),
-    /// In the table, until the caller comes back.
+    /// In the table, until the caller sends a new request.
     Table(ParkPermit),
 }
 
-/// The parked calls whose callers have gone for an answer.
+/// The table of parked calls whose callers answer with a new request.
 pub(super) struct Parkings {
     entries: Mutex<HashMap<String, Entry>>,
     places: Arc<Semaphore>,
@@ -90,11 +93,11 @@ struct Entry {
     parked: Parked,
     turn: u32,
     _permit: ParkPermit,
-    /// Ends it when the caller does not come back.
+    /// Removes the entry when the time to answer is over.
     _expiry: JoinSet<()>,
 }
 
-/// Room for a parked call.
+/// A permit to park one call in the table.
 pub(super) type ParkPermit = OwnedSemaphorePermit;
 
 impl Default for Parkings {
@@ -104,12 +107,12 @@ impl Default for Parkings {
 }
 
 impl Parkings {
-    /// Room for one more, if there is any.
+    /// Returns a permit, if the table is not full.
     pub(super) fn place(&self) -> Option<ParkPermit> {
         self.places.clone().try_acquire_owned().ok()
     }
 
-    /// Keeps a call for so long.
+    /// Parks a call for at most `within`.
     pub(super) fn put(self: &Arc<Self>, id: &str, parked: Parked, permit: ParkPermit, within: Duration) {
         let (table, name, turn) = (Arc::downgrade(self), id.to_owned(), parked.flight.turn);
         let expiry = async move {
@@ -124,7 +127,7 @@ impl Parkings {
         self.entries.lock().insert(id.to_owned(), entry);
     }
 
-    /// The call that was parked under this name, if it is still the one that was parked in this turn.
+    /// Returns the call that was parked under this id, if it was not parked again since this turn.
     pub(super) fn take(&self, id: &str, turn: u32) -> Option<Parked> {
         let mut entries = self.entries.lock();
         entries.get(id).filter(|entry| entry.turn == turn)?;

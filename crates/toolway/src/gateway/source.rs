@@ -1,4 +1,4 @@
-//! How does what a hub has become what a server offers?
+//! How do the elements of a hub become elements of a server?
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::ground::mutex::Mutex;
 use crate::hub::{Follower, Hub, ServerState};
 use crate::server::{Offering, Passing, ReadFuture, Reading, Running, Scope, Source};
 
-/// A hub whose servers are offered.
+/// A mounted hub.
 pub(super) struct MountedHub {
     upstreams: Arc<Upstreams>,
-    /// The task that looks after the server of a hub of one, until it is begun.
+    /// The task that follows the server of a single mounted client, until it is spawned.
     following: Mutex<Option<Follower>>,
-    /// Set once the log was told of edits that match no tool.
+    /// Set after a warning was logged for edits that match no tool.
     is_looked_through: AtomicBool,
 }
 
@@ -32,7 +32,7 @@ impl MountedHub {
         Self { upstreams, following: Mutex::new(following), is_looked_through: AtomicBool::new(false) }
     }
 
-    /// Offers everything that is listed. When all servers were asked, the first requests need not wait any longer.
+    /// Offers all listed elements. Once all servers were asked for their lists, the first requests stop waiting.
     fn offer(&self, offering: &Offering) {
         let Upstreams { hub, edits, .. } = &*self.upstreams;
         let snapshot = hub.snapshot();
@@ -57,7 +57,7 @@ impl MountedHub {
             return;
         }
         offering.settled();
-        // The name may be misspelt, or the tool may come later.
+        // The name may be misspelt, or the tool may be added later.
         if snapshot.upstreams().next().is_none() || self.is_looked_through.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -74,7 +74,7 @@ impl Source for MountedHub {
     fn capabilities(&self) -> ServerCapabilities {
         let hub = &self.upstreams.hub;
         let can: Vec<_> = hub.snapshot().upstreams().map(|one| one.client.server_capabilities()).collect();
-        // Servers may come of which nothing is known yet.
+        // A hub may get servers later whose capabilities are unknown now.
         let may = |has: fn(&ServerCapabilities) -> bool| !hub.is_alone() || can.iter().any(has);
         let with = |names: &[&str]| -> Settings {
             names.iter().map(|name| ((*name).to_owned(), true.into())).collect()
@@ -113,7 +113,7 @@ impl Source for MountedHub {
     }
 }
 
-/// Offers what the hub has, and subscribes to what listeners want to hear of.
+/// Offers the elements of the hub, and subscribes to the resources that clients subscribe to.
 async fn keep(mounted: &MountedHub, offering: Offering) {
     let upstreams = &mounted.upstreams;
     let mut changes = upstreams.hub.watch();
@@ -124,7 +124,7 @@ async fn keep(mounted: &MountedHub, offering: Offering) {
     loop {
         keeping.follow(upstreams);
         mounted.offer(&offering);
-        // From now on it is known to the client that questions pass.
+        // Started only now, after the client was told in `follow` to pass questions on.
         if let Some(following) = following.take() {
             keeping.tasks.spawn(following);
         }
@@ -146,7 +146,7 @@ async fn keep(mounted: &MountedHub, offering: Offering) {
     }
 }
 
-/// The tasks that hear of the resources of the servers.
+/// The tasks that subscribe to resources of the servers.
 struct Keeping {
     offering: Offering,
     tasks: JoinSet<()>,
@@ -160,7 +160,7 @@ impl Keeping {
         Self { offering, tasks, subscriptions, interest: Interest::default() }
     }
 
-    /// Has a task for each server that there is now, and for no other.
+    /// Starts a task for each new server, and aborts those of servers that are gone.
     fn follow(&mut self, upstreams: &Upstreams) {
         let now: Vec<_> = upstreams.hub.snapshot().upstreams().collect();
         while self.tasks.try_join_next().is_some() {}

@@ -1,7 +1,7 @@
-//! How are changes of the resources heard that listeners want to hear of?
+//! How does the gateway receive updates of the resources that its clients subscribe to?
 //!
-//! A server of the stateless era is listened to for all of them at once, one of the handshake era is told of each. Lists are
-//! none of this: the hub follows them.
+//! For a server of the stateless era, one listening request covers all resources. A server of the handshake era gets
+//! one subscription for each. Changes of lists are not handled here: the hub follows them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::pin::pin;
@@ -19,14 +19,14 @@ use crate::ground::poll_once::poll_once;
 use crate::hub::{Ear, MAX_WATCHING, Unheard, Upstream, listen};
 use crate::server::Offering;
 
-/// Resources of a server, by their URIs there, each with the URIs by which it is wanted here: it may have several.
+/// The resources of one server by their URIs there, each with its URIs here, of which there may be several.
 pub(super) type Uris = BTreeMap<String, BTreeSet<String>>;
 
-/// The resources of each server that are to be heard of, and whether it was told so.
+/// The subscribed resources of each server.
 #[derive(Default)]
 pub(super) struct Interest(HashMap<Arc<str>, Arc<Wish>>);
 
-/// What is wanted of one server, and what it was told of that.
+/// The resources to subscribe to at one server, and those that the server was already told about.
 #[derive(Default)]
 pub(super) struct Wish {
     wanted: watch::Sender<Arc<Uris>>,
@@ -42,7 +42,7 @@ impl Interest {
         self.0.remove(server);
     }
 
-    /// Wants this, and waits until every server has been told.
+    /// Sets the subscribed resources. The returned future waits until every server was told.
     pub(super) fn set(&self, mut by_server: BTreeMap<Arc<str>, Uris>) -> impl Future<Output = ()> + use<> {
         for (server, wish) in &self.0 {
             let uris = by_server.remove(server).unwrap_or_default();
@@ -65,7 +65,7 @@ impl Interest {
     }
 }
 
-/// The task that hears of the resources of one server.
+/// The task that subscribes to the resources of one server.
 pub(super) struct Subscriptions {
     upstream: Upstream,
     offering: Offering,
@@ -73,7 +73,7 @@ pub(super) struct Subscriptions {
     wanted: watch::Receiver<Arc<Uris>>,
     news: News,
     openings: watch::Receiver<u64>,
-    /// How often it could not be listened to, or stopped to tell, since it told something.
+    /// The number of failed or ended listening attempts since the last change that the server reported.
     failures: u32,
 }
 
@@ -90,10 +90,10 @@ impl Subscriptions {
         }
     }
 
-    /// Hears of resources until it is dropped.
+    /// Receives updates until it is dropped.
     pub(super) async fn run(mut self) {
         if !self.upstream.client.is_connected() {
-            // The first caller need not wait until it is connected again.
+            // Connects now, so that the first call does not have to wait for it.
             let _ = self.upstream.client.ping().await;
         }
         loop {
@@ -108,7 +108,7 @@ impl Subscriptions {
         }
     }
 
-    /// Hears until the server has to be listened to anew.
+    /// Receives updates until a new listening request is needed.
     async fn hear(&mut self, mut ear: Ear) {
         loop {
             tokio::select! {
@@ -118,14 +118,14 @@ impl Subscriptions {
                     Heard::Over => return,
                 },
                 uri = next_update(&mut self.news, &self.upstream.client) => self.updated(&uri),
-                // It may be another program, or speak another revision.
+                // The server may be another process now, or use another revision.
                 Ok(()) = self.openings.changed() => return,
                 Ok(()) = self.wanted.changed() => self.want(&mut ear).await,
             }
         }
     }
 
-    /// Listens for these, in place of what was listened for.
+    /// Listens for these resources, in place of the previous ones.
     async fn listen(&mut self, uris: &Uris, ear: &mut Ear) {
         let client = &self.upstream.client;
         let is_subscribed_to = client.is_subscribed_to();
@@ -133,10 +133,10 @@ impl Subscriptions {
         let Unheard { error, is_refusal } = match listen(client, told).await {
             Ok(watch) => {
                 if is_subscribed_to {
-                    // The client remembers them, and says them again to a server that was started again.
+                    // The client remembers the subscriptions, and repeats them after a restart of the server.
                     subscribe_to(client, &Uris::new(), uris).await;
                 }
-                // Nothing is missed that the old ear has heard.
+                // Changes that the old stream has already received are not lost.
                 while let Poll::Ready(Heard::Changed(change)) = poll_once(pin!(ear.next())).await {
                     self.changed(&change);
                 }
@@ -158,21 +158,21 @@ impl Subscriptions {
         } else if !matches!(ear, Ear::Open(_)) {
             *ear = Ear::Mute;
         }
-        // Else what was heard until now is heard on, and only those who want more are the worse for it.
+        // Otherwise the old stream stays in use, and only the additional resources have no updates.
     }
 
-    /// The server does not tell at the moment, and is asked again later; less and less often, if it never tells anything.
+    /// Schedules the next attempt to listen, with a backoff that grows as long as the server does not report a change.
     fn deaf(&mut self) -> Ear {
         self.failures = self.failures.saturating_add(1);
         Ear::Deaf(Instant::now() + backoff(self.failures - 1, None))
     }
 
-    /// Listeners want to hear of other resources.
+    /// Handles a change of the subscribed resources.
     async fn want(&mut self, ear: &mut Ear) {
         let uris = self.wanted.borrow_and_update().clone();
         let before = self.wish.told.borrow().clone().unwrap_or_default();
         let client = &self.upstream.client;
-        // If only their names here are others, the server does not care.
+        // If only the URIs here changed, the server needs no new request.
         if !uris.keys().eq(before.keys()) {
             let is_subscribed_to = client.is_subscribed_to() && matches!(ear, Ear::Open(_));
             if is_subscribed_to {
@@ -194,8 +194,8 @@ impl Subscriptions {
         }
     }
 
-    /// Passes on that a resource has changed, to all who want to hear of it, as they call it. A server may tell of something
-    /// below what is watched: then that has changed.
+    /// Forwards the update of a resource to its subscribers, under the URIs that they use. A server may report a
+    /// sub-resource of a subscribed resource; that counts as an update of the latter.
     fn updated(&self, uri: &str) {
         let wanted = self.wanted.borrow().clone();
         let about: Vec<_> = match wanted.get(uri) {
@@ -210,7 +210,7 @@ impl Subscriptions {
     }
 }
 
-/// Subscribes to these resources in place of others. A server that does not answer is not asked for more.
+/// Subscribes to new resources and unsubscribes from old ones. After the first timeout, no more requests are sent.
 async fn subscribe_to(client: &Client, before: &Uris, uris: &Uris) {
     for uri in uris.keys().filter(|uri| !before.contains_key(*uri)) {
         match timeout(MAX_WATCHING, client.subscribe(uri)).await {
@@ -233,7 +233,7 @@ async fn subscribe_to(client: &Client, before: &Uris, uris: &Uris) {
     }
 }
 
-/// The next resource that has changed, where the server tells of them one by one.
+/// Waits for the next update of a resource, from a server that sends one notification for each.
 async fn next_update(news: &mut News, client: &Client) -> String {
     loop {
         match news.next().await {

@@ -1,4 +1,4 @@
-//! What does the other server say and ask while a call is with it?
+//! What does the other server send and ask during a call?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,33 +11,33 @@ use toolway_protocol::{RawJson, RpcError};
 use crate::client::answer::caller::Caller;
 use crate::server::Passing;
 
-/// How much of what a server says is kept for a caller that does not read; what comes then is lost.
+/// The maximum number of messages kept for a caller that does not read them. Further messages are dropped.
 const MAX_UNREAD: usize = 256;
 
-/// Something that the other server says.
+/// A message of the other server.
 pub(super) enum UpstreamEvent {
     Progress(Progress),
     Log(LogMessage),
     Question(Question),
 }
 
-/// Something that it asks, and waits for.
+/// A question of the other server, which waits for the answer.
 pub(super) struct Question {
     pub(super) asked: InputRequest,
     pub(super) answer: oneshot::Sender<Result<RawJson, RpcError>>,
 }
 
-/// The caller of one call, for the client that passes the call on.
+/// Receives the messages of the server on behalf of the caller of one call.
 pub(super) struct EventSink {
     id: Arc<str>,
     can: ClientCapabilities,
     log_level: Option<LogLevel>,
     said: mpsc::UnboundedSender<UpstreamEvent>,
-    /// Questions are not counted: the client lets only so many wait.
+    /// The number of unread messages. Questions are not counted: the client limits how many are open.
     unread: Arc<AtomicUsize>,
 }
 
-/// What was heard, in order.
+/// The received messages, in order.
 pub(super) struct Events {
     said: mpsc::UnboundedReceiver<UpstreamEvent>,
     unread: Arc<AtomicUsize>,
@@ -66,7 +66,7 @@ impl EventSink {
             self.unread.fetch_sub(1, Ordering::AcqRel);
             return;
         }
-        // If the receiver is gone, the call is over.
+        // If the receiver was dropped, the call is over.
         let _ = self.said.send(said);
     }
 }
@@ -96,14 +96,14 @@ impl Caller for EventSink {
 }
 
 impl Events {
-    /// Waits for the next; nothing comes any more once the call is over.
+    /// Waits for the next message. Returns `None` once the call is over.
     pub(super) async fn next(&mut self) -> Option<UpstreamEvent> {
         let said = self.said.recv().await?;
         self.count(&said);
         Some(said)
     }
 
-    /// The next, if it is there already.
+    /// Returns the next message, if one is in the queue.
     pub(super) fn try_next(&mut self) -> Option<UpstreamEvent> {
         let said = self.said.try_recv().ok()?;
         self.count(&said);

@@ -1,4 +1,4 @@
-//! Whose is a URI, and what is it called on each side?
+//! Which server has a URI, and what is the URI on each side?
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use super::parked::Parkings;
 use super::subscriptions::Uris;
 use crate::hub::{Hub, Upstream};
 
-/// The servers of one mount, and what all calls that are passed on to them share.
+/// The servers of one mount, and the state that all calls to them share.
 pub(super) struct Upstreams {
     pub(super) hub: Hub,
-    /// The changes of the author.
+    /// The edits of the author.
     pub(super) edits: Edits,
-    /// Calls whose callers are being asked.
+    /// Calls whose callers have to answer questions.
     pub(super) parkings: Arc<Parkings>,
 }
 
-/// A server of a mount, for the elements that it has.
+/// One server of a mount. Each of its elements holds one.
 #[derive(Clone)]
 pub(super) struct UpstreamRef {
     pub(super) upstreams: Arc<Upstreams>,
@@ -27,24 +27,24 @@ pub(super) struct UpstreamRef {
 }
 
 impl Upstreams {
-    /// Whose a URI is, and what it is there. A resource that the author does not offer has no route.
+    /// Returns the server of a URI, and the URI there. A resource that the author does not offer has no route.
     pub(super) fn route(&self, uri: &str) -> Option<(Upstream, String)> {
         self.find(uri).filter(|(upstream, original)| self.edits.offers_resource(&upstream.name, original))
     }
 
-    /// The same, offered or not.
+    /// Returns the server of a URI, and the URI there, whether or not the resource is offered.
     pub(super) fn find(&self, uri: &str) -> Option<(Upstream, String)> {
         let snapshot = self.hub.snapshot();
         let (member, original) = snapshot.resource(uri)?;
         Some((member.upstream()?, original.to_owned()))
     }
 
-    /// What a resource of a server is called here.
+    /// Returns the URI here of a resource of a server.
     pub(super) fn uri(&self, server: &str, uri: &str) -> Option<String> {
         self.hub.snapshot().uri(server, uri)
     }
 
-    /// Which resources of which server these are.
+    /// Groups resources by their server.
     pub(super) fn by_server(&self, uris: BTreeSet<String>) -> BTreeMap<Arc<str>, Uris> {
         let mut by_server: BTreeMap<Arc<str>, Uris> = BTreeMap::new();
         for uri in uris {
@@ -61,7 +61,7 @@ impl UpstreamRef {
         &self.upstream.name
     }
 
-    /// The name of the part of the server that speaks to the log, as it is called here.
+    /// Returns the name of a logger of the server, with the server's name before it in a hub or a mount with a prefix.
     pub(super) fn logger(&self, logger: Option<String>) -> Option<String> {
         let Upstreams { hub, edits, .. } = &*self.upstreams;
         if hub.is_alone() && edits.prefix.is_none() {
@@ -73,14 +73,14 @@ impl UpstreamRef {
         })
     }
 
-    /// Turns a URI of the server into that of here. One that is called nothing here stays as it is.
+    /// Translates a URI of the server to the one here. A URI that is unknown here is not changed.
     pub(super) fn rename(&self, uri: &mut String) {
         if let Some(here) = self.upstreams.uri(self.name(), uri) {
             *uri = here;
         }
     }
 
-    /// The same for a URI in a result.
+    /// Translates the URI in a content block of a result.
     pub(super) fn rename_in(&self, content: &mut Content) {
         match content {
             Content::Link(link) => self.rename(&mut link.uri),

@@ -1,4 +1,4 @@
-//! What went wrong, whose fault it was, and what was underneath.
+//! The error type of this library: its kind, its message and its causes.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use toolway_protocol::RpcError;
 use toolway_protocol::jsonrpc::Code;
 
-/// The result of everything here that can fail.
+/// The result of every fallible operation of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Any failure of a server or a client.
 ///
-/// `{}` prints one level, in lower case; what lies underneath is its `source()`. `{:?}` is what a program shows whose
-/// `main` returns it: the same text, and each cause on a line of its own. Ask it with [`kind`](Error::kind) or the
-/// predicates rather than by its text.
+/// `{}` prints the message alone, in lower case; the cause is available as `source()`. `{:?}`, which a program shows
+/// when its `main` returns the error, prints the message and then each cause on a line of its own. Use
+/// [`kind`](Error::kind) or the predicates to inspect an error, not its text.
 ///
 /// ```
 /// use toolway::{Error, ErrorKind};
@@ -25,7 +25,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(error.kind(), ErrorKind::Transport);
 /// ```
 ///
-/// Errors of input and output become one with `?`:
+/// I/O errors are converted by `?`:
 ///
 /// ```no_run
 /// use toolway::prelude::*;
@@ -50,7 +50,7 @@ struct Inner {
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What is gone with the error.
+/// The part of an exchange that was lost with the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Loss {
     Nothing,
@@ -58,36 +58,36 @@ enum Loss {
     Conversation,
 }
 
-/// Whose fault it was.
+/// The kind of an [`Error`]: which side caused it, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The peer broke the protocol.
     PeerMisbehaved,
-    /// The peer speaks no revision that we do.
+    /// The peer and this side have no protocol revision in common.
     PeerIncompatible,
-    /// The peer understood and answered with an error.
+    /// The peer understood the request and answered with an error.
     PeerRefused,
-    /// A tool ran and said that it failed: something for the model to read.
+    /// A tool ran and reported a failure, which is meant for the model to read.
     ToolFailed,
-    /// The peer was not let in: the server's `on_connect` refused it.
+    /// The server's `on_connect` refused the client.
     NotAdmitted,
-    /// A message is longer than one of the two sides sends or takes: see `max_message`, which both have.
+    /// A message is longer than the limit of one of the two sides. See `max_message`, which both sides have.
     TooLarge,
     /// This program uses the library wrongly.
     Misuse,
-    /// A function of this program failed that the library had called: one that answers a question of the server.
+    /// A function of the application failed, such as one that answers a question of the server.
     Application,
     /// The connection failed.
     Transport,
-    /// Nothing came in time.
+    /// The operation timed out.
     Timeout,
-    /// The work was given up on purpose.
+    /// The operation was cancelled on purpose.
     Cancelled,
 }
 
 impl Error {
-    /// A failure of some kind, for those who implement transports or handlers.
+    /// Creates an error of this kind. For implementations of transports and handlers.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -100,13 +100,13 @@ impl Error {
         }))
     }
 
-    /// Adds what lies underneath.
+    /// Adds the cause of the error.
     pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.0.cause = Some(cause.into());
         self
     }
 
-    /// Puts a sentence of a wider view in front. Everything that can be asked of the error stays.
+    /// Wraps the error in a message with more context. The kind and all other properties stay the same.
     ///
     /// ```
     /// use toolway::{Chain, Error, ErrorKind};
@@ -122,7 +122,7 @@ impl Error {
         Self(Box::new(Inner { kind, message: message.into(), rpc, status, loss, retry_after, cause }))
     }
 
-    /// Adds what is known besides, underneath everything else.
+    /// Appends an explanation to the end of the chain of causes.
     pub fn explained(mut self, words: impl Into<String>) -> Self {
         let words = words.into();
         self.0.cause = Some(match self.0.cause.take() {
@@ -132,7 +132,8 @@ impl Error {
         self
     }
 
-    /// The same error for somebody else who waited for the same thing. What lies underneath is kept as text.
+    /// Returns a copy of the error, for another task that waited for the same operation. Its causes are kept as text
+    /// only.
     pub fn repeated(&self) -> Self {
         let Inner { kind, message, rpc, status, loss, retry_after, cause } = &*self.0;
         let cause = cause.as_ref().map(|cause| Chain(&**cause).to_string().into());
@@ -148,28 +149,28 @@ impl Error {
         }))
     }
 
-    /// How long the peer wants to be left alone before it is asked again.
+    /// Returns how long the peer asked to wait before the next attempt.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// Says how long the peer wants to be left alone, for those who implement transports.
+    /// Sets how long the peer asked to wait before the next attempt. For implementations of transports.
     pub fn with_retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
         self
     }
 
-    /// Whose fault it was.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The peer's own error, when it answered with one.
+    /// Returns the JSON-RPC error, if the peer answered with one.
     pub fn rpc(&self) -> Option<&RpcError> {
         self.0.rpc.as_ref()
     }
 
-    /// The code of the peer's own error, when it answered with one.
+    /// Returns the code of the JSON-RPC error, if the peer answered with one.
     ///
     /// ```
     /// use toolway::{Code, Error, RpcError};
@@ -182,19 +183,19 @@ impl Error {
         self.rpc().map(|error| error.code)
     }
 
-    /// The HTTP status of an answer that held no message.
+    /// Returns the HTTP status, if the response did not contain a message.
     pub fn http_status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// Adds the HTTP status of an answer that held no message.
+    /// Adds the HTTP status of a response that did not contain a message.
     pub fn with_http_status(mut self, status: u16) -> Self {
         self.0.status = Some(status);
         self
     }
 
-    /// Whether a request was sent and its reply was lost on the way. Unlike after a failure to connect, the server
-    /// may have done what it was asked.
+    /// Returns whether a request was sent and its reply was lost. The server may have executed the request, unlike
+    /// after a failure to connect.
     ///
     /// ```
     /// use toolway::{Error, ErrorKind};
@@ -207,13 +208,14 @@ impl Error {
         self.0.loss == Some(Loss::Reply)
     }
 
-    /// Says that a request was sent and its reply was lost, for those who implement transports.
+    /// Marks the request as sent and its reply as lost. For implementations of transports.
     pub fn broken_off(mut self) -> Self {
         self.0.loss = Some(Loss::Reply);
         self
     }
 
-    /// Whether a request did not reach the server, which has done nothing of what it was to be asked: it can be sent again.
+    /// Returns whether the request never reached the server. The server has not executed it, so it is safe to send
+    /// again.
     ///
     /// ```
     /// use toolway::{Error, ErrorKind};
@@ -226,30 +228,31 @@ impl Error {
         self.0.loss == Some(Loss::Nothing)
     }
 
-    /// Says that a request did not reach the server, for those who implement transports.
+    /// Marks the request as never received by the server. For implementations of transports.
     pub fn unsent(mut self) -> Self {
         self.0.loss = Some(Loss::Nothing);
         self
     }
 
-    /// Whether the conversation is over, because the server has forgotten it or it was closed. Whoever wants to go on
-    /// connects again.
+    /// Returns whether the session is over, because it was closed or the server no longer knows it. To continue, the
+    /// client has to connect again.
     pub fn is_session_ended(&self) -> bool {
         self.0.loss == Some(Loss::Conversation)
     }
 
-    /// Says that the conversation is over, for those who implement transports.
+    /// Marks the session as over. For implementations of transports.
     pub fn session_ended(mut self) -> Self {
         self.0.loss = Some(Loss::Conversation);
         self
     }
 
-    /// Whether nothing came in time.
+    /// Returns whether the operation timed out.
     pub fn is_timeout(&self) -> bool {
         self.kind() == ErrorKind::Timeout
     }
 
-    /// Returns true if a message is longer than one of the two sides sends or takes. The text names the side and its limit.
+    /// Returns whether a message is longer than the limit of one of the two sides. The text names the side and its
+    /// limit.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -269,12 +272,12 @@ impl Error {
         self.kind() == ErrorKind::TooLarge
     }
 
-    /// Whether the work was given up on purpose.
+    /// Returns whether the operation was cancelled on purpose.
     pub fn is_cancelled(&self) -> bool {
         self.kind() == ErrorKind::Cancelled
     }
 
-    /// Whether the peer is to blame.
+    /// Returns whether the peer caused the error.
     pub fn is_peer_fault(&self) -> bool {
         matches!(
             self.kind(),
@@ -286,7 +289,7 @@ impl Error {
     }
 }
 
-/// An error and everything underneath it, on one line: for logs and for people.
+/// Prints an error and all its causes on one line, for logs and messages to users.
 ///
 /// ```
 /// use toolway::{Chain, Error, ErrorKind};
@@ -322,14 +325,14 @@ impl From<RpcError> for Error {
     }
 }
 
-/// A file, a socket or a pipe failed: [`ErrorKind::Transport`].
+/// Converts the failure of a file, a socket or a pipe to [`ErrorKind::Transport`].
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Self::new(ErrorKind::Transport, "input or output failed").caused_by(error)
     }
 }
 
-/// For people, as `main` and `unwrap` show it; `{:#?}` tells how it is built.
+/// Prints the error for people, as `main` and `unwrap` show it. `{:#?}` prints the structure of the value.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {

@@ -1,11 +1,11 @@
-//! Values that travel with one request: put in by whoever brought it, read by whoever answers it.
+//! Values that travel with one request: the code that receives the request inserts them, and handlers read them.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Values of one request, by their type.
+/// Values attached to one request, at most one of each type.
 ///
 /// ```
 /// use toolway::Extensions;
@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// assert_eq!(extensions.get::<u32>().as_deref(), Some(&7));
 /// ```
 ///
-/// Whoever brings a request to a server gives them: an argument of [`Server::handle_json`](crate::Server::handle_json), or the
-/// extensions of an `http::Request`. A handler takes one as [`Extension<T>`](crate::Extension), or asks
-/// [`Ctx::get`](crate::Ctx::get) where it may be missing.
+/// They are an argument of [`Server::handle_json`](crate::Server::handle_json), or the extensions of an
+/// `http::Request`. A handler takes one as [`Extension<T>`](crate::Extension), or calls [`Ctx::get`](crate::Ctx::get)
+/// if it may be missing.
 ///
 /// ```
 /// use serde_json::json;
@@ -43,23 +43,23 @@ use std::sync::Arc;
 pub struct Extensions(Option<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
 
 impl Extensions {
-    /// No values.
+    /// Creates an empty set of values.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a value; one of the same type that was there before is replaced.
+    /// Adds a value. It replaces a previous value of the same type.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.insert(value);
         self
     }
 
-    /// Adds a value; one of the same type that was there before is replaced.
+    /// Adds a value. It replaces a previous value of the same type.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         self.0.get_or_insert_default().insert(TypeId::of::<T>(), Arc::new(value));
     }
 
-    /// Adds the values of another; they take the place of those of the same type.
+    /// Adds all values of another set. They replace previous values of the same type.
     pub(crate) fn extend(&mut self, over: Self) {
         match (&mut self.0, over.0) {
             (_, None) => {}
@@ -68,7 +68,7 @@ impl Extensions {
         }
     }
 
-    /// The value of this type.
+    /// Returns the value of this type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.0.as_ref()?.get(&TypeId::of::<T>())?.clone().downcast().ok()
     }

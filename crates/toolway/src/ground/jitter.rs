@@ -1,9 +1,9 @@
-//! Waits that nobody shares.
+//! Random jitter, so that clients do not all retry at the same moment.
 
-/// Any number from 0 to 1.
+/// Returns a random number from 0 to 1.
 pub(crate) fn fraction() -> f64 {
     let mut bytes = [0; 4];
-    // Without randomness everybody waits equally long, which is bad luck and nothing worse.
+    // Without a source of randomness the result is always 0: all clients then wait equally long, which is acceptable.
     let _ = getrandom::fill(&mut bytes);
     f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Errors in a box, and several mistakes of an author in one error.
+//! A boxed error type, and one error that reports several mistakes of an author.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::ground::error::{Error, ErrorKind};
 /// Any error, boxed.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// One error for several mistakes.
+/// Creates one error that lists several mistakes.
 pub(crate) fn mistaken(what: &str, mistakes: &[String]) -> Error {
     let mut message = what.to_owned();
     for mistake in mistakes {

@@ -1,14 +1,14 @@
-//! The ground that both sides stand on. Nothing here uses anything above.
+//! The lowest layer, which servers and clients share. Nothing here uses a layer above it.
 //!
 //! | file | question |
 //! |---|---|
-//! | `error.rs`, `mistakes.rs`, `panic.rs` | What is an error of this library, and what becomes of a panic in code of the application? |
-//! | `peer.rs`, `extensions.rs` | What is known about the other side, and which values travel with a request? |
-//! | `mutex.rs` | How is a value locked that several tasks share? |
-//! | `outbound.rs` | How does a call speak before its answer? |
-//! | `future.rs`, `poll_once.rs` | What is a boxed future, and is a future ready already? |
-//! | `random.rs`, `jitter.rs` | Where do names that cannot be guessed and uneven waits come from? |
-//! | `operator.rs` | What does an operator see where no log is installed? |
+//! | `error.rs`, `mistakes.rs`, `panic.rs` | What is an error of this library, and what happens when code of the application panics? |
+//! | `peer.rs`, `extensions.rs` | What is known about the client of a request, and which values travel with a request? |
+//! | `mutex.rs` | How do several tasks share a value behind a lock? |
+//! | `outbound.rs` | How does a call send messages before its reply? |
+//! | `future.rs`, `poll_once.rs` | What is a boxed future, and is a future ready at its first poll? |
+//! | `random.rs`, `jitter.rs` | Where do names that cannot be guessed, and random waits, come from? |
+//! | `operator.rs` | What does an operator see if no log is installed? |
 
 pub(crate) mod error;
 #[cfg(feature = "server")]

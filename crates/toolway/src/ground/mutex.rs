@@ -1,22 +1,23 @@
-//! How is a value locked that several tasks share?
+//! How do several tasks share a value behind a lock?
 
 use std::fmt;
 use std::sync::{MutexGuard, PoisonError};
 
 /// A lock around a value. Unlike [`std::sync::Mutex`], it is not poisoned by a panic of its holder.
 ///
-/// That is sound here because every critical section leaves the value whole, wherever it ends. Handlers, hooks and layers run outside
-/// of locks, and so do their panics; of the application's code, only `Clone` of a Tower service runs inside one.
+/// That is sound here because every critical section leaves the value consistent, wherever it ends. Handlers, hooks and
+/// layers run outside of locks, and so do their panics. The only code of the application that runs inside a lock is
+/// `Clone` of a Tower service.
 #[derive(Default)]
 pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// Puts a value behind a lock.
+    /// Creates a lock around a value.
     pub(crate) const fn new(value: T) -> Self {
         Self(std::sync::Mutex::new(value))
     }
 
-    /// Waits for the lock, and holds it until the guard is dropped.
+    /// Waits for the lock and returns a guard that holds it.
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

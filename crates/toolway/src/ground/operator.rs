@@ -1,9 +1,11 @@
-//! How does an operator hear of something where no log is installed? On stderr, and this is the only place that writes there.
+//! How does an operator see an important event if no log is installed? On stderr. This is the only file that writes
+//! there.
 //!
-//! The log is [`tracing`]: a program that has a subscriber decides itself what becomes of events, and nothing is printed. A program
-//! without one would lose them. For nearly all events that is right. For a few it is not, because something else relies on them: a
-//! caller who was given a reference sends the operator to look for it, and an operator who starts a server wants to know where it is.
-//! Those are written as one line each, with what the event says and no more.
+//! The log is [`tracing`]. In a program with a subscriber, the subscriber decides what happens with events, and nothing
+//! is printed here. A program without a subscriber loses its events, which is right for nearly all of them. A few must
+//! not be lost, because a person relies on them: a caller who received an error reference asks the operator to look it
+//! up, and an operator who starts a server wants to know its address. Those events are written to stderr, one line
+//! each, with the same content as the event.
 
 use std::fmt;
 use std::io::Write;
@@ -12,19 +14,19 @@ use tracing::Dispatch;
 use tracing::dispatcher::get_default;
 use tracing::subscriber::NoSubscriber;
 
-/// Writes a line to stderr if no subscriber gets the events of this thread. Stands beside the event that says the same.
+/// Writes a line to stderr if the current thread has no subscriber. Call it next to the event that says the same.
 ///
-/// A subscriber that ignores the event was told to, so nothing is written then.
+/// A subscriber may filter the event out. That is the operator's choice, so nothing is written then.
 pub(crate) fn tell_without_log(line: fmt::Arguments<'_>) {
     if !get_default(Dispatch::is::<NoSubscriber>) {
         return;
     }
     let line = format!("{}: {}\n", env!("CARGO_PKG_NAME"), OneLine(&line.to_string()));
-    // In one piece, so that lines of several threads do not mix. Where stderr is closed, nothing can be done.
+    // Written in one call, so that lines of several threads do not mix. If stderr is closed, the line is lost.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// A text without line breaks and other control characters: a terminal obeys some of them.
+/// A text whose control characters, line breaks included, are escaped: a terminal would execute some of them.
 struct OneLine<'t>(&'t str);
 
 impl fmt::Display for OneLine<'_> {

@@ -1,23 +1,23 @@
-//! Where do notifications that belong to one request go? To whoever asked, or nowhere.
+//! Where do notifications that belong to one request go? To the client that sent it, or nowhere.
 
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use toolway_protocol::{Notification, ProtocolVersion};
 
-/// What a request says while it runs.
+/// A message that a request sends while it runs.
 #[derive(Debug)]
 pub(crate) enum Said {
-    /// This message.
+    /// A notification, or any other message that may be lost.
     Frame(Vec<u8>),
-    /// This question, which must not be lost.
+    /// A question to the client, which must not be lost.
     Question(Vec<u8>),
-    /// That its connection may be closed; the client is to come back after so long.
+    /// The connection may be closed. The client reconnects after this time.
     Release(Duration),
 }
 
 impl Said {
-    /// The message, if it is one. Most ways to a peer are all there is, and cannot be released.
+    /// Returns the message, if it is one. Only sessions over HTTP support `Release`; all other transports ignore it.
     pub(crate) fn into_frame(self) -> Option<Vec<u8>> {
         match self {
             Self::Frame(frame) | Self::Question(frame) => Some(frame),
@@ -29,7 +29,7 @@ impl Said {
     }
 }
 
-/// The way to the peer of one request.
+/// The sending half of the queue of messages to the peer of one request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outbound {
     queue: Option<mpsc::Sender<Said>>,
@@ -37,22 +37,24 @@ pub(crate) struct Outbound {
 }
 
 impl Outbound {
-    /// Frames of at most `max_message` bytes go into this queue. It is bounded: a handler waits while its peer does not read.
+    /// Sends frames of at most `max_message` bytes to this queue. The queue is bounded: a handler waits while its peer
+    /// does not read.
     pub(crate) fn to(queue: mpsc::Sender<Said>, max_message: usize) -> Self {
         Self { queue: Some(queue), max_message }
     }
 
-    /// Whether there is anybody to tell.
+    /// Returns whether there is a peer to send to.
     pub(crate) fn is_open(&self) -> bool {
         self.queue.is_some()
     }
 
-    /// The most bytes that a message may have.
+    /// Returns the maximum size of a message in bytes.
     pub(crate) fn max_message(&self) -> usize {
         self.max_message
     }
 
-    /// Checks the size of a notification. One that is too long is lost: it has no reply that could fail instead.
+    /// Returns whether a notification fits the limit. One that does not is dropped with a warning, because it has no
+    /// reply that could report the error.
     fn takes(&self, frame: &[u8]) -> bool {
         let fits = frame.len() <= self.max_message;
         if !fits {
@@ -65,7 +67,7 @@ impl Outbound {
         fits
     }
 
-    /// Tells the peer, if there is a way. A peer that has gone is no failure of the teller.
+    /// Sends a notification, if there is a peer. A peer that has disconnected is not an error.
     pub(crate) async fn tell(&self, version: ProtocolVersion, news: &Notification) {
         if self.is_open() {
             let mut frame = Vec::with_capacity(128);
@@ -74,21 +76,21 @@ impl Outbound {
         }
     }
 
-    /// Sends a frame, if there is a way.
+    /// Sends a frame, if there is a peer.
     pub(crate) async fn send(&self, frame: Vec<u8>) {
         if let Some(queue) = self.queue.as_ref().filter(|_| self.takes(&frame)) {
             let _ = queue.send(Said::Frame(frame)).await;
         }
     }
 
-    /// Sends a question, if there is a way.
+    /// Sends a question, if there is a peer.
     pub(crate) async fn ask(&self, frame: Vec<u8>) {
         if let Some(queue) = &self.queue {
             let _ = queue.send(Said::Question(frame)).await;
         }
     }
 
-    /// Tells the peer if that is possible at once, for whoever cannot wait.
+    /// Sends a notification if the queue has room now, for callers that cannot wait.
     pub(crate) fn mention(&self, version: ProtocolVersion, news: &Notification) {
         if let Some(queue) = &self.queue {
             let mut frame = Vec::new();
@@ -99,15 +101,14 @@ impl Outbound {
         }
     }
 
-    /// Waits until everything that was said before was taken. What can be told once for all that happens meanwhile waits
-    /// for this.
+    /// Waits until the queue is empty. Senders that combine several changes into one notification call this first.
     pub(crate) async fn drained(&self) {
         if let Some(queue) = &self.queue {
             let _ = queue.reserve_many(queue.max_capacity()).await;
         }
     }
 
-    /// Says that the connection may be closed meanwhile.
+    /// Tells the transport that it may close the connection while the call goes on.
     pub(crate) async fn release(&self, retry: Duration) {
         if let Some(queue) = &self.queue {
             let _ = queue.send(Said::Release(retry)).await;

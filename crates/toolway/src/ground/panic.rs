@@ -1,4 +1,4 @@
-//! A panic in somebody else's code is one failure, never a dead server.
+//! A panic in code of the application fails one call. It never stops the server.
 
 use std::any::Any;
 use std::fmt;
@@ -6,19 +6,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Starts and runs a future, and turns a panic on the way into an error. Starting it and dropping it may run somebody else's
-/// code too.
+/// Creates and runs a future, and turns a panic into an error. A panic is also caught while the future is created or
+/// dropped, because both may run code of the application.
 pub(crate) async fn catch<F: Future + Unpin>(start: impl FnOnce() -> F) -> Result<F::Output, Panic> {
     Caught(Some(attempt(start)?)).await
 }
 
 /// Runs a function, and turns a panic into an error.
 ///
-/// Unwind safety: whoever calls this uses nothing again that a panic may have left half done.
+/// # Unwind safety
+///
+/// The caller must not use anything again that a panic may have left in an inconsistent state.
 pub(crate) fn attempt<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let panic = Panic::new(&*payload);
-        // What was panicked with is somebody else's value as well. The second one is nobody's any more.
+        // Dropping the payload runs code of the application too, and may panic again. The second payload is leaked.
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             std::mem::forget(again);
         }
@@ -26,7 +28,7 @@ pub(crate) fn attempt<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     })
 }
 
-/// A future that is dropped as soon as it has ended or panicked.
+/// A future that drops its inner future as soon as that has completed or panicked.
 struct Caught<F>(Option<F>);
 
 impl<F: Future + Unpin> Future for Caught<F> {
@@ -45,7 +47,7 @@ impl<F: Future + Unpin> Future for Caught<F> {
     }
 }
 
-/// Nobody hears of a panic in what was given up: there is no call left that it could fail.
+/// Ignores a panic in the destructor of a cancelled future: no call is left that could fail.
 impl<F> Drop for Caught<F> {
     fn drop(&mut self) {
         let future = self.0.take();
@@ -53,7 +55,7 @@ impl<F> Drop for Caught<F> {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 #[derive(Debug)]
 pub(crate) struct Panic(String);
 

@@ -1,4 +1,4 @@
-//! Facts about the other side: filled in by an era, read by anyone.
+//! Facts about the client of a request. The code of each era fills them in.
 
 use toolway_protocol::capability::ClientCapabilities;
 use toolway_protocol::era::Envelope;
@@ -14,23 +14,23 @@ use toolway_protocol::{Era, ProtocolVersion};
 /// #[tool]
 /// fn whoami(ctx: &Ctx) -> String {
 ///     let peer = ctx.peer();
-///     let name = peer.info.as_ref().map_or("somebody", |info| &info.name);
+///     let name = peer.info.as_ref().map_or("a client", |info| &info.name);
 ///     format!("{name}, who speaks {}", peer.version)
 /// }
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Peer {
-    /// The revision it speaks with us.
+    /// The protocol revision in use.
     pub version: ProtocolVersion,
-    /// What it can do.
+    /// The capabilities of the client.
     pub capabilities: ClientCapabilities,
-    /// Who it says it is; for display, not for decisions.
+    /// The name and version that the client reports. They are for display only; do not base decisions on them.
     pub info: Option<Implementation>,
 }
 
 impl Peer {
-    /// A client of which only the revision is known.
+    /// Creates a peer of which only the revision is known.
     pub(crate) fn unknown(version: ProtocolVersion) -> Self {
         Self { version, capabilities: ClientCapabilities::default(), info: None }
     }
@@ -47,13 +47,13 @@ impl Peer {
         Self { version, capabilities: envelope.capabilities, info: envelope.client_info }
     }
 
-    /// Whether it can be asked anything at all.
+    /// Returns whether the client can answer any kind of question.
     pub(crate) fn can_be_asked(&self) -> bool {
         let ClientCapabilities { sampling, elicitation, roots, .. } = &self.capabilities;
         sampling.is_some() || elicitation.is_some() || roots.is_some()
     }
 
-    /// How the conversation with it was opened.
+    /// Returns the era of the client's protocol revision.
     pub fn era(&self) -> Era {
         self.version.era()
     }

@@ -1,4 +1,4 @@
-//! Is something done as soon as it is begun? Most is, and then needs no clock, no task and no log.
+//! Is a future ready at its first poll? Most are, and then need no timer, task or log.
 
 use std::future::poll_fn;
 use std::pin::Pin;

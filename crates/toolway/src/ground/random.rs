@@ -1,10 +1,10 @@
-//! Names that nobody can guess.
+//! Names that cannot be guessed.
 
-/// So many bytes from the system's source of randomness, in hexadecimal.
+/// Returns `N` random bytes of the operating system, in hexadecimal.
 pub(crate) fn random<const N: usize>() -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut bytes = [0; N];
-    // A machine without randomness cannot keep anybody apart; there is nothing to go on with.
+    // Without randomness, sessions and clients cannot be kept apart, so this panics.
     getrandom::fill(&mut bytes).expect("the system has a source of randomness");
     bytes
         .iter()

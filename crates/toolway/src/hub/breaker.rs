@@ -1,10 +1,10 @@
-//! How often may a server be tried? Again and again, but not in a loop that only costs.
+//! How often may the hub try to connect to a server? Again and again, but with growing pauses.
 //!
-//! Every attempt to reach a server counts, whoever makes it: the task that looks after it, or a call. The second one may
-//! follow at once. From then on, they are spread by random waits that grow to five seconds, until ten seconds have passed without
-//! any. After [five attempts in a minute](super::HubBuilder::attempts), the next one comes after ten to twenty
-//! seconds, and calls fail at once until then: a program that ends as soon as it is started is not started a hundred times
-//! a minute.
+//! Every attempt to connect counts, no matter whether the follower task or a call makes it. The second attempt may
+//! follow at once. After that, random waits that grow to five seconds separate the attempts, until ten seconds have
+//! passed without one. After [five attempts in a minute](super::HubBuilder::attempts), the next one follows after ten
+//! to twenty seconds, and calls fail at once until then. A program that exits right after its start is therefore not
+//! started a hundred times a minute.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::ground::future::BoxFuture;
 use crate::ground::jitter::fraction;
 use crate::ground::mutex::Mutex;
 
-/// How often a server may be tried before it is left alone for longer.
+/// The number of attempts within a time before a longer wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attempts {
     pub(super) number: usize,
@@ -32,7 +32,7 @@ impl Default for Attempts {
     }
 }
 
-/// The attempts that were made to reach one server.
+/// The attempts to connect to one server.
 #[derive(Debug)]
 pub(super) struct Breaker {
     limit: Attempts,
@@ -41,11 +41,11 @@ pub(super) struct Breaker {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The last ones, as many as matter.
+    /// The most recent attempts, as many as matter.
     attempts: VecDeque<Instant>,
-    /// When the next one may be made.
+    /// The time of the next allowed attempt.
     next: Option<Instant>,
-    /// They were too many.
+    /// `true` after too many attempts.
     is_open: bool,
     counted: u64,
 }
@@ -55,13 +55,13 @@ impl Breaker {
         Self { limit, state: Mutex::default() }
     }
 
-    /// When the next attempt may be made.
+    /// Returns when the next attempt is allowed.
     pub(super) fn next(&self) -> Instant {
         let now = Instant::now();
         self.state.lock().next.map_or(now, |next| next.max(now))
     }
 
-    /// How many attempts were counted so far.
+    /// Returns how many attempts were counted so far.
     pub(super) fn counted(&self) -> u64 {
         self.state.lock().counted
     }
@@ -72,14 +72,14 @@ impl Breaker {
         *state = State { counted: state.counted, ..State::default() };
     }
 
-    /// Says why nothing is tried, if it was tried too often.
+    /// Returns an error if there were too many attempts and the wait is not over.
     pub(super) fn check(&self) -> Result<()> {
         let state = self.state.lock();
         let wait = state.next.map(|next| next.saturating_duration_since(Instant::now())).unwrap_or_default();
         if state.is_open && !wait.is_zero() { Err(self.left_alone(wait)) } else { Ok(()) }
     }
 
-    /// Begins an attempt, or says why it is too early.
+    /// Counts an attempt, or returns an error if it is too early.
     fn begin(&self) -> Result<()> {
         self.check()?;
         let wait = self.next().saturating_duration_since(Instant::now());
@@ -92,7 +92,7 @@ impl Breaker {
         Ok(())
     }
 
-    /// Counts an attempt, and finds out when the next one may be made.
+    /// Counts an attempt, and computes when the next one is allowed.
     pub(super) fn count(&self) {
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -108,7 +108,7 @@ impl Breaker {
             (false, 0 | 1) => now,
             (false, _) => now + backoff(u32::try_from(lately).unwrap_or(u32::MAX).saturating_add(1), None),
         });
-        // More of them say nothing more.
+        // Older attempts do not matter.
         if state.attempts.len() > self.limit.number {
             state.attempts.pop_front();
         }
@@ -123,7 +123,7 @@ impl Breaker {
     }
 }
 
-/// A way to a server that is not gone too often.
+/// A connector that limits how often its target is tried.
 pub(super) struct Guarded {
     pub(super) target: Target,
     pub(super) breaker: Arc<Breaker>,
@@ -150,15 +150,15 @@ impl Connector for Guarded {
     }
 }
 
-/// How often a server is tried within [`ATTEMPTS_WITHIN`] before it is left alone for longer.
+/// The default number of attempts within [`ATTEMPTS_WITHIN`] before a longer wait.
 const MAX_ATTEMPTS: usize = 5;
 
-const ATTEMPTS_WITHIN: Duration = Duration::from_mins(1);
+const ATTEMPTS_WITHIN: Duration = Duration::from_secs(60);
 
-/// How long a server is left alone that was tried too often; half of it at least.
+/// The maximum wait after too many attempts; the minimum is half of it.
 const LONG_WAIT: Duration = Duration::from_secs(20);
 
-/// Attempts that are longer ago have led to something.
+/// Attempts longer ago than this do not increase the wait.
 const STEADY: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

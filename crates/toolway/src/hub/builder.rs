@@ -1,4 +1,4 @@
-//! What can be said about a hub?
+//! Which settings does a hub have?
 
 use std::fmt;
 use std::path::Path;
@@ -25,29 +25,30 @@ impl Default for Hub {
 }
 
 impl Hub {
-    /// A hub without servers.
+    /// Creates a hub without servers.
     pub fn new() -> Self {
         Self::builder().build().expect("names are joined by default as they can be")
     }
 
-    /// Begins a hub; see the builder for everything that can be said about one.
+    /// Returns a builder with all settings of a hub.
     pub fn builder() -> HubBuilder {
         HubBuilder::default()
     }
 
-    /// Connects to all servers that a file names, at the same time.
+    /// Connects to all servers in a configuration file concurrently.
     ///
-    /// It returns when each of them is ready or has failed once, or after the [start
-    /// timeout](HubBuilder::start_timeout). Those that are not there keep being tried; [`status`](Hub::status) says how they are.
+    /// Returns when each server is ready or has failed once, or after the [start timeout](HubBuilder::start_timeout).
+    /// The hub keeps trying servers that are not ready; [`status`](Hub::status) returns their state.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or has mistakes: all of them. A server that does not start is no error.
+    /// Returns an error if the file cannot be read or has mistakes; the error lists all of them. A server that does not
+    /// start is not an error.
     pub async fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         Self::builder().from_file(path).await
     }
 
-    /// Connects to all servers of a configuration: see [`from_file`](Hub::from_file).
+    /// Connects to all servers of a configuration; see [`from_file`](Hub::from_file).
     ///
     /// ```
     /// use toolway::hub::Config;
@@ -69,7 +70,7 @@ impl Hub {
     }
 }
 
-/// A hub that is being described. Made by [`Hub::builder`].
+/// A builder of hubs, created by [`Hub::builder`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -91,13 +92,13 @@ impl Hub {
 pub struct HubBuilder(Settings);
 
 impl HubBuilder {
-    /// What every client is like: who it says it is, how patient it is, what it answers when a server asks.
+    /// Sets the builder for the clients of all servers: their name, timeouts and handlers for questions.
     pub fn client(mut self, client: ClientBuilder) -> Self {
         self.0.client = client;
         self
     }
 
-    /// Says more about the client of each server, by its name.
+    /// Changes the builder for the client of each server, by the server's name.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -115,9 +116,9 @@ impl HubBuilder {
         self
     }
 
-    /// The longest message that is sent to and accepted from any server, in bytes: 16 MiB, if nothing is said. It goes before
-    /// what [`client`](Self::client) says; [`client_for`](Self::client_for), and `maxMessage` in a file, go before it. See
-    /// [`ClientBuilder::max_message`].
+    /// Sets the maximum size of a message to or from any server, in bytes. The default is 16 MiB. It overrides the
+    /// setting of [`client`](Self::client), and is overridden by [`client_for`](Self::client_for) and by `maxMessage`
+    /// in a file. See [`ClientBuilder::max_message`].
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -130,53 +131,54 @@ impl HubBuilder {
         self
     }
 
-    /// What joined names look like: `server__tool` in at most 64 letters, if nothing is said.
+    /// Sets the rules for joined names. The default is `server__tool` with at most 64 characters.
     pub fn names(mut self, rules: NameRules) -> Self {
         self.0.names = rules;
         self
     }
 
-    /// How long starting waits for servers that are slow: 30 seconds, if nothing is said. Those that need longer come later.
+    /// Sets how long the start waits for slow servers. The default is 30 seconds. Slower servers are added when they
+    /// are ready.
     pub fn start_timeout(mut self, limit: Duration) -> Self {
         self.0.start_timeout = limit;
         self
     }
 
-    /// How often a server may be tried within a time before it is left alone for longer: five times in a minute, if nothing is
-    /// said.
+    /// Sets how many attempts to connect are allowed within a time before the hub waits longer. The default is five
+    /// attempts in a minute.
     pub fn attempts(mut self, number: usize, within: Duration) -> Self {
         self.0.attempts = Attempts { number: number.max(1), within };
         self
     }
 
-    /// What `${…}` in a file stands for: the environment, if nothing is said.
+    /// Sets the values for `${…}` in a file. The default is the environment.
     pub fn variables(mut self, variables: Variables) -> Self {
         self.0.variables = variables;
         self
     }
 
-    /// A hub without servers.
+    /// Creates a hub without servers.
     ///
     /// # Errors
     ///
-    /// Names cannot be joined as was said: see [`Names::new`](super::Names::new).
+    /// Returns an error if the rules for names are invalid; see [`Names::new`](super::Names::new).
     pub fn build(self) -> Result<Hub> {
         let first = Snapshot::new(Names::new(self.0.names.clone())?, Uris::default());
         Ok(Hub(Arc::new(Owner(Arc::new(Shared::new(self.0, first))))))
     }
 
-    /// Connects to all servers that a file names: see [`Hub::from_file`].
+    /// Connects to all servers in a configuration file; see [`Hub::from_file`].
     pub async fn from_file(self, path: impl AsRef<Path>) -> Result<Hub> {
         self.from_config(Config::from_file(path)?).await
     }
 
-    /// Connects to all servers of a configuration: see [`Hub::from_file`].
+    /// Connects to all servers of a configuration; see [`Hub::from_file`].
     pub async fn from_config(self, config: Config) -> Result<Hub> {
         let hub = self.build()?;
         let shared = &hub.0.0;
         let members: Vec<_> =
             config.servers.iter().map(|server| shared.start_configured(server)).collect::<Result<_>>()?;
-        // Whoever is late comes later.
+        // Slower servers become available later.
         let _ = timeout(shared.settings.start_timeout, shared.settled(&members)).await;
         Ok(hub)
     }

@@ -1,4 +1,4 @@
-//! What may be asked of the servers of a hub, and who answers?
+//! Which requests can be made to the servers of a hub, and which server answers?
 
 use std::sync::Arc;
 
@@ -15,35 +15,37 @@ use crate::client::{Client, PromptArguments, ToolResult};
 use crate::ground::error::Result;
 
 impl Hub {
-    /// The tools of all servers, for a model: those of now, under their joined names. It costs nothing to ask.
+    /// Returns the current tools of all servers for a model, under their joined names. This is cheap: it makes no
+    /// requests.
     ///
-    /// Calls of them go through the hub as long as it is there. Whoever keeps the list does not keep the servers.
+    /// Calls of these tools go through the hub as long as it exists. The list does not keep the servers connected.
     pub fn tools(&self) -> ToolSet {
         self.snapshot().tools.clone()
     }
 
-    /// The same tools as the protocol has them.
+    /// Returns the same tools as types of the protocol.
     pub fn tool_definitions(&self) -> Arc<[Tool]> {
         self.snapshot().definitions.clone()
     }
 
-    /// The prompts of all servers, under their joined names.
+    /// Returns the prompts of all servers, under their joined names.
     pub fn prompts(&self) -> Arc<[Prompt]> {
         self.snapshot().prompts.clone()
     }
 
-    /// The resources of all servers. A URI that two servers have is `hub://server/` and the URI: see
+    /// Returns the resources of all servers. A URI that two servers have is prefixed with `hub://server/`; see
     /// [`Uris`](super::Uris).
     pub fn resources(&self) -> Arc<[Resource]> {
         self.snapshot().resources.clone()
     }
 
-    /// The families of resources of all servers.
+    /// Returns the resource templates of all servers.
     pub fn resource_templates(&self) -> Arc<[ResourceTemplate]> {
         self.snapshot().templates.clone()
     }
 
-    /// Whose a tool is, and what it is called there; for calls that need more than [`call`](Hub::call) has to offer.
+    /// Returns the client of the server that has a tool, and the tool's name there. For calls that need more options
+    /// than [`call`](Hub::call) has.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -62,17 +64,17 @@ impl Hub {
         reached(self.snapshot().tool(tool))
     }
 
-    /// Whose a prompt is, and what it is called there.
+    /// Returns the client of the server that has a prompt, and the prompt's name there.
     pub fn route_prompt(&self, prompt: &str) -> Option<(Client, String)> {
         reached(self.snapshot().prompt(prompt))
     }
 
-    /// Whose a resource is, and what its URI is there.
+    /// Returns the client of the server that has a resource, and the resource's URI there.
     pub fn route_resource(&self, uri: &str) -> Option<(Client, String)> {
         reached(self.snapshot().resource(uri))
     }
 
-    /// Whose a family of resources is, and what it is there.
+    /// Returns the client of the server that has a resource template, and the template there.
     pub fn route_template(&self, template: &str) -> Option<(Client, String)> {
         reached(self.snapshot().template(template))
     }
@@ -81,12 +83,13 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// There is no such tool, or its server is not there. A tool that failed is no error: see [`ToolResult`].
+    /// Returns an error if the tool does not exist or its server is unavailable. A tool that fails is not an error; see
+    /// [`ToolResult`].
     pub async fn call(&self, tool: &str, arguments: impl Into<RawJson>) -> Result<ToolResult> {
         let arguments = arguments.into();
         let snapshot = self.snapshot();
         let Some((member, name)) = snapshot.tool(tool) else {
-            // Nobody knows which tools a server has that was never reached.
+            // The tools of a server that was never connected are unknown.
             return Err(match snapshot.unknown_yet(tool) {
                 Some(member) => member.client().err().unwrap_or_else(|| snapshot.no_such_tool(tool)),
                 None => snapshot.no_such_tool(tool),
@@ -95,12 +98,12 @@ impl Hub {
         member.ask(|client| client.call(name, arguments)).await
     }
 
-    /// Makes the calls of a model at the same time, and answers them in their order. Nothing fails as a whole: a tool
-    /// that fails, is not there, or whose server is gone is one answer that says so.
+    /// Makes the calls of a model concurrently, and returns the answers in the same order. A tool that fails, does not
+    /// exist, or whose server is unavailable affects only its own answer.
     ///
     /// # Cancellation
     ///
-    /// Dropping the future gives up what is still under way, and the servers are told.
+    /// Dropping the future cancels all calls that have not completed, and notifies the servers.
     pub async fn call_all(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolAnswer> {
         let snapshot = self.snapshot();
         let mut tools = snapshot.tools.clone();
@@ -115,11 +118,12 @@ impl Hub {
         tools.call_all(calls).await
     }
 
-    /// Reads a resource by its URI in the hub, as [`Client::read_resource`] does. URIs in the result are those of the hub too.
+    /// Reads a resource by its URI in the hub, as [`Client::read_resource`] does. URIs in the result are translated to
+    /// those of the hub.
     ///
     /// # Errors
     ///
-    /// The URI is of no server, or of more than one; or the server is not there.
+    /// Returns an error if no server or more than one server has the URI, or if the server is unavailable.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult> {
         let snapshot = self.snapshot();
         let (member, original) = snapshot.resource(uri).ok_or_else(|| no_such("resource", uri, None))?;
@@ -132,7 +136,7 @@ impl Hub {
         Ok(result)
     }
 
-    /// Fills in a prompt by its joined name, as [`Client::get_prompt`] does.
+    /// Gets a prompt by its joined name, as [`Client::get_prompt`] does.
     pub async fn get_prompt(&self, name: &str, arguments: impl PromptArguments) -> Result<GetPromptResult> {
         let arguments = arguments.into_texts();
         let snapshot = self.snapshot();
@@ -140,7 +144,7 @@ impl Hub {
         member.ask(|client| client.get_prompt(original, arguments)).await
     }
 
-    /// Asks how an argument of a prompt might go on, as [`Client::complete_prompt`] does.
+    /// Requests completions for an argument of a prompt, as [`Client::complete_prompt`] does.
     pub async fn complete_prompt(
         &self,
         prompt: &str,
@@ -154,7 +158,7 @@ impl Hub {
         member.ask(|client| client.complete_prompt(original, argument, typed, known)).await
     }
 
-    /// Asks how a variable of a family of resources might go on, as [`Client::complete_resource`] does.
+    /// Requests completions for a variable of a resource template, as [`Client::complete_resource`] does.
     pub async fn complete_resource(
         &self,
         template: &str,
@@ -175,7 +179,7 @@ fn reached(found: Option<(&Arc<Member>, &str)>) -> Option<(Client, String)> {
     Some((member.client().ok()?, original.to_owned()))
 }
 
-/// A tool of a server of which nobody knows yet what it has.
+/// Creates a tool that fails as unavailable, for a server whose tools are not known yet.
 fn absent(name: &str, member: &Arc<Member>) -> impl AgentTool {
     let (tool, member) = (name.to_owned(), member.clone());
     agent::tool(name, "", serde_json::json!({}), move |_: RawJson| {

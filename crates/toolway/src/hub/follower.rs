@@ -1,4 +1,5 @@
-//! How is a server started, and which task looks after it? The task connects, reads the lists, hears of changes, and begins again when the server is gone.
+//! How is a server started, and which task follows it? The task connects, reads the lists, watches for changes, and
+//! starts again when the connection is lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,33 +17,34 @@ use crate::client::calls::watch::Heard;
 use crate::client::{Change, Client, ClientBuilder, Target, Watch};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 
-/// Looks after one server, until it is aborted.
+/// Follows one server until it is aborted.
 pub(crate) struct Follower {
     hub: Arc<Shared>,
     member: Arc<Member>,
-    /// The way to the server, and what its client is like; none if its client was brought along and opens its connections itself.
+    /// How to connect to the server, and the builder of its client. `None` if the application supplied the client,
+    /// which then connects by itself.
     reach: Option<(Target, ClientBuilder)>,
     orders: mpsc::Receiver<Refresh>,
-    /// Those who wait until everything was read again.
+    /// Callers that wait until all lists were read again.
     waiting: Vec<Refresh>,
-    /// The server could not be listened to the last time, although it was there.
+    /// `true` if the last attempt to watch for changes failed although the server was reachable.
     was_deaf: bool,
 }
 
-/// Why a server is not looked at any more as it was.
+/// The reason why following a connection ended.
 enum Ended {
-    /// It may be gone; this is why, if that is known.
+    /// The server may be gone; contains the reason, if it is known.
     Lost(Option<Error>),
     /// The client was closed.
     Closed,
 }
 
-/// How a server is listened to.
+/// The state of watching a server for changes.
 pub(crate) enum Ear {
     Open(Watch),
-    /// There is nothing to hear, or the server does not want to tell.
+    /// There is nothing to watch, or the server refuses to report changes.
     Mute,
-    /// It could not be asked to, or has stopped to tell; it may be asked again then.
+    /// The request failed, or the stream ended. The next attempt is allowed at this time.
     Deaf(Instant),
 }
 
@@ -69,7 +71,7 @@ impl Follower {
         }
     }
 
-    /// Connects for the first time, as often as it takes.
+    /// Connects for the first time, and retries until that succeeds.
     async fn connect(&mut self) -> Client {
         loop {
             if let Some((target, builder)) = &self.reach {
@@ -82,7 +84,7 @@ impl Follower {
         }
     }
 
-    /// Looks after a server that was connected once, until its client is closed.
+    /// Follows a server after its first connection, until its client is closed.
     async fn attend(&mut self, client: &Client) {
         let mut openings = client.openings();
         loop {
@@ -91,7 +93,7 @@ impl Follower {
                 Ok((Ear::Deaf(_), _)) => {}
                 Ok((ear, lists)) => match self.tend(client, &mut openings, ear, lists).await {
                     Ended::Closed => return,
-                    // There may be another connection already.
+                    // The client may already have reconnected.
                     Ended::Lost(None) if client.is_connected() => {}
                     Ended::Lost(error) => {
                         let error = error.unwrap_or_else(|| client.loss());
@@ -105,7 +107,7 @@ impl Follower {
                     self.failed(error);
                 }
             }
-            // Where no connection had to be opened, nothing else has counted it.
+            // Without a new connection, nothing else has counted this attempt.
             if self.member.breaker.counted() == counted {
                 self.member.breaker.count();
             }
@@ -126,14 +128,14 @@ impl Follower {
         self.answer();
     }
 
-    /// Tells those who wait that everything was tried.
+    /// Tells callers of `refresh` that everything was tried.
     fn answer(&mut self) {
         for waiting in self.waiting.drain(..) {
             let _ = waiting.send(());
         }
     }
 
-    /// Waits until the server may be tried again, a refresh is asked for, or a call has reached it.
+    /// Waits until the next attempt is allowed, a refresh is requested, or a call has reached the server.
     async fn pause(&mut self, reached: impl Future<Output = ()>) {
         tokio::select! {
             biased;
@@ -146,7 +148,7 @@ impl Follower {
         }
     }
 
-    /// Begins to hear of changes, and reads everything.
+    /// Starts watching for changes, and reads all lists.
     async fn begin(&mut self, client: &Client, openings: &mut Openings) -> Result<(Ear, Lists)> {
         let ear = self.listen(client).await?;
         openings.borrow_and_update();
@@ -158,11 +160,12 @@ impl Follower {
         Ok((ear, lists))
     }
 
-    /// Begins to hear of changes.
+    /// Starts watching for changes.
     ///
     /// # Errors
     ///
-    /// The server cannot be reached. One whose client was brought along is read all the same.
+    /// Returns an error if the server cannot be reached. If the application supplied the client, the lists are read
+    /// nevertheless.
     async fn listen(&mut self, client: &Client) -> Result<Ear> {
         let Unheard { error, is_refusal } = match listen(client, []).await {
             Ok(watch) => {
@@ -185,7 +188,7 @@ impl Follower {
         Ok(ear)
     }
 
-    /// Keeps the lists true, as long as the server is there.
+    /// Keeps the lists up to date while the server is connected.
     async fn tend(
         &mut self,
         client: &Client,
@@ -254,7 +257,7 @@ impl Follower {
 }
 
 impl Ear {
-    /// Waits for the next change; one that is deaf is over when it may be asked again.
+    /// Waits for the next change. In the state `Deaf` it ends when the next attempt is allowed.
     pub(crate) async fn next(&mut self) -> Heard {
         match self {
             Self::Open(watch) => watch.next_or_lost().await,
@@ -272,7 +275,7 @@ impl Ear {
 }
 
 impl Shared {
-    /// Adds a server, and starts the task that looks after it.
+    /// Adds a server, and spawns the task that follows it.
     pub(super) fn start(self: &Arc<Self>, name: &str, target: Target) -> Result<Arc<Member>> {
         self.start_with(name, target, self.settings.client_of(name), Lists::default())
     }
@@ -294,7 +297,7 @@ impl Shared {
         Ok(member)
     }
 
-    /// Adds a server as a file describes it. One that is described wrongly is there, and cannot be used.
+    /// Adds a server from a configuration. A server with mistakes is added as unavailable.
     pub(super) fn start_configured(self: &Arc<Self>, config: &ServerConfig) -> Result<Arc<Member>> {
         if config.disabled {
             return self.idle(config, Phase::Disabled);
@@ -318,7 +321,7 @@ impl Shared {
         }
     }
 
-    /// Adds a server that no task looks after.
+    /// Adds a server without a task.
     fn idle(&self, config: &ServerConfig, phase: Phase) -> Result<Arc<Member>> {
         let breaker = Arc::new(Breaker::new(self.settings.attempts));
         let (member, _) = Member::new(&config.name, config.place(), breaker, phase, Lists::default(), None);
@@ -327,21 +330,21 @@ impl Shared {
     }
 }
 
-/// Why a server does not tell of changes.
+/// The reason why a server does not report changes.
 pub(crate) struct Unheard {
     pub(crate) error: Error,
-    /// It does not want to, or does not say whether it will. Else it could not be asked.
+    /// `true` if the server refused, or did not answer in time. `false` if it could not be asked.
     pub(crate) is_refusal: bool,
 }
 
-/// Has a server tell of its lists and of these resources.
+/// Asks a server to report changes of its lists and of these resources.
 pub(crate) async fn listen(
     client: &Client,
     resources: impl IntoIterator<Item = String>,
 ) -> Result<Watch, Unheard> {
     match timeout(MAX_WATCHING, client.watch(resources)).await {
         Ok(outcome) => outcome.map_err(|error| {
-            // A server that is busy has refused nothing.
+            // A busy server has not refused.
             let is_busy = error.is_unsent() || error.http_status().is_some();
             let is_refusal = error.rpc().is_some() && !is_busy;
             Unheard { error, is_refusal }
@@ -353,11 +356,11 @@ pub(crate) async fn listen(
     }
 }
 
-/// Tells when a conversation is opened again.
+/// Changes each time the client opens a new connection.
 type Openings = tokio::sync::watch::Receiver<u64>;
 
-/// How long a server may take to say that it will tell of changes. Then the hub goes on without.
+/// How long a server may take to accept a request to report changes. After that, the hub continues without.
 pub(crate) const MAX_WATCHING: Duration = Duration::from_secs(5);
 
-/// How long a server may take to say that it is there, when there is doubt.
+/// How long a server may take to answer a probe, when it is unclear whether it is reachable.
 const MAX_PROBE: Duration = Duration::from_secs(10);

@@ -12,10 +12,10 @@ use super::status::ServerStatus;
 use crate::client::{Client, IntoTarget};
 use crate::ground::error::Result;
 
-/// Many servers as one. Cloning it is cheap; all clones are the same hub.
+/// A client of many servers that looks like one. Cloning it is cheap; all clones are the same hub.
 ///
-/// When the last clone is dropped, everything ends: connections are closed, and the programs that were started for them are
-/// stopped. [`close_all`](Hub::close_all) does the same and waits for it.
+/// Dropping the last clone closes all connections and stops the programs that were started for them.
+/// [`close_all`](Hub::close_all) does the same and waits until it is done.
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -33,18 +33,18 @@ use crate::ground::error::Result;
 pub struct Hub(pub(super) Arc<Owner>);
 
 impl Hub {
-    /// Connects to a server, whose tools are called `name__tool` from then on.
+    /// Connects to a server. Its tools get the names `name__tool`.
     ///
-    /// From the first time on, the hub looks after it: see the [module](super).
+    /// After the first connection, the hub keeps the server connected; see the [module](super).
     ///
     /// # Errors
     ///
-    /// There is a server of this name already, it cannot be reached, or it is taken out meanwhile. Then the hub is as it was.
-    /// [`add`](Hub::add) keeps it, and goes on trying.
+    /// Returns an error if the name is already taken, the server cannot be reached, or it is removed in the meantime.
+    /// The hub is unchanged then. [`add`](Hub::add) keeps the server and retries.
     ///
     /// # Cancellation
     ///
-    /// Dropping the future leaves the hub as it was.
+    /// Dropping the future leaves the hub unchanged.
     pub async fn connect(&self, name: &str, target: impl IntoTarget) -> Result<&Self> {
         let member = self.0.0.start(name, target.into_target()?)?;
         let mut unless_done = Undo(Some((self, &member)));
@@ -56,30 +56,30 @@ impl Hub {
         Ok(self)
     }
 
-    /// Adds a server without waiting for it. If it cannot be reached, it keeps being tried.
+    /// Adds a server without waiting for it. If it cannot be reached, the hub keeps retrying.
     ///
     /// # Errors
     ///
-    /// There is a server of this name already.
+    /// Returns an error if the name is already taken.
     pub fn add(&self, name: &str, target: impl IntoTarget) -> Result<&Self> {
         self.0.0.start(name, target.into_target()?)?;
         Ok(self)
     }
 
-    /// Takes a server out, with everything that it has, and closes the connection. One that is not there is no error.
+    /// Removes a server and all its elements, and closes the connection. A name that does not exist is not an error.
     ///
-    /// Calls of it that are under way end as unavailable.
+    /// Calls in progress fail as unavailable.
     pub async fn disconnect(&self, name: &str) {
         let Some(member) = self.snapshot().member(name).cloned() else { return };
         let client = self.0.0.remove(&member);
         close(client).await;
     }
 
-    /// The client of a server. It is shared with the hub: closing it makes the hub connect again.
+    /// Returns the client of a server. The hub shares it: if the client is closed, the hub connects again.
     ///
     /// # Errors
     ///
-    /// There is no such server, or it was not reached yet.
+    /// Returns an error if the server does not exist or was never connected.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -97,20 +97,19 @@ impl Hub {
         snapshot.member(name).ok_or_else(|| snapshot.no_such_server(name))?.client()
     }
 
-    /// How the servers are, in the order in which they came.
+    /// Returns the status of all servers, in the order in which they were added.
     pub fn status(&self) -> Vec<ServerStatus> {
-        // Held, so that what is said to be ready is in the lists.
+        // Holds the lock, so that every server reported as ready is already in the lists.
         let next = self.0.0.next.lock();
         next.members.iter().map(|member| member.status()).collect()
     }
 
-    /// Reads all lists again, and tries at once the servers that are not there. It returns when that is done, as far as it
-    /// can be.
+    /// Reads all lists again, and tries unavailable servers at once. Returns when every server was read or has failed.
     pub async fn refresh(&self) {
         let mut done = Vec::new();
         for member in &*self.snapshot().members {
             let (sender, receiver) = oneshot::channel();
-            // One that no task looks after, or not any more, has nothing to read.
+            // A server without a running task has nothing to read.
             if member.orders.send(sender).await.is_ok() {
                 done.push(receiver);
             }
@@ -120,7 +119,7 @@ impl Hub {
         }
     }
 
-    /// Takes all servers out, closes their connections and waits until they are closed. The hub can be used again.
+    /// Removes all servers, closes their connections and waits until they are closed. The hub can be used again.
     pub async fn close_all(&self) {
         let members = self.snapshot().members.clone();
         let closing: Vec<_> = members.iter().map(|member| self.0.0.remove(member)).collect();
@@ -128,7 +127,7 @@ impl Hub {
         while closing.join_next().await.is_some() {}
     }
 
-    /// What all servers have together, and whose it is.
+    /// Returns the current elements of all servers.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.0.0.snapshot.borrow().clone()
     }
@@ -142,7 +141,7 @@ async fn close(client: Option<Client>) {
     }
 }
 
-/// Takes a server out again when its `connect` is dropped.
+/// Removes a server again if its `connect` is dropped or fails.
 struct Undo<'h>(Option<(&'h Hub, &'h Arc<Member>)>);
 
 impl Drop for Undo<'_> {

@@ -1,4 +1,4 @@
-//! What does one server have, and how long is that true?
+//! Which elements does one server list, and for how long are the lists valid?
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,28 +12,29 @@ use super::config::Choice;
 use crate::client::{Change, Client, Pages};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 
-/// Everything that a server lists.
+/// All lists of a server.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lists {
     pub(super) tools: Listed<Tool>,
     pub(super) prompts: Listed<Prompt>,
     pub(super) resources: Listed<Resource>,
     pub(super) templates: Listed<ResourceTemplate>,
-    /// Which of the tools are wanted.
+    /// The tools that the configuration wants.
     pub(super) wanted: Arc<Choice>,
     pub(super) pace: Pace,
 }
 
-/// How often lists are read, and how much of them is kept.
+/// How often lists are read, and how many items are kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// The least time between two readings because the server says that a list has changed.
+    /// The minimum time between two reads that are caused by notifications of changes.
     pub(super) between: Duration,
-    /// When a list is read again of which the server says neither that it has changed nor how long it is true.
+    /// The interval for reading a list again, if the server neither reports changes nor says how long the list is
+    /// valid.
     pub(super) unasked: Option<Duration>,
-    /// When a list is read again that could not be read, whatever the server says.
+    /// The wait before a list is read again that could not be read, even if the server reports changes.
     pub(super) retry: Option<Duration>,
-    /// How many items of one list are kept.
+    /// The maximum number of items in one list.
     pub(super) most: usize,
 }
 
@@ -43,13 +44,13 @@ impl Default for Pace {
     }
 }
 
-/// One list of it. Clones share the items.
+/// One list of a server. Clones share the items.
 #[derive(Debug, Clone)]
 pub(super) struct Listed<T> {
     pub(super) items: Arc<[T]>,
-    /// Why it is not the list of now.
+    /// The reason why the list is not up to date.
     problem: Option<String>,
-    /// When it is to be read again, if the server said how long it is true.
+    /// When to read the list again: at the end of its validity, at the next interval, or to retry a failed read.
     due: Option<Instant>,
 }
 
@@ -59,11 +60,11 @@ impl<T> Default for Listed<T> {
     }
 }
 
-/// The lists that a server tells of.
+/// The lists whose changes a server can report.
 pub(super) const ALL: [Change; 3] = [Change::Tools, Change::Prompts, Change::Resources];
 
 impl Lists {
-    /// Reads all lists that the server says it has.
+    /// Reads all lists that the server's capabilities announce.
     pub(super) async fn read_all(&mut self, client: &Client) -> Result<()> {
         let has = client.server_capabilities();
         let has = [has.tools.is_some(), has.prompts.is_some(), has.resources.is_some()];
@@ -81,7 +82,7 @@ impl Lists {
     ///
     /// # Errors
     ///
-    /// Only when the server is not there: a list that it does not give stays what it was.
+    /// Returns an error only if the server is unreachable. If the server refuses the list, the old one is kept.
     pub(super) async fn read(&mut self, client: &Client, list: &Change) -> Result<()> {
         let pace = self.pace;
         match list {
@@ -102,7 +103,7 @@ impl Lists {
                 let outcome = read(client.list_resources(), pace).await;
                 self.resources.take(outcome, pace, "resources", |resource| &resource.uri)?;
                 let outcome = read(client.list_resource_templates(), pace).await;
-                // Not every server that has resources knows of families: that is no reason to ask again.
+                // Not every server with resources supports templates, so a failure is not retried.
                 let pace = Pace { retry: None, ..pace };
                 self.templates.take(outcome, pace, "families of resources", |template| &template.uri_template)
             }
@@ -122,7 +123,7 @@ impl Lists {
         }
     }
 
-    /// Whether a list could not be read, although the server was there.
+    /// Returns whether a list could not be read although the server was reachable.
     pub(super) fn is_refused(&self, list: &Change) -> bool {
         match list {
             Change::Tools => self.tools.problem.is_some(),
@@ -132,7 +133,7 @@ impl Lists {
         }
     }
 
-    /// When a list is to be read again, if the server does not tell of its changes.
+    /// Returns when to read a list again, if the server does not report its changes.
     pub(super) fn due(&self, list: &Change) -> Option<Instant> {
         match list {
             Change::Tools => self.tools.due,
@@ -142,7 +143,7 @@ impl Lists {
         }
     }
 
-    /// The lists that are not those of now, and why.
+    /// Returns the reasons why lists are not up to date.
     pub(super) fn problems(&self) -> Vec<String> {
         let Self { tools, prompts, resources, templates, .. } = self;
         let problems = [&tools.problem, &prompts.problem, &resources.problem, &templates.problem];
@@ -151,7 +152,7 @@ impl Lists {
 }
 
 impl<T> Listed<T> {
-    /// Takes what came of reading it. Of two items with one name, the first counts.
+    /// Sets the outcome of reading the list. If two items have the same name, the first one is kept.
     fn take(
         &mut self,
         outcome: Result<(Vec<T>, Option<Instant>)>,
@@ -172,7 +173,7 @@ impl<T> Listed<T> {
                     (more > 0).then(|| format!("it has more than {most} {what}: the rest is left out"));
                 *self = Self { items: items.into(), problem, due };
             }
-            // Not every server that has resources has families of them, and knows the question.
+            // Not every server with resources supports the request for templates.
             Err(error) if error.code() == Some(Code::METHOD_NOT_FOUND) => *self = Self::default(),
             Err(error) if is_refusal(&error) || (pace.unasked.is_some() && !is_absence(&error)) => {
                 self.problem = Some(format!("its {what} cannot be listed: {}", Chain(&error)));
@@ -185,14 +186,14 @@ impl<T> Listed<T> {
     }
 }
 
-/// Whether a server is there that answers so.
+/// Returns whether the error came from a server that is reachable.
 fn is_refusal(error: &Error) -> bool {
     error.rpc().is_some()
         || error.is_too_large()
         || (error.kind() == ErrorKind::PeerMisbehaved && error.http_status().is_none())
 }
 
-/// Whether an error says that the server is not there.
+/// Returns whether the error means that the server is unreachable.
 fn is_absence(error: &Error) -> bool {
     error.kind() == ErrorKind::Transport
         || error.is_unsent()
@@ -200,7 +201,7 @@ fn is_absence(error: &Error) -> bool {
         || error.is_cancelled()
 }
 
-/// Reads a list to its end, or until there is more than is kept. It is as fresh as its oldest page.
+/// Reads a list to its end, or until the maximum is exceeded. Its validity counts from the first request.
 async fn read<T>(mut pages: Pages<T>, pace: Pace) -> Result<(Vec<T>, Option<Instant>)> {
     let asked = Instant::now();
     let mut items = Vec::new();
@@ -213,17 +214,17 @@ async fn read<T>(mut pages: Pages<T>, pace: Pace) -> Result<(Vec<T>, Option<Inst
     Ok((items, due(asked, pages.keep, pace)))
 }
 
-/// When a list is to be read again. One that is never true for long is not read all the time.
+/// Returns when to read a list again. A validity of zero counts as unknown; a very short one is raised to a minimum.
 fn due(asked: Instant, keep: Option<Duration>, pace: Pace) -> Option<Instant> {
     let keep = keep.filter(|keep| !keep.is_zero()).map(|keep| keep.max(MIN_KEEP));
     keep.or(pace.unasked).map(|time| asked + time)
 }
 
-/// The least time between two readings of a list because the server says that it has changed.
+/// The minimum time between two reads of a list that are caused by notifications of changes.
 const MIN_BETWEEN: Duration = Duration::from_millis(100);
 
-/// How many items of one list of one server are kept.
+/// The maximum number of items in one list of one server.
 const MAX_LISTED: usize = 10_000;
 
-/// The least time after which a list is read again because it is not true any more.
+/// The minimum time after which a list that is no longer valid is read again.
 const MIN_KEEP: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! What is known of one server of a hub, and how is it asked?
+//! What is known about one server of a hub, and how are requests made to it?
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,34 +14,35 @@ use crate::client::{Client, Exchange};
 use crate::ground::error::{Chain, Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
-/// One server of a hub. The lists that people have taken from the hub refer to it, and find it empty once it was disconnected.
+/// One server of a hub. Tool lists that were taken from the hub refer to it, and find no client after it was
+/// disconnected.
 pub(crate) struct Member {
     pub(crate) name: Arc<str>,
     pub(super) target: String,
     pub(super) breaker: Arc<Breaker>,
-    /// Somebody could not reach it.
+    /// Notified when a call could not reach the server.
     pub(super) look: Notify,
-    /// Somebody could, although it was thought to be unavailable.
+    /// Notified when a call reached the server although it was considered unavailable.
     pub(super) reached: Notify,
     pub(super) orders: mpsc::Sender<Refresh>,
     task: OnceLock<AbortHandle>,
-    /// Its client was brought along, and is not closed with the hub.
+    /// `true` if the application supplied the client. It is not closed with the hub.
     is_brought: bool,
     state: Mutex<State>,
 }
 
-/// Tells that everything was read again, as far as it could be.
+/// Tells the caller of a refresh that all lists were read again, as far as possible.
 pub(super) type Refresh = oneshot::Sender<()>;
 
 struct State {
     phase: Phase,
     client: Option<Client>,
     lists: Lists,
-    /// Its lists were read once.
+    /// `true` after the lists were read once.
     is_known: bool,
 }
 
-/// How it is.
+/// The phase of a server.
 pub(super) enum Phase {
     Connecting,
     Ready,
@@ -49,7 +50,7 @@ pub(super) enum Phase {
     Disabled,
 }
 
-/// Whether somebody goes on trying.
+/// States whether a task keeps retrying.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hope {
     Some,
@@ -80,12 +81,12 @@ impl Member {
         (Arc::new(member), ordered)
     }
 
-    /// Says which task looks after it, which ends with it.
+    /// Sets the task that follows the server. It is aborted when the server leaves the hub.
     pub(super) fn kept_by(&self, task: AbortHandle) {
         let _ = self.task.set(task);
     }
 
-    /// Whether something is known of it: that it is there, or that it is not.
+    /// Returns whether the first attempt to connect is over, successful or not.
     pub(super) fn is_settled(&self) -> bool {
         !matches!(self.state.lock().phase, Phase::Connecting)
     }
@@ -94,7 +95,7 @@ impl Member {
         matches!(self.state.lock().phase, Phase::Disabled)
     }
 
-    /// Whether its lists were read once.
+    /// Returns whether the lists were read once.
     pub(super) fn is_known(&self) -> bool {
         self.state.lock().is_known
     }
@@ -103,7 +104,7 @@ impl Member {
         matches!(self.state.lock().phase, Phase::Unavailable { .. })
     }
 
-    /// Why it cannot be reached.
+    /// Returns the reason why the server is unavailable.
     pub(super) fn failure(&self) -> Option<Error> {
         match &self.state.lock().phase {
             Phase::Unavailable { error, .. } => Some(error.repeated()),
@@ -115,12 +116,13 @@ impl Member {
         self.state.lock().lists.clone()
     }
 
-    /// Takes a client, and says whether it is in the place of another.
+    /// Sets the client. Returns whether it replaced another one.
     pub(super) fn set_client(&self, client: Client) -> bool {
         self.state.lock().client.replace(client).is_some()
     }
 
-    /// Takes what it has, and says whether it was known to be there.
+    /// Sets the lists and the phase `Ready`. Returns whether the status is unchanged: it was ready before, with the
+    /// same problems.
     pub(super) fn set_ready(&self, lists: Lists) -> bool {
         let mut state = self.state.lock();
         let was_ready = matches!(state.phase, Phase::Ready) && state.lists.problems() == lists.problems();
@@ -139,7 +141,7 @@ impl Member {
         state.phase = Phase::Unavailable { error, since, hope: Hope::Some };
     }
 
-    /// The client, if the server was ever reached and is still of the hub.
+    /// Returns the client, if the server was connected once and still belongs to the hub.
     pub(crate) fn client(&self) -> Result<Client> {
         let state = self.state.lock();
         match (&state.client, &state.phase) {
@@ -160,7 +162,7 @@ impl Member {
         Error::new(ErrorKind::Transport, format!("the server `{}` {how}", self.name)).unsent()
     }
 
-    /// Asks the server something. One that was tried too often is left alone.
+    /// Makes a request to the server. Fails at once if there were too many attempts to connect.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         request: impl FnOnce(&Client) -> Exchange<T>,
@@ -179,7 +181,7 @@ impl Member {
         outcome
     }
 
-    /// Ends what looks after it, and takes its client away: nobody gets it from here any more.
+    /// Aborts the task that follows the server, and takes the client out.
     pub(super) fn leave(&self) -> Option<Client> {
         if let Some(task) = self.task.get() {
             task.abort();
@@ -192,10 +194,10 @@ impl Member {
         state.client.take()
     }
 
-    /// The same, for somebody who cannot wait until the server knows.
+    /// Leaves the hub, and closes the client in the background.
     pub(super) fn drop_out(&self) {
         let Some(client) = self.leave().filter(|_| !self.is_brought) else { return };
-        // Others may have the client, and it ends for them too.
+        // The application may hold clones of the client; they are closed too.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 let _ = client.close().await;
@@ -227,7 +229,7 @@ impl Member {
     }
 }
 
-/// Whether an error says something about whether the server is there.
+/// Returns whether the error suggests that the server is unreachable.
 fn tells_of_absence(error: &Error) -> bool {
     error.kind() == ErrorKind::Transport
         || error.is_unsent()

@@ -1,8 +1,8 @@
-//! Many servers: which ones there are, what they have together, and who looks after them.
+//! A client of many servers: which servers there are, which elements they have, and how they are kept connected.
 //!
-//! A [`Hub`] connects to all servers of a file, or to those that it is told, and makes one list of what they have. Names are
-//! `server__tool`; each leads back to the server it came from, and nothing collides. A server that cannot be reached takes
-//! nothing with it: its calls fail, the others go on, and it comes back by itself.
+//! A [`Hub`] connects to all servers of a file, or to servers that the program adds, and makes one list of their
+//! elements. Names have the form `server__tool`; each one leads back to its server, and names never collide. A server
+//! that cannot be reached does not affect the others: its calls fail, and the hub reconnects to it automatically.
 //!
 //! ```
 //! use serde_json::json;
@@ -48,31 +48,31 @@
 //!
 //! # When a server is gone
 //!
-//! What it has stays in the lists, so that a model that knows a tool need not be told twice; calls of it fail as
-//! [unavailable](crate::agent::FailureKind::Unavailable). Each server has a task that looks after it: it tries the server again,
-//! the second time at once, then after random waits that grow to five seconds. After five attempts in a minute it is left
-//! alone for ten to twenty seconds, and its calls fail at once meanwhile. [`Hub::refresh`] tries at once. When the server is back,
-//! its lists are read again.
+//! Its elements stay in the lists, so that a model that knows a tool need not be told again. Calls fail as
+//! [unavailable](crate::agent::FailureKind::Unavailable). Each server has a task that follows it and reconnects: the
+//! second attempt follows at once, the next ones after random waits that grow to five seconds. After five attempts in a
+//! minute, the task waits for ten to twenty seconds, and calls fail at once in the meantime. [`Hub::refresh`] tries
+//! immediately. After a reconnect, the lists are read again.
 //!
-//! Lists are read again when a server says that they have changed. Where it does not tell, but says how long a list is true,
-//! they are read when that time is over, though not more often than every 30 seconds.
+//! Lists are read again when a server reports that they changed. If it does not report changes, but says how long a
+//! list is valid, the list is read again after that time, at most every 30 seconds.
 //!
 //! | file | question |
 //! |---|---|
 //! | `handle.rs` | What is a hub? |
-//! | `builder.rs` | What can be said about one? |
-//! | `shared.rs` | What does it share with the tasks that look after its servers? |
-//! | `calls.rs` | What may be asked of the servers, and who answers? |
-//! | `snapshot.rs` | What do all servers have together, and whose is what? |
-//! | `watch.rs` | What has changed? |
-//! | `member.rs`, `status.rs` | How is one server? |
-//! | `follower.rs` | How is it started, and which task looks after it? |
-//! | `breaker.rs` | How often may it be tried? |
-//! | `lists.rs` | What does it have, and how long is that true? |
-//! | `names/` | What are the elements of several servers called in one list, and whose is what? |
-//! | `upstream.rs` | What does a gateway ask of a hub, and how is one client a hub? |
-//! | `config/` | Which servers does a file name, and how are they reached? |
-//! | `target/` | How does what a file says become a way to a server? |
+//! | `builder.rs` | Which settings does a hub have? |
+//! | `shared.rs` | What does it share with the tasks that follow its servers? |
+//! | `calls.rs` | Which requests can be made to the servers, and which server answers? |
+//! | `snapshot.rs` | Which elements do all servers have together, and which server has each? |
+//! | `watch.rs` | What changed? |
+//! | `member.rs`, `status.rs` | What is known about one server? |
+//! | `follower.rs` | How is a server started, and which task follows it? |
+//! | `breaker.rs` | How often may the hub try to connect? |
+//! | `lists.rs` | Which elements does a server list, and for how long are the lists valid? |
+//! | `names/` | Which names do the elements of several servers have in one list? |
+//! | `upstream.rs` | What does a gateway need from a hub, and how is one client a hub? |
+//! | `config/` | Which servers are in a file, and how does the hub connect to them? |
+//! | `target/` | How does a configured server become a target to connect to? |
 
 mod breaker;
 mod builder;

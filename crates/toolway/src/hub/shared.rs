@@ -1,4 +1,4 @@
-//! What does a hub share with the tasks that look after its servers?
+//! What does a hub share with the tasks that follow its servers?
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,16 +15,16 @@ use crate::client::{Client, ClientBuilder};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
-/// How long starting waits for servers that are slow, unless the builder says otherwise.
+/// The default time that the start waits for slow servers.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Ends everything with the last clone. The tasks do not hold it.
+/// Removes all servers when the last clone of the hub is dropped. The tasks do not hold it.
 pub(super) struct Owner(pub(super) Arc<Shared>);
 
-/// What a hub shares with the tasks that look after its servers.
+/// The state that a hub shares with the tasks that follow its servers.
 pub(super) struct Shared {
     pub(super) settings: Settings,
-    /// What the next snapshot is made from.
+    /// The working copy from which the next snapshot is published.
     pub(super) next: Mutex<Snapshot>,
     pub(super) snapshot: channel::Sender<Arc<Snapshot>>,
 }
@@ -39,7 +39,7 @@ impl Shared {
         self.snapshot.send_replace(Arc::new(next.clone()));
     }
 
-    /// Adds a server, if its name is free. One that is only listed as disabled makes room.
+    /// Adds a server, if its name is free. It may replace a server that is disabled.
     pub(super) fn insert(&self, member: &Arc<Member>) -> Result<()> {
         let name = &*member.name;
         if name.is_empty() {
@@ -59,10 +59,10 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes a server out, and gives back its client to be closed.
+    /// Removes a server, and returns its client to be closed.
     pub(super) fn remove(&self, member: &Arc<Member>) -> Option<Client> {
         let mut next = self.next.lock();
-        // Before the change is told: those who wait for the server wait for nothing more.
+        // Done before the change is published, so that callers waiting for the server stop waiting.
         let client = member.leave();
         if next.has(member) {
             next.remove(member);
@@ -71,7 +71,7 @@ impl Shared {
         client
     }
 
-    /// A server has a client. Those who have the one before have to know that it changed.
+    /// Sets the client of a server. If it replaces another client, subscribers are notified.
     pub(super) fn connected(&self, member: &Arc<Member>, client: &Client) {
         let mut next = self.next.lock();
         if next.has(member) && member.set_client(client.clone()) {
@@ -80,7 +80,7 @@ impl Shared {
         }
     }
 
-    /// A server is there, and has this.
+    /// Marks a server as ready, with these lists.
     pub(super) fn ready(&self, member: &Arc<Member>, lists: Lists) {
         let mut next = self.next.lock();
         if next.has(member) {
@@ -89,7 +89,7 @@ impl Shared {
         }
     }
 
-    /// A server is not there.
+    /// Marks a server as unavailable.
     pub(super) fn unavailable(&self, member: &Arc<Member>, error: Error) {
         let mut next = self.next.lock();
         if next.has(member) {
@@ -99,12 +99,13 @@ impl Shared {
         }
     }
 
-    /// Waits until something is known of all of them.
+    /// Waits until the first attempt to connect is over for all of these servers.
     pub(super) async fn settled(&self, members: &[Arc<Member>]) {
         let mut snapshots = self.snapshot.subscribe();
-        // The sender is this very hub's.
+        // This cannot fail: `self` owns the sender.
         let _ = snapshots.wait_for(|_| members.iter().all(|member| member.is_settled())).await;
-        // A member is settled a moment before the snapshot is there that has what it offers. The task that makes it holds this.
+        // A member is settled shortly before the snapshot with its lists is published. The task that publishes it holds
+        // this lock.
         drop(self.next.lock());
     }
 }
@@ -118,7 +119,7 @@ impl Drop for Owner {
     }
 }
 
-/// What was said about a hub.
+/// The settings of a hub.
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) client: ClientBuilder,
@@ -130,7 +131,7 @@ pub(super) struct Settings {
     pub(super) max_message: Option<usize>,
 }
 
-/// Says more about the client of one server.
+/// Changes the builder for the client of one server.
 type Each = dyn Fn(&str, ClientBuilder) -> ClientBuilder + Send + Sync;
 
 impl Default for Settings {

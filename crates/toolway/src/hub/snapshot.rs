@@ -1,4 +1,5 @@
-//! What do all servers have together, and whose is what? An immutable snapshot; a change makes the next one.
+//! Which elements do all servers have together, and which server has each? A snapshot is immutable; a change publishes
+//! a new one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::closest::closest;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
-/// Everything that the servers of a hub have, under the names that it has here. Cheap to clone.
+/// All elements of the servers of a hub, under their names in the hub. Cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct Snapshot {
     pub(super) versions: Versions,
@@ -29,7 +30,7 @@ pub(crate) struct Snapshot {
     tool_names: Arc<Names>,
     prompt_names: Arc<Names>,
     pub(super) uris: Arc<Uris>,
-    /// Whose a family is, and what it is there.
+    /// The server of each resource template, and the template there.
     families: Arc<HashMap<String, (Arc<str>, String)>>,
 }
 
@@ -43,41 +44,41 @@ pub(super) struct Versions {
 }
 
 impl Snapshot {
-    /// The server of this name.
+    /// Returns the server with this name.
     pub(super) fn member(&self, name: &str) -> Option<&Arc<Member>> {
         self.members.iter().find(|member| &*member.name == name)
     }
 
-    /// Whose a tool is, and what it is called there.
+    /// Returns the server that has a tool, and the tool's name there.
     pub(crate) fn tool(&self, name: &str) -> Option<(&Arc<Member>, &str)> {
         let (server, tool) = self.tool_names.route(name)?;
         Some((self.member(server)?, tool))
     }
 
-    /// Whose a prompt is, and what it is called there.
+    /// Returns the server that has a prompt, and the prompt's name there.
     pub(crate) fn prompt(&self, name: &str) -> Option<(&Arc<Member>, &str)> {
         let (server, prompt) = self.prompt_names.route(name)?;
         Some((self.member(server)?, prompt))
     }
 
-    /// Whose a resource is, and what its URI is there.
+    /// Returns the server that has a resource, and its URI there.
     pub(crate) fn resource<'u>(&self, uri: &'u str) -> Option<(&Arc<Member>, &'u str)> {
         let (server, uri) = self.uris.route(uri)?;
         Some((self.member(server)?, uri))
     }
 
-    /// Whose a family of resources is, and what it is there.
+    /// Returns the server that has a resource template, and the template there.
     pub(crate) fn template(&self, template: &str) -> Option<(&Arc<Member>, &str)> {
         let (server, template) = self.families.get(template)?;
         Some((self.member(server)?, template))
     }
 
-    /// What a resource of a server is called here.
+    /// Returns the URI in the hub of a resource of a server.
     pub(crate) fn uri(&self, server: &str, uri: &str) -> Option<String> {
         self.uris.uri(server, uri)
     }
 
-    /// The server whose tools begin like this name, if nobody knows yet which ones it has.
+    /// Returns the server to which the prefix of this tool name belongs, if the tools of that server are not known yet.
     pub(super) fn unknown_yet(&self, name: &str) -> Option<&Arc<Member>> {
         let member = self.member(self.tool_names.owner(name)?)?;
         (!member.is_known()).then_some(member)
@@ -110,12 +111,12 @@ fn hint(meant: Option<&str>) -> String {
     meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default()
 }
 
-/// A tool of a server under the name that it has here, for a model.
+/// A tool of a server under its name in the hub, for a model.
 struct HubTool {
     definitions: Arc<[Tool]>,
-    /// Which of them it is.
+    /// Its index in `definitions`.
     index: usize,
-    /// What it is called at its server.
+    /// Its name on its server.
     original: String,
     member: Arc<Member>,
 }
@@ -159,9 +160,9 @@ impl AgentTool for HubTool {
     }
 }
 
-/// How the next snapshot is made.
+/// Creates the next snapshot.
 impl Snapshot {
-    /// No servers yet, and these names for what they will have.
+    /// Creates a snapshot without servers, with the given rules for names and URIs.
     pub(super) fn new(names: Names, uris: Uris) -> Self {
         let (prompt_names, tool_names) = (Arc::new(names.clone()), Arc::new(names));
         Self { tool_names, prompt_names, uris: Arc::new(uris), ..Self::default() }
@@ -188,7 +189,7 @@ impl Snapshot {
         self.all_changed();
     }
 
-    /// A server is there, and has this.
+    /// Marks a server as ready, with these lists.
     pub(super) fn ready(&mut self, member: &Arc<Member>, lists: Lists) {
         let old = member.lists();
         let before = self.versions;
@@ -214,7 +215,7 @@ impl Snapshot {
         }
     }
 
-    /// A server that comes or goes may change names of others.
+    /// Rebuilds all lists: a server that is added or removed may change the names of other servers' elements.
     fn all_changed(&mut self) {
         self.versions.servers += 1;
         self.tools_changed();
@@ -266,7 +267,7 @@ impl Snapshot {
     }
 }
 
-/// One list of all servers. `rename` gives an item the name that it has here; one that has none is left out.
+/// Joins one list of all servers. `rename` gives an item its name in the hub; an item without one is left out.
 fn joined<T: Clone>(
     members: &[Arc<Member>],
     list: fn(&Lists) -> &Listed<T>,

@@ -1,4 +1,4 @@
-//! How is a server of a hub?
+//! What is the state of a server of a hub?
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -6,65 +6,65 @@ use std::time::{Duration, Instant};
 use toolway_protocol::ProtocolVersion;
 use toolway_protocol::types::Implementation;
 
-/// A server of a hub, and how it is. Made by [`Hub::status`](super::Hub::status).
+/// A server of a hub and its state, returned by [`Hub::status`](super::Hub::status).
 ///
-/// `{}` is a line for people: `weather: unavailable for 12s, next try in 3s: failed to connect to …`.
+/// `{}` prints one line: `weather: unavailable for 12s, next try in 3s: failed to connect to …`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerStatus {
-    /// What the hub calls it.
+    /// The name of the server in the hub.
     pub name: String,
-    /// Where it is, in words and without secrets.
+    /// The command or address of the server, without secrets.
     pub target: String,
-    /// How it is.
+    /// The state of the server.
     pub state: ServerState,
 }
 
-/// How a server is.
+/// The state of a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ServerState {
-    /// It was not reached yet, and it is not known that it cannot be.
+    /// The first attempt to connect is not over yet.
     Connecting,
-    /// It is there, as far as anybody knows.
+    /// The server is connected, as far as is known.
     #[non_exhaustive]
     Ready {
-        /// How many tools it has.
+        /// The number of its tools.
         tools: usize,
-        /// How many prompts.
+        /// The number of its prompts.
         prompts: usize,
-        /// How many resources.
+        /// The number of its resources.
         resources: usize,
-        /// How many families of resources.
+        /// The number of its resource templates.
         templates: usize,
-        /// The revision that is spoken.
+        /// The protocol revision in use.
         version: ProtocolVersion,
-        /// Who it says it is.
+        /// The name and version that the server reports.
         server: Option<Implementation>,
-        /// Lists of it that cannot be read, and why. What was known of them before is kept.
+        /// The lists that could not be read, and why. Their previous content is kept.
         problems: Vec<String>,
     },
-    /// It cannot be reached. What it has stays in the lists, and calls fail.
+    /// The server cannot be reached. Its elements stay in the lists, and calls fail.
     #[non_exhaustive]
     Unavailable {
-        /// Why.
+        /// The reason.
         error: String,
-        /// Since when.
+        /// The time since when it is unavailable.
         since: Instant,
-        /// When it is tried again; `None` for one that cannot be tried, because its entry in the file is wrong.
+        /// The time of the next attempt; `None` if there is none, because its entry in the file has mistakes.
         next_try: Option<Instant>,
     },
-    /// The file says that it is not to be used.
+    /// The file disables the server.
     Disabled,
 }
 
 impl ServerStatus {
-    /// Whether it is there.
+    /// Returns whether the server is connected.
     pub fn is_ready(&self) -> bool {
         matches!(self.state, ServerState::Ready { .. })
     }
 
-    /// Whether it cannot be reached.
+    /// Returns whether the server cannot be reached.
     pub fn is_unavailable(&self) -> bool {
         matches!(self.state, ServerState::Unavailable { .. })
     }

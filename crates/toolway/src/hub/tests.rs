@@ -1,13 +1,13 @@
-//! Do joined names and URIs keep their guarantees, for any names of servers and elements?
+//! Are joined names and URIs unique and reversible, whatever the names of servers and elements are?
 //!
-//! `SEED=7 cargo test -p toolway hub::tests` generates other inputs; a failure prints its seed.
+//! `SEED=7 cargo test -p toolway hub::tests` draws other inputs; a failure prints its seed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 
 use super::{NameRules, Names, Uris};
 
-/// A repeatable source of random numbers (xorshift64*). A failing test prints the seed and the number of the case.
+/// A reproducible source of random numbers (xorshift64*). A test that fails prints the seed and the number of the case.
 struct Random {
     state: u64,
     seed: u64,
@@ -17,7 +17,7 @@ struct Random {
 impl Random {
     fn of(number: u64) -> Self {
         let seed = std::env::var("SEED").map_or(1, |seed| seed.parse::<u64>().unwrap());
-        // Spreads neighbouring numbers over distant states; 0 is the only state that xorshift never leaves.
+        // Spreads consecutive numbers over distant states. State 0 is excluded, because xorshift never leaves it.
         let state = (seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         Self { state: state.max(1), seed, number }
     }
@@ -37,7 +37,7 @@ impl Random {
         from[self.below(from.len())]
     }
 
-    /// A text of a few pieces, so that many texts are similar.
+    /// Returns a text made of a few pieces, so that many texts are similar.
     fn text(&mut self, pieces: &[&str], longest: usize) -> String {
         (0..self.below(longest + 1)).map(|_| self.pick(pieces)).collect()
     }
@@ -60,7 +60,7 @@ impl Drop for Random {
 const HOSTILE: [&str; 16] =
     ["a", "b", "_", "__", "-", ".", " ", "/", "é", "\0", "\u{202e}", "server", "🦀", "A", "_a", "x-aaaaaaaa"];
 
-/// Servers and their elements, some of them named like the joined names of others.
+/// Creates servers and elements, among them the joined names of others.
 fn hostile(random: &mut Random, rules: &NameRules) -> BTreeMap<String, Vec<String>> {
     let mut servers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for _ in 0..=random.below(12) {
@@ -72,7 +72,7 @@ fn hostile(random: &mut Random, rules: &NameRules) -> BTreeMap<String, Vec<Strin
     let names = joined(rules, &servers);
     let made: Vec<String> = names.iter().map(|(name, ..)| name.to_owned()).collect();
     for name in made.iter().take(20) {
-        // Names a server, or a tool, like the joined name of another one.
+        // Gives a server and a tool the names that another server and tool have here.
         let (server, element) = name.split_once(&*rules.separator).unwrap();
         servers.entry(server.to_owned()).or_default().push(element.to_owned());
         for elements in servers.values_mut() {
@@ -99,7 +99,7 @@ fn rules_of(random: &mut Random) -> NameRules {
     }
 }
 
-/// Checks everything: each pair has a name, each name belongs to one pair, and each name follows the rules.
+/// Checks that each pair has a name, each name one pair, and that each name follows the rules.
 fn check(names: &Names, rules: &NameRules, servers: &BTreeMap<String, Vec<String>>) -> usize {
     let pairs: HashSet<(&str, &str)> = servers
         .iter()
@@ -148,7 +148,7 @@ fn the_order_in_which_servers_come_and_go_does_not_matter() {
         for (index, (server, elements)) in order.into_iter().enumerate() {
             let mut elements = elements.clone();
             random.shuffle(&mut elements);
-            // Meanwhile another server is added and removed, and servers change their elements.
+            // In the meantime, other servers are added and removed, and servers change their elements.
             if index == 2 && !servers.contains_key(&passing) {
                 names.set(&passing, ["a", "b"]);
             }
@@ -173,7 +173,7 @@ fn the_order_in_which_servers_come_and_go_does_not_matter() {
 
 #[test]
 fn names_do_not_collide_when_every_hash_does() {
-    // Nearly every hash is equal: only the attempt number distinguishes names.
+    // Nearly all hashes are equal: only the attempt number distinguishes names.
     let rules = NameRules::default();
     let mut names = Names::with_hash(rules.clone(), |_, attempt| u64::from(attempt / 2));
     let mut servers = BTreeMap::new();
@@ -202,7 +202,7 @@ fn another_server_renames_nothing_unless_it_takes_a_name() {
     assert!(before.iter().all(|name| names.route(name).is_some()));
     assert_eq!(names.route("a__b__c"), Some(("a", "b__c")));
     assert_eq!(names.route("my-server__search"), Some(("my-server", "search")));
-    // A real collision: the server with exactly this name keeps it.
+    // A true collision: the server with that original name keeps it.
     names.set(&tag, ["search"]);
     assert_eq!(names.name(&tag, "search"), Some(&*format!("{tag}__search")));
     assert_ne!(names.name("my server", "search"), names.name(&tag, "search"));
@@ -282,7 +282,7 @@ fn uris_never_collide_and_lead_back() {
                 if here == *uri { kept += 1 } else { wrapped += 1 }
             }
         }
-        // The expansion of a template belongs to its server, for any values of the variables.
+        // The expansion of a template belongs to its server, whatever the values of the variables are.
         for (server, listed) in &servers {
             for template in &listed.templates {
                 let values = random.text(&URI_PIECES, 3).replace(['{', '}'], "");
@@ -353,7 +353,7 @@ fn a_server_cannot_take_what_another_has() {
         assert_eq!(uris.route("hub://bank/bank://accounts/7"), Some(("bank", "bank://accounts/7")));
         assert_eq!(uris.template("notes", "notes://{id}").as_deref(), Some("notes://{id}"), "others stay");
     }
-    // A template that would match everything does not take URIs from other servers.
+    // A template that claims everything claims nothing.
     uris.set("evil", [""; 0], ["{+uri}", "bank{x}", "hub://bank/{+x}", "hub:{x}"]);
     assert_eq!(uris.route("bank://accounts/7"), Some(("bank", "bank://accounts/7")));
     assert_eq!(uris.route("hub://bank/x"), Some(("bank", "x")));

@@ -1,7 +1,7 @@
-//! What does a gateway ask of a hub, and how is one client a hub?
+//! What does a gateway need from a hub, and how is one client a hub?
 //!
-//! A client that is mounted by itself is a hub of one server. Its names and URIs are kept as they are, its client is that of
-//! the application, and what it has is read again also where the server says nothing.
+//! A client that is mounted by itself is a hub with one server. Its names and URIs are not changed, the application
+//! supplies its client, and its lists are also read at intervals if the server does not report changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,16 +19,16 @@ pub(crate) use super::snapshot::Snapshot;
 use super::watch::HubWatch;
 use crate::client::Client;
 
-/// A server of a hub that was reached once.
+/// A server of a hub that was connected once.
 #[derive(Clone)]
 pub(crate) struct Upstream {
-    /// What it is called; no two have the same name.
+    /// The name of the server, unique in the hub.
     pub(crate) name: Arc<str>,
     pub(crate) client: Client,
 }
 
 impl Hub {
-    /// A hub of one server, whose client is there already. It is looked after from when the task runs.
+    /// Creates a hub with one server from an existing client. The server is followed once the returned task runs.
     pub(crate) fn alone(name: &str, client: Client) -> (Self, Follower) {
         let (mut names, mut uris, mut lists) = (Names::default(), Uris::default(), Lists::default());
         names.is_alone = true;
@@ -45,19 +45,19 @@ impl Hub {
         (Self(Arc::new(Owner(shared))), follower)
     }
 
-    /// Whether it is a hub of one server that was [brought along](Self::alone), and stays one.
+    /// Returns whether the hub was created by [`alone`](Self::alone). Such a hub always has exactly one server.
     pub(crate) fn is_alone(&self) -> bool {
         self.snapshot().uris.alone.is_some()
     }
 }
 
 impl Snapshot {
-    /// The servers that were reached, in their order.
+    /// Returns the servers that were connected once, in order.
     pub(crate) fn upstreams(&self) -> impl Iterator<Item = Upstream> {
         self.members.iter().filter_map(|member| member.upstream())
     }
 
-    /// Whether all servers that were reached have been asked what they have, whatever came of that.
+    /// Returns whether all connected servers were asked for their lists, successfully or not.
     pub(crate) fn is_settled(&self) -> bool {
         self.members.iter().all(|member| member.is_settled() || member.client().is_err())
     }
@@ -70,7 +70,7 @@ impl Member {
 }
 
 impl HubWatch {
-    /// Waits until anything is not as it was; for ever, once the hub is gone.
+    /// Waits until any part of the hub changes. Waits forever once the hub was dropped.
     pub(crate) async fn changed(&mut self) {
         let seen = self.seen;
         let changed = self.snapshots.wait_for(|snapshot| snapshot.versions != seen).await;
@@ -81,8 +81,8 @@ impl HubWatch {
     }
 }
 
-/// How often a server is looked at that does not tell of changes.
-const LOOK_AGAIN: Duration = Duration::from_mins(5);
+/// The interval for reading the lists of a server that does not report changes.
+const LOOK_AGAIN: Duration = Duration::from_secs(5 * 60);
 
-/// When a list is read again that could not be read.
+/// The wait before a list is read again that could not be read.
 const RETRY: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! What has changed in a hub?
+//! What changed in a hub?
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tokio::sync::watch::Receiver;
 use super::handle::Hub;
 use super::snapshot::{Snapshot, Versions};
 
-/// Something that is not as it was.
+/// A part of a hub that changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HubChange {
@@ -16,20 +16,21 @@ pub enum HubChange {
     Tools,
     /// The prompts.
     Prompts,
-    /// The resources, or the families of resources.
+    /// The resources or the resource templates.
     Resources,
-    /// A server came, went, or its [status](Hub::status) is another one.
+    /// A server was added or removed, or its [status](Hub::status) changed.
     Servers,
 }
 
-/// The changes of a hub, from when it was made. Made by [`Hub::watch`].
+/// A stream of the changes of a hub, created by [`Hub::watch`].
 pub struct HubWatch {
     pub(super) snapshots: Receiver<Arc<Snapshot>>,
     pub(super) seen: Versions,
 }
 
 impl Hub {
-    /// Hears of changes. What changes several times before somebody asks is told once.
+    /// Watches for changes from now on. Several changes of one part between two calls of [`next`](HubWatch::next) are
+    /// reported once.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -59,7 +60,7 @@ impl Hub {
 }
 
 impl HubWatch {
-    /// Waits for the next change; nothing comes any more once the hub is gone.
+    /// Waits for the next change. Returns `None` once the hub was dropped.
     pub async fn next(&mut self) -> Option<HubChange> {
         loop {
             if let Some(change) = self.unseen() {

@@ -1,4 +1,4 @@
-//! Which values and which texts does a type take? Its schema says so.
+//! Which values and which texts does a type accept, according to its schema?
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -7,22 +7,22 @@ use toolway_schema::Schema;
 
 use super::generate::{Generator, input_schema_of};
 
-/// The values of an enum without data, as `serde` writes them; also of an `Option` of one.
+/// Returns the values of an enum without data, or of an `Option` of one, as `serde` writes them.
 pub(crate) fn variants(describe: impl FnOnce(&mut Generator) -> Value) -> Option<Vec<String>> {
     described(describe).listed()
 }
 
-/// The texts that a schema lists, if it allows nothing else.
+/// Returns the texts that a schema lists, if it allows nothing else.
 pub(crate) fn listed(schema: &Value, definitions: &Map<String, Value>) -> Option<Vec<String>> {
     Schema::with_definitions(schema.clone(), definitions.clone()).listed()
 }
 
-/// Says in words what a described type expects; nothing if its schema leaves that open.
+/// Describes in words what a type expects. Returns `None` if its schema does not say.
 pub(crate) fn expected_text(describe: impl FnOnce(&mut Generator) -> Value) -> Option<String> {
     described(describe).expected_text()
 }
 
-/// Says in words what a field of a struct expects.
+/// Describes in words what a field of a struct expects.
 pub(crate) fn expected_texts<T: DeserializeOwned + JsonSchema>(field: &str) -> Option<String> {
     let schema: Value = input_schema_of::<T>().finish().schema.decode().ok()?;
     Schema::of(&schema).property(field)?.expected_text()

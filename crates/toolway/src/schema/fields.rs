@@ -1,18 +1,19 @@
-//! In which order did an author declare the fields of a type? `schemars` sorts them; `serde` knows.
+//! In which order are the fields of a type declared? `schemars` sorts them; `serde` keeps the order.
 
 use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// The fields of a struct as declared, as far as `serde` tells: a type with flattened fields tells nothing.
+/// Returns the fields of a struct in declared order. A type with flattened fields gives an empty list, because `serde`
+/// does not report them.
 pub(super) fn declared_fields<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut fields: &[&str] = &[];
-    // It cannot succeed: there is nothing to read. Being asked is enough.
+    // This always fails for lack of input. The `Deserialize` impl names its fields before it reads any.
     let _ = T::deserialize(Probe(&mut fields));
     fields
 }
 
-/// Hears which struct somebody wants to read, and refuses.
+/// A deserializer that records the fields of the requested struct and then fails.
 struct Probe<'f>(&'f mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for Probe<'_> {

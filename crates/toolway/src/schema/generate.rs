@@ -1,8 +1,8 @@
 //! How does a function's signature become a JSON Schema?
 //!
-//! The schema of each type comes from `schemars`; the object around the arguments is written here, as text, so
-//! that the arguments keep the order in which the author wrote them. What the author adds lies over that in
-//! levels, the highest first: a whole schema, what stands at an argument, a patch, the types with their docs.
+//! The schema of each type comes from `schemars`. The object around the arguments is written here as text, so that the
+//! arguments keep the order in which the author wrote them. The author can override parts of the schema at several
+//! levels, the strongest first: a whole schema, attributes of an argument, a patch, the types with their docs.
 
 use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
@@ -18,11 +18,11 @@ use toolway_schema::{
 use super::fields::declared_fields;
 use super::typed::is_enforced;
 
-/// Describes types. Definitions that several of them share are collected on the way.
+/// Generates schemas of types, and collects the definitions that they share.
 #[derive(Debug)]
 pub struct Generator {
     inner: SchemaGenerator,
-    /// Whether `serde` enforces all that was described.
+    /// `true` if `serde` enforces every keyword of the schemas generated so far.
     is_enforced: bool,
 }
 
@@ -49,7 +49,7 @@ fn portable(mut schema: Value) -> Value {
     schema
 }
 
-/// The schema of a structured result.
+/// Returns the schema of a structured result.
 pub(crate) fn output_schema<T: JsonSchema>() -> RawJson {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
@@ -57,7 +57,8 @@ pub(crate) fn output_schema<T: JsonSchema>() -> RawJson {
     schema.into()
 }
 
-/// A schema that speaks of members without saying what has them: it means an object, and old clients want to read that.
+/// Adds `"type": "object"` to a schema that lists members but has no type, because old clients require it. Returns
+/// `None` if the schema needs no change.
 pub(crate) fn object_by_default(schema: &RawJson) -> Option<RawJson> {
     let members: Map<String, Value> = schema.decode().ok()?;
     let means_object = ["properties", "required"].iter().any(|keyword| members.contains_key(*keyword));
@@ -67,20 +68,20 @@ pub(crate) fn object_by_default(schema: &RawJson) -> Option<RawJson> {
     RawJson::parse(&format!(r#"{{"type":"object",{}"#, &schema.as_str()[1..])).ok()
 }
 
-/// The schema of arguments that are the fields of one type.
+/// Creates the schema of arguments that are the fields of one type.
 pub fn input_schema_of<T: DeserializeOwned + JsonSchema>() -> InputSchema {
     let mut input = InputSchema::default();
-    // A struct is checked always: `serde` lets unknown members pass, and knows no word of `#[schemars(…)]`.
+    // A struct is always checked: `serde` accepts unknown members, and does not enforce `#[schemars(…)]`.
     input.generator.is_enforced = false;
     let mut schema = T::json_schema(&mut input.generator.inner).to_value();
-    // A wrapper is described by what it wraps.
+    // A wrapper has the schema of the type that it wraps.
     let wrapped =
         schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
     if let Some(found) = wrapped.and_then(|name| input.generator.inner.definitions().get(name)) {
         schema = found.clone();
     }
     let is_open = schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false))
-        // Any JSON at all: an author who takes a `Value` looks at it himself.
+        // Any JSON: an author who takes a `Value` checks it in the handler.
         || schema == Value::Bool(true)
         || schema.as_object().is_some_and(|schema| schema.keys().all(|key| key.starts_with('$') || key == "title"))
         || ["allOf", "anyOf", "oneOf", "unevaluatedProperties"].iter().any(|word| schema.get(word).is_some());
@@ -98,27 +99,27 @@ pub fn input_schema_of<T: DeserializeOwned + JsonSchema>() -> InputSchema {
         input.properties.extend(properties.remove_entry(*name));
     }
     input.properties.extend(properties);
-    // Other names of a field are not in its schema.
+    // Aliases of a field are not in its schema.
     input.names.read.extend(fields.iter().map(|name| (*name).to_owned()));
     input.names.read.extend(input.properties.iter().map(|(name, _)| name.clone()));
-    // A field with a default may be kept from callers.
+    // A field with a default may be hidden from callers.
     input.names.expected.clone_from(&input.required);
     if is_open {
         input.rest.remove("additionalProperties");
     }
-    // These are about the type; the tool has its own.
+    // These describe the type; the tool has its own.
     members.retain(|keyword, _| !matches!(keyword.as_str(), "title" | "description"));
     input.rest.extend(members);
     input
 }
 
-/// The schema of a function's arguments, argument by argument. `#[tool]` uses it.
+/// Builds the schema of a function's arguments, one argument at a time. `#[tool]` uses it.
 #[derive(Debug)]
 pub struct InputSchema {
     generator: Generator,
     properties: Vec<(String, Value)>,
     required: Vec<String>,
-    /// What else the schema says.
+    /// The other keywords of the schema.
     rest: Map<String, Value>,
     args: Vec<(&'static str, Arg)>,
     names: Names,
@@ -126,28 +127,28 @@ pub struct InputSchema {
     whole: Option<Value>,
 }
 
-/// What an author says about one argument, besides its type.
+/// The author's declarations about one argument, besides its type.
 #[derive(Debug, Default)]
 pub struct Arg {
-    /// A name for people.
+    /// The name to display.
     pub title: Option<&'static str>,
-    /// What it is for; empty for nothing.
+    /// The description; may be empty.
     pub description: &'static str,
-    /// Its value when the caller sends none.
+    /// The value if the caller does not send one.
     pub default: Option<Value>,
-    /// Keywords of JSON Schema.
+    /// Additional keywords of JSON Schema.
     pub rules: Option<Value>,
 }
 
 /// A finished schema.
 #[derive(Debug)]
 pub struct Input {
-    /// Its text.
+    /// The schema as JSON text.
     pub schema: RawJson,
-    /// Reading the arguments into their types enforces every keyword: there is nothing else to check.
+    /// `true` if decoding the arguments into their types enforces every keyword, so that no other check is needed.
     pub is_typed: bool,
-    /// What is wrong with how it was made, in sentences for the author of the tool. What is wrong with the schema itself
-    /// is found by whoever compiles it.
+    /// Mistakes in the declarations, as sentences for the author of the tool. Mistakes in the schema itself are found
+    /// when it is compiled.
     pub mistakes: Vec<String>,
 }
 
@@ -170,7 +171,7 @@ impl Default for InputSchema {
 }
 
 impl InputSchema {
-    /// Adds an argument that `describe` knows the schema of.
+    /// Adds an argument whose schema is returned by `describe`.
     pub(crate) fn argument(
         mut self,
         name: &'static str,
@@ -180,7 +181,7 @@ impl InputSchema {
     ) -> Self {
         let mut schema = describe(&mut self.generator);
         if is_optional {
-            // `describe` has turned a list of types into a choice already; both lose their null.
+            // `describe` has already turned a list of types into a choice. Null is removed from either form.
             drop_null(&mut schema);
         } else {
             self.required.push(name.to_owned());
@@ -192,7 +193,7 @@ impl InputSchema {
         self
     }
 
-    /// Lays a schema over what the types say, and under what stands at the arguments.
+    /// Merges a patch into the schema. It overrides the types, and is overridden by the attributes of the arguments.
     pub fn merged(mut self, patch: Value) -> Self {
         match &mut self.patch {
             Some(below) => merge(below, patch),
@@ -201,18 +202,18 @@ impl InputSchema {
         self
     }
 
-    /// Says what the schema is, whatever the types say.
+    /// Replaces the whole schema, whatever the types say.
     pub fn replaced(mut self, whole: Value) -> Self {
         self.whole = Some(whole);
         self
     }
 
-    /// The names of the arguments, in declared order.
+    /// Returns the names of the arguments, in declared order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.properties.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The finished schema.
+    /// Returns the finished schema.
     pub fn finish(mut self) -> Input {
         if let Some(whole) = self.whole {
             let mistakes = self.names.disagree(&whole);
@@ -246,10 +247,10 @@ impl InputSchema {
 }
 
 impl Arg {
-    /// Puts what is said about the argument into its schema; returns a mistake.
+    /// Writes the declarations of the argument into its schema. Returns a mistake, if there is one.
     fn lay_over(self, name: &str, schema: &mut Value) -> Option<String> {
         let property = &mut schema["properties"][name];
-        // A boolean schema says nothing about the value; an object can say the same and carry the words.
+        // A boolean schema cannot hold keywords. An empty object means the same and can.
         if !property.is_object() {
             *property = Map::new().into();
         }
@@ -276,7 +277,7 @@ impl Arg {
     }
 }
 
-/// The rules of an argument that say nothing about any value of its type, in sentences for the author.
+/// Finds the rules of an argument that do not apply to any value of its type. Returns sentences for the author.
 fn without_effect(name: &str, rules: Option<&Value>, schema: &Value) -> Vec<String> {
     let Some(rules) = rules.and_then(Value::as_object) else { return Vec::new() };
     let Some(types) = Schema::of(schema).property(name).and_then(|property| property.types()) else {
@@ -291,7 +292,7 @@ fn without_effect(name: &str, rules: Option<&Value>, schema: &Value) -> Vec<Stri
     idle.map(tell).collect()
 }
 
-/// What a keyword is for, and the types that it says something about.
+/// Returns the kind of value that a keyword constrains: in words, and as types.
 fn rule_for(keyword: &str, value: &Value) -> Option<(&'static str, Types)> {
     match keyword {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
@@ -311,7 +312,7 @@ fn has_defaults(schema: &Value) -> bool {
     properties.is_some_and(|properties| properties.values().any(|property| property.get("default").is_some()))
 }
 
-/// Nobody has to send what has a default.
+/// Removes properties that have a default from `required`.
 fn forget_required_with_default(schema: &mut Value) {
     let Some(Value::Array(mut required)) = schema.get_mut("required").map(Value::take) else { return };
     required.retain(|name| {
@@ -321,7 +322,7 @@ fn forget_required_with_default(schema: &mut Value) {
     schema["required"] = required.into();
 }
 
-/// The text of a schema, its properties in the order in which they were declared.
+/// Writes a schema as text, with its properties in declared order.
 fn in_order(mut schema: Value, order: &[String]) -> RawJson {
     let mut take = |keyword: &str| schema.get_mut(keyword).map(Value::take).unwrap_or_default();
     let (kind, properties, required) = (take("type"), take("properties"), take("required"));

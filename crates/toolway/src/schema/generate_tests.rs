@@ -1,4 +1,4 @@
-//! Which schema results from types and attributes together?
+//! Which schema results from types and the author's declarations together?
 
 use std::collections::HashMap;
 
@@ -167,7 +167,7 @@ fn types_that_say_it_all_need_no_check() {
     );
 }
 
-/// Returns the mistakes in the definition of a schema, and in the resulting schema.
+/// Returns the mistakes in how a schema was declared, and those in the schema itself.
 fn told(input: InputSchema) -> Vec<String> {
     let Input { schema, mut mistakes, .. } = input.finish();
     mistakes.extend(super::examine(&schema.decode().unwrap()).mistakes);

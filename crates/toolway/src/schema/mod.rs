@@ -1,10 +1,11 @@
-//! Schemas of Rust types: what a tool's types say about its arguments. What any schema says is read by `toolway-schema`.
+//! Schemas of Rust types: what a tool's types say about its arguments. The crate `toolway-schema` interprets any
+//! schema.
 //!
 //! | file | question |
 //! |---|---|
 //! | `generate.rs`, `fields.rs` | How does a function's signature become a schema? |
-//! | `typed.rs` | Does decoding into the types enforce all that their schema says? |
-//! | `described.rs` | Which values and which texts does a type take? |
+//! | `typed.rs` | Does decoding into the types enforce everything in their schema? |
+//! | `described.rs` | Which values and which texts does a type accept? |
 
 mod described;
 mod fields;

@@ -1,22 +1,22 @@
-//! Does reading a value into its type enforce all that the type's schema says?
+//! Does decoding a value into its type enforce everything in the type's schema?
 //!
-//! For the types below it does, and then nobody has to check the value a second time. It cannot be told for a type
-//! that an author made: `#[schemars(with = …)]`, `extend`, `range`, `required` and a hand-written `JsonSchema` say
-//! things of which `serde` knows nothing, and a schema does not show where its keywords come from. When in doubt the
-//! answer is no: a check too many costs microseconds, one too few lets a wrong value in.
+//! For the types below it does, so the value needs no second check. For a type of the application it is unknown:
+//! `#[schemars(with = …)]`, `extend`, `range`, `required` and a hand-written `JsonSchema` add rules that `serde` does
+//! not enforce, and a schema does not show where its keywords come from. When in doubt the answer is no: an unnecessary
+//! check costs microseconds, a missing one accepts a wrong value.
 
-/// Whether `serde` enforces every keyword of the schema that `schemars` writes for the type.
+/// Returns whether `serde` enforces every keyword of the schema that `schemars` writes for the type.
 pub(super) fn is_enforced<T>() -> bool {
-    // Types of callers may borrow, so they have no `TypeId`. Should a compiler write a name in another way, the value is
-    // checked, no more.
+    // Types of callers may borrow, so they have no `TypeId`. If a compiler version formats type names differently, the
+    // value is checked, which is harmless.
     std::any::type_name::<T>()
         .split(['<', '>', '(', ')', ',', ' '])
         .filter(|word| !word.is_empty())
         .all(|word| ENFORCED.contains(&word))
 }
 
-/// Types that nobody can put a `#[schemars(…)]` on, and of whose schemas `serde` enforces every word. A set is none: it
-/// takes the same item twice.
+/// Types that cannot have a `#[schemars(…)]` attribute, and whose schemas `serde` enforces completely. Sets are not
+/// among them: decoding accepts the same item twice.
 const ENFORCED: [&str; 25] = [
     "bool",
     "char",

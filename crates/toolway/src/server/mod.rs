@@ -1,49 +1,49 @@
 //! Servers: from functions to answers.
 //!
-//! A [`Server`] is a set of tools, resources and prompts and a few facts about itself. It knows no wire: the doors
-//! ([`serve_stdio`](Server::serve_stdio), [`serve_io`](Server::serve_io), [`http`](Server::http),
-//! [`handle_json`](Server::handle_json)) turn bytes into calls, and every call takes the same way through the router to
-//! the function.
+//! A [`Server`] is a set of tools, resources and prompts, with a name, a version and settings. It is independent of the
+//! transport: [`serve_stdio`](Server::serve_stdio), [`serve_io`](Server::serve_io), [`http`](Server::http) and
+//! [`handle_json`](Server::handle_json) turn bytes into calls, and every call goes through the same router to its
+//! function.
 //!
 //! | to | see |
 //! |---|---|
 //! | describe a server | [`ServerBuilder`], made by [`Server::new`] |
-//! | give it something | [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]; [`Provide`] for all three at once |
+//! | add tools, resources and prompts | [`ToolEntry`], [`ResourceEntry`], [`PromptEntry`]; [`Provide`] for all three at once |
 //! | write a handler without a macro | [`Handler`], [`ToolHandler`], [`ResourceHandler`], [`PromptHandler`] |
-//! | know what a handler may take | [`Parameter`]: [`Ctx`], [`State`], [`Extension`], [`Headers`], and whatever can be deserialized |
-//! | know what it may return | [`IntoToolResult`], [`IntoResource`], [`IntoPrompt`], [`IntoCompletion`], [`IntoResourcePage`], [`IntoReply`] |
-//! | fail | [`ToolError`], [`ResourceError`], [`PromptError`]; [`ErrorPolicy`] says what peers learn of the rest |
-//! | speak while it runs | [`Ctx::progress`], [`Ctx::log`] |
-//! | ask the user | [`Form`]; [`FormField`] says what may be filled in, [`FormChoice`] what chosen from |
-//! | remember something of its caller | [`Ctx::memory`], [`Ctx::memory_update`] |
-//! | decide who may come in | [`ServerBuilder::on_connect`]: [`Connecting`], [`Admit`], [`Refuse`]; [`Principal`] is who it was; [`Admit::only_tools`] and its kin say what it sees |
-//! | hear when somebody has gone | [`ServerBuilder::on_disconnect`], [`ServerBuilder::on_terminate`] |
-//! | change what the server has | [`Server::add_tool`] and its kin, [`Server::resource_updated`] |
-//! | stand around calls | [`ServerBuilder::layer`]: [`Service`], [`layer_fn`], [`tower`](fn@tower) |
-//! | see what happens | [`ServerBuilder::on_error`], [`ServerBuilder::on_request_end`], and `tracing` |
-//! | let answers be kept | [`Cacheable`], [`Ctx::cache`] |
+//! | see which parameters a handler can have | [`Parameter`]: [`Ctx`], [`State`], [`Extension`], [`Headers`], and every type that can be deserialized |
+//! | see what a handler can return | [`IntoToolResult`], [`IntoResource`], [`IntoPrompt`], [`IntoCompletion`], [`IntoResourcePage`], [`IntoReply`] |
+//! | return errors | [`ToolError`], [`ResourceError`], [`PromptError`]; [`ErrorPolicy`] decides what the client is told about other errors |
+//! | send messages while a handler runs | [`Ctx::progress`], [`Ctx::log`] |
+//! | ask the user | [`Form`]; [`FormField`] lists the types of fields, [`FormChoice`] is a set of choices |
+//! | store data for a caller | [`Ctx::memory`], [`Ctx::memory_update`] |
+//! | decide which clients may connect | [`ServerBuilder::on_connect`]: [`Connecting`], [`Admit`], [`Refuse`]; [`Principal`] is the admitted caller; [`Admit::only_tools`] and related methods limit what it sees |
+//! | learn that a client disconnected | [`ServerBuilder::on_disconnect`], [`ServerBuilder::on_terminate`] |
+//! | change a running server | [`Server::add_tool`] and related methods, [`Server::resource_updated`] |
+//! | wrap calls | [`ServerBuilder::layer`]: [`Service`], [`layer_fn`], [`tower`](fn@tower) |
+//! | observe calls and errors | [`ServerBuilder::on_error`], [`ServerBuilder::on_request_end`], and `tracing` |
+//! | let clients cache results | [`Cacheable`], [`Ctx::cache`] |
 //!
-//! Names that only what the macros write needs ([`Offer`], [`Marked`], [`Element`]) are public because that code stands in
-//! other crates.
+//! [`Offer`], [`Marked`] and [`Element`] are used only by the code that the macros generate. They are public because
+//! that code is in other crates.
 //!
 //! # Inside
 //!
-//! Folders are layers: each may use those above it in this table, never those below. `tests/tidy` proves it.
+//! Folders are layers: each may use those above it in this table, never those below. `tests/tidy` checks this.
 //!
 //! | folder | question |
 //! |---|---|
-//! | `failure/` | What does a caller read when a handler fails, and what goes to the log only? |
-//! | `respond/` | How does what a handler returns become a result? |
-//! | `call/` | What is known about one call, and what may its handler say meanwhile? What stands around it? |
-//! | `handler/` | How does what was sent become the parameters of a function? |
+//! | `failure/` | What does a caller read when a handler fails, and what goes only to the log? |
+//! | `respond/` | How does the return value of a handler become a result? |
+//! | `call/` | What is known about one call, what can its handler send while it runs, and which layers wrap it? |
+//! | `handler/` | How do the arguments of a request become the parameters of a function? |
 //! | `ask/` | What can the client and its user be asked? |
-//! | `changes/` | Who hears of what changes while the server runs? |
+//! | `changes/` | Which clients are notified of changes while the server runs? |
 //! | `catalog/` | What does the server offer, and how is it found and listed? |
-//! | `admission/` | Which callers may come in, and as whom? |
-//! | `observe/` | What is seen of a call from outside, and which hooks hear of it? |
+//! | `admission/` | Which callers are admitted, and as which principal? |
+//! | `observe/` | What can be observed of a call, and which hooks run? |
 //! | `execute/` | Which entry answers a request, and how often does its handler run? |
 //! | `handshake/`, `stateless/` | What does each era add? |
-//! | `build/` | How does what the author says become a server? |
+//! | `build/` | How do the author's settings become a server? |
 //! | `pipe/`, `http/` | How do messages come in and go out? |
 
 pub(crate) mod admission;
@@ -132,7 +132,7 @@ pub use handler::arguments::Arguments;
 pub use handler::extract::{Extension, Headers};
 pub use handler::function::Handler;
 
-/// A future of a handler, boxed.
+/// The boxed future of a handler.
 pub type Running<T> = crate::BoxFuture<'static, T>;
 pub use handler::parameter::{Missing, Parameter};
 pub use observe::hooks::{Disconnected, Terminated, Termination};
@@ -164,7 +164,7 @@ use stateless::seal::SealKeys;
 
 use crate::store::Store;
 
-/// A built server. Cloning it is cheap; all clones are the same server.
+/// A built server. Cloning it is cheap; all clones refer to the same server.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -194,9 +194,9 @@ struct Inner {
     methods: HashMap<String, CustomMethod>,
     notifications: HashMap<String, CustomMethod>,
     admission: Option<Admission>,
-    /// The only era that is served, if there is only one.
+    /// The only era that is served; `None` if both are.
     era: Option<Era>,
-    /// What `initialize` is answered with, whatever it asks for.
+    /// The version in every answer to `initialize`, whatever version the client requests.
     pinned: Option<ProtocolVersion>,
     layers: Stages,
     methods_have_layers: bool,
@@ -209,13 +209,13 @@ struct Inner {
     seal: SealKeys,
     changes: Changes,
     store: Arc<dyn Store>,
-    /// How long a question may stay without an answer.
+    /// The time that a client has to answer a question.
     question_timeout: Duration,
-    /// How long a handler may run.
+    /// The time that a handler may run.
     deadline: Option<Duration>,
-    /// Room for requests that run, at all doors together.
+    /// Permits for running requests, shared by all transports.
     places: Semaphore,
-    /// How many of them may be of one connection.
+    /// The maximum number of permits that one connection may hold.
     places_of_one: usize,
     memories: Memories,
     endings: Endings,
@@ -223,14 +223,14 @@ struct Inner {
     strict: bool,
     stamp: Stamp,
     limits: Limits,
-    /// How many bytes a message may have.
+    /// The maximum size of a message in bytes.
     max_message: AtomicUsize,
     sources: Sources,
     told: handler::parameter::Told,
 }
 
 impl Server {
-    /// Begins a server; the builder's `build`, `serve_stdio` and `serve_http` end it.
+    /// Starts the description of a server. Finish it with the builder's `build`, `serve_stdio` or `serve_http`.
     #[expect(
         clippy::new_ret_no_self,
         reason = "`Server::new(…).tools(…).serve_stdio()` is how the story is told"
@@ -239,27 +239,27 @@ impl Server {
         ServerBuilder::new(Implementation::new(name, version))
     }
 
-    /// Who this server is.
+    /// The name, version and other details that the server reports about itself.
     pub fn info(&self) -> &Implementation {
         &self.inner.info
     }
 
-    /// What it can do, derived from what it has now.
+    /// The capabilities of the server, derived from the elements that it has now.
     pub fn capabilities(&self) -> ServerCapabilities {
         self.inner.registry.load().capabilities.clone()
     }
 
-    /// How to use it.
+    /// The instructions for clients and their models.
     pub fn instructions(&self) -> Option<&str> {
         self.inner.instructions.as_deref()
     }
 
-    /// The tool of this name.
+    /// Returns the tool with this name.
     pub fn tool(&self, name: &str) -> Option<ToolEntry> {
         self.inner.registry.load().tool(name).cloned()
     }
 
-    /// A value that the server was given with [`state`](ServerBuilder::state).
+    /// Returns the value of this type that was added with [`state`](ServerBuilder::state).
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<State<T>> {
         self.inner.states.get().map(State)
     }
@@ -271,8 +271,8 @@ impl std::fmt::Debug for Server {
     }
 }
 
-/// A list of tools, for [`ServerBuilder::tools`]: `tools![add, files::read]` names functions marked `#[tool]`, and
-/// `tools![add as "sum"]` gives one another name.
+/// Makes a list of tools for [`ServerBuilder::tools`]. `tools![add, files::read]` names functions marked `#[tool]`;
+/// `tools![add as "sum"]` renames one.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -306,7 +306,8 @@ macro_rules! tools {
     };
 }
 
-/// A list of resources, for [`ServerBuilder::resources`]: `resources![index, note]` names functions marked `#[resource]`.
+/// Makes a list of resources for [`ServerBuilder::resources`]. `resources![index, note]` names functions marked
+/// `#[resource]`.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -329,7 +330,7 @@ macro_rules! resources {
     };
 }
 
-/// A list of prompts, for [`ServerBuilder::prompts`]: `prompts![review]` names functions marked `#[prompt]`.
+/// Makes a list of prompts for [`ServerBuilder::prompts`]. `prompts![review]` names functions marked `#[prompt]`.
 ///
 /// ```
 /// use toolway::prelude::*;

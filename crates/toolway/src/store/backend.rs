@@ -9,22 +9,23 @@ use bytes::Bytes;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 
-/// Where a server keeps what outlives one request.
+/// Storage for data that outlives one request.
 ///
-/// Every method may be called by many tasks at once, and none of them does half of its work when its future is dropped.
-/// What has expired is as if it had never been there. Keys, logs and channels have names of their own: a key and a log of
-/// the same name are two things.
+/// Many tasks may call every method at the same time. A method whose future is dropped has done all of its work or
+/// none. Expired data behaves as if it had never existed. Keys, logs and channels have separate namespaces: a key and a
+/// log of the same name are independent.
 pub trait Store: Send + Sync + 'static {
-    /// The value under a key.
+    /// Returns the value of a key.
     fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<Option<Bytes>>>;
 
-    /// The value under a key, which lives so long from now on.
+    /// Returns the value of a key, and lets it expire after `ttl` from now.
     fn renew<'s>(&'s self, key: &'s str, ttl: Duration) -> BoxFuture<'s, Result<Option<Bytes>>>;
 
-    /// Keeps a value under a key for so long, whatever was there.
+    /// Sets the value of a key, whatever it was. It expires after `ttl`.
     fn put<'s>(&'s self, key: &'s str, value: Bytes, ttl: Duration) -> BoxFuture<'s, Result<()>>;
 
-    /// Keeps a value under a key for so long if what is there is what was expected (`None`: nothing); whether it was.
+    /// Sets the value of a key if its current value is `expected`; `None` expects the key to be unset. The new value
+    /// expires after `ttl`. Returns whether the value was set.
     fn swap<'s>(
         &'s self,
         key: &'s str,
@@ -33,12 +34,12 @@ pub trait Store: Send + Sync + 'static {
         ttl: Duration,
     ) -> BoxFuture<'s, Result<bool>>;
 
-    /// Forgets a value; whether it was there.
+    /// Deletes the value of a key. Returns whether it existed.
     fn delete<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<bool>>;
 
-    /// Appends an entry to a log, which lives so long from now on, and gives back the entry's number: 1, 2, 3 and so on.
-    /// While the entries that may be dropped take more than `room`, the oldest of them are; others never are. The entry
-    /// that is being appended stays in any case.
+    /// Appends an entry to a log and returns its number: 1, 2, 3 and so on. The log expires after `ttl` from now. While
+    /// the droppable entries exceed `room`, the oldest of them are dropped; other entries are never dropped. The entry
+    /// that is being appended is always kept.
     fn append<'s>(
         &'s self,
         log: &'s str,
@@ -47,22 +48,23 @@ pub trait Store: Send + Sync + 'static {
         ttl: Duration,
     ) -> BoxFuture<'s, Result<u64>>;
 
-    /// The entries of a log after a number, oldest first, at most `max` of them. Nothing for a log that is not there.
+    /// Returns at most `max` entries of a log after the number `after`, oldest first. A log that does not exist gives
+    /// an empty list.
     fn read<'s>(&'s self, log: &'s str, after: u64, max: usize) -> BoxFuture<'s, Result<Vec<(u64, Bytes)>>>;
 
-    /// The number of the last entry of a log; nothing for a log that is not there.
+    /// Returns the number of the last entry of a log, or `None` if the log does not exist.
     fn last<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<Option<u64>>>;
 
-    /// Lets a log live so long from now on; whether it is there.
+    /// Lets a log expire after `ttl` from now. Returns whether the log exists.
     fn prolong<'s>(&'s self, log: &'s str, ttl: Duration) -> BoxFuture<'s, Result<bool>>;
 
-    /// Forgets a log; whether it was there.
+    /// Deletes a log. Returns whether it existed.
     fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>>;
 
-    /// Tells everybody who is subscribed to a channel now.
+    /// Sends a message to all current subscribers of a channel.
     fn publish<'s>(&'s self, channel: &'s str, message: Bytes) -> BoxFuture<'s, Result<()>>;
 
-    /// Hears what is published on a channel from now on: what is published after this has returned is heard.
+    /// Subscribes to a channel. The subscription receives every message that is published after this has returned.
     fn subscribe<'s>(&'s self, channel: &'s str) -> BoxFuture<'s, Result<Box<dyn Subscription>>>;
 }
 
@@ -72,7 +74,7 @@ impl fmt::Debug for dyn Store {
     }
 }
 
-/// A store that is shared.
+/// Forwards to a shared store.
 impl<S: Store + ?Sized> Store for Arc<S> {
     fn get<'s>(&'s self, key: &'s str) -> BoxFuture<'s, Result<Option<Bytes>>> {
         S::get(self, key)
@@ -138,33 +140,34 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 /// An entry of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it says.
+    /// The content.
     pub bytes: Bytes,
-    /// Whether it may be dropped when there are too many.
+    /// Determines whether the entry may be dropped when the log is full.
     pub keep: Keep,
 }
 
-/// Whether an entry may be dropped.
+/// Determines whether an entry may be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// It must stay as long as its log lives.
+    /// The entry is kept as long as its log.
     Always,
-    /// The oldest of these go when there are too many.
+    /// The entry may be dropped, the oldest first, when the log is full.
     WhileThereIsRoom,
 }
 
-/// How much of what may be dropped is kept.
+/// The space for the droppable entries of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// At most so many entries.
+    /// The maximum number of entries.
     pub entries: usize,
-    /// At most so many bytes in them.
+    /// The maximum number of bytes in these entries.
     pub bytes: usize,
 }
 
-/// What somebody hears who subscribed. Dropping it ends the subscription.
+/// A subscription to a channel. Dropping it ends the subscription.
 pub trait Subscription: Send + 'static {
-    /// Waits for the next message, in the order in which they were published. `None` means that messages may have been
-    /// missed: whoever cares looks again at what it can read, and goes on. Dropping the future loses no message.
+    /// Waits for the next message; messages arrive in the order in which they were published. `None` means that
+    /// messages may have been missed: a subscriber that needs them reads the stored data again and then continues.
+    /// Dropping the future does not lose a message.
     fn next(&mut self) -> BoxFuture<'_, Option<Bytes>>;
 }

@@ -1,4 +1,4 @@
-//! What if a store panics? Then it has failed, as if it had said so.
+//! What if a store panics? The panic is reported as an error of the store.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::ground::future::BoxFuture;
 use crate::ground::panic::{Panic, catch};
 use crate::store::backend::{Entry, Room, Store, Subscription};
 
-/// A store that somebody else has written.
+/// A wrapper that turns panics of a store into errors.
 pub(crate) struct Careful<S>(pub(crate) S);
 
-/// Does something that may panic.
+/// Runs an operation of the store, and turns a panic into an error.
 fn storing<'s, T: 's>(
     start: impl FnOnce() -> BoxFuture<'s, Result<T>> + Send + 's,
 ) -> BoxFuture<'s, Result<T>> {
@@ -91,13 +91,13 @@ impl<S: Store> Store for Careful<S> {
     }
 }
 
-/// A subscription, until it panics.
+/// A subscription; `None` after it has panicked.
 struct Heard(Option<Box<dyn Subscription>>);
 
 impl Subscription for Heard {
     fn next(&mut self) -> BoxFuture<'_, Option<Bytes>> {
         Box::pin(async move {
-            // Whoever hears nothing any more still looks now and then.
+            // Waits forever after a panic. Readers of streams still check their log at intervals.
             let Some(subscription) = &mut self.0 else { return std::future::pending().await };
             match catch(|| subscription.next()).await {
                 Ok(message) => message,

@@ -1,12 +1,12 @@
-//! What outlives one request? Sessions, the events of their streams, and the news of changes.
+//! Which data outlives one request? Sessions, the events of their streams, and notifications of changes.
 //!
-//! A [`Store`] is the one place where a server keeps them. Servers that share a store are one server to their clients:
-//! a session that one of them opened, the others serve; a change that one of them makes, the clients of all hear.
-//! [`Memory`] is the default, for one process. `toolway::store::contract` (feature `testing`) is the test-suite that every
-//! backend must pass.
+//! A server keeps them in a [`Store`]. Servers that share a store look like one server to their clients: each of them
+//! serves the sessions that another one opened, and a change on one of them is reported to the clients of all.
+//! [`Memory`] is the default, for one process. `toolway::store::contract` (feature `testing`) is the test suite that
+//! every backend must pass.
 //!
-//! A store knows nothing of the protocol. It keeps values under keys until they expire, appends entries to logs and reads
-//! them back, and carries messages from publishers to whoever subscribes at that moment:
+//! A store knows nothing about the protocol. It keeps values under keys until they expire, appends entries to logs and
+//! reads them back, and delivers messages from publishers to the current subscribers:
 //!
 //! ```
 //! use toolway::store::{Entry, Keep, Memory, Room, Store};
@@ -22,7 +22,7 @@
 //! assert!(!store.swap("leader", None, "server 2".into(), HOUR).await?);
 //! assert_eq!(store.renew("leader", HOUR).await?.as_deref(), Some(&b"server 1"[..]));
 //!
-//! // Whoever was away reads on after the last number that it saw.
+//! // A reader that was away continues after the last number that it read.
 //! let room = Room { entries: 2, bytes: 1 << 20 };
 //! let mut news = store.subscribe("events").await?;
 //! for text in ["one", "two", "three"] {
@@ -33,7 +33,7 @@
 //! assert_eq!(store.read("events", 0, 10).await?, [(2, "two".into()), (3, "three".into())]);
 //! assert_eq!(store.read("events", 2, 10).await?, [(3, "three".into())]);
 //!
-//! // Whoever is there hears of it at once.
+//! // Subscribers are notified at once.
 //! assert_eq!(news.next().await.as_deref(), Some(&b"1"[..]));
 //! # Ok(())
 //! # }
@@ -41,11 +41,14 @@
 //!
 //! # A backend of your own
 //!
-//! Implement [`Store`] and run `contract::check` in a test; its page shows how. What the contract demands and is easily got
-//! wrong: [`swap`](Store::swap) and [`append`](Store::append) are one step each, also when two programs do them at once and
-//! when their future is dropped; the numbers of a log have no gaps and go on when its oldest entries are gone; a
-//! subscription hears everything from the moment at which [`subscribe`](Store::subscribe) returns. A life of no time and one
-//! longer than the backend's clock can say are no errors.
+//! Implement [`Store`] and run `contract::check` in a test; its page shows how. These requirements of the contract are
+//! easy to get wrong:
+//!
+//! - [`swap`](Store::swap) and [`append`](Store::append) are atomic, also when two processes call them at the same time
+//!   and when their future is dropped.
+//! - The numbers of a log have no gaps, and continue after its oldest entries were dropped.
+//! - A subscription receives every message from the moment at which [`subscribe`](Store::subscribe) returns.
+//! - A `ttl` of zero, and one that exceeds the range of the backend's clock, are valid.
 
 mod backend;
 mod careful;

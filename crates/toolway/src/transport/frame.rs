@@ -9,49 +9,49 @@ use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
 /// The longest message that is sent and accepted by default, on every transport: 16 MiB.
 pub const MAX_MESSAGE: usize = 16 << 20;
 
-/// The limit that a wish for `max_message` becomes: a message has at least one byte, and fewer than 4 GiB, because places in it
-/// are 32-bit numbers.
+/// Returns the limit that is used when `max_message` is set to `bytes`: at least 1 byte and less than 4 GiB, because
+/// offsets in a message are 32-bit numbers.
 pub fn message_limit(bytes: usize) -> usize {
     bytes.clamp(1, u32::MAX as usize)
 }
 
-/// Cuts lines out of whatever has been read so far.
+/// Splits a stream of bytes into lines.
 ///
-/// The cap is per line, not per read: a long line is dropped as it streams by and reported once, and the line
-/// after it is read as if nothing had happened.
+/// The limit applies to each line, not to each read. A line that is too long is discarded while it arrives and reported
+/// once; the next line is read normally.
 #[derive(Debug)]
 pub struct Lines {
     buffer: BytesMut,
-    /// How far the buffer is known to hold no newline.
+    /// The buffer contains no newline before this index.
     searched: usize,
     max_line: usize,
-    /// Inside a line that is too long: what is found out about it while everything up to its newline is thrown away.
+    /// Set while a line that is too long is being discarded. It extracts what can be known about the message.
     skipping: Option<Box<Skimmer>>,
-    /// How many bytes of that line were thrown away.
+    /// The number of bytes of that line discarded so far.
     skipped: u64,
 }
 
-/// A line, or what is known of one that was too long to be kept.
+/// A line, or a description of a line that was too long.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
-    /// The line without its end. Never empty.
+    /// The line without its line break. Never empty.
     Text(Bytes),
-    /// A line longer than the cap.
+    /// A line longer than the limit.
     TooLong(Skimmed),
 }
 
 impl Lines {
-    /// Reads lines of at most `max_line` bytes.
+    /// Creates a reader of lines of at most `max_line` bytes.
     pub fn new(max_line: usize) -> Self {
         Self { buffer: BytesMut::new(), searched: 0, max_line, skipping: None, skipped: 0 }
     }
 
-    /// Changes how long lines may be, from the next one on.
+    /// Changes the limit, from the next line on.
     pub fn set_max_line(&mut self, max_line: usize) {
         self.max_line = max_line;
     }
 
-    /// The next whole line that is already here.
+    /// Returns the next complete line in the buffer.
     pub fn next_line(&mut self) -> Option<Line> {
         loop {
             let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
@@ -86,12 +86,13 @@ impl Lines {
         }
     }
 
-    /// How many bytes have been thrown away of a line that is too long and has not ended yet.
+    /// Returns how many bytes of the current line were discarded so far, if it is too long and has not ended.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Reads more; `false` means that nothing more will come. A last line without an end counts as a line.
+    /// Reads more bytes from `reader`. Returns `false` at the end of the stream. A last line without a line break
+    /// counts as a line.
     pub async fn fill(&mut self, reader: &mut (impl AsyncRead + Unpin)) -> io::Result<bool> {
         self.buffer.reserve(8 << 10);
         if reader.read_buf(&mut self.buffer).await? > 0 {
@@ -104,8 +105,8 @@ impl Lines {
     }
 }
 
-/// Makes a frame fit one line. JSON text may hold line breaks between its tokens (a schema written by hand);
-/// inside strings they are always escaped, so each one is white space.
+/// Appends a frame as one line. JSON text may contain line breaks between its tokens, for example in a schema written
+/// by hand. Inside strings they are always escaped, so each one is white space and can be replaced by a space.
 pub fn push_line(out: &mut Vec<u8>, frame: &[u8]) {
     let start = out.len();
     out.extend_from_slice(frame);
@@ -113,7 +114,7 @@ pub fn push_line(out: &mut Vec<u8>, frame: &[u8]) {
     out.push(b'\n');
 }
 
-/// Replaces line breaks by spaces.
+/// Replaces line breaks with spaces.
 pub(crate) fn flatten(frame: &mut [u8]) {
     let mut from = 0;
     while let Some(at) = memchr::memchr2(b'\n', b'\r', &frame[from..]) {

@@ -1,4 +1,4 @@
-//! Bytes on their way: how messages are cut out of streams.
+//! Framing: how messages are cut out of streams of bytes.
 
 pub mod frame;
 #[cfg(feature = "http")]

@@ -1,44 +1,45 @@
-//! Server-sent events: what does a stream of text say, event by event?
+//! Server-sent events: how is a stream of text split into events?
 //!
-//! The parser takes bytes as they come and follows the WHATWG rules: lines end in LF, CR or CRLF, a byte order
-//! mark may lead, comments and unknown fields are skipped, several `data` lines make one event, and an event
-//! ends at a blank line. An event cut off by the end of the stream is not an event.
+//! The parser takes bytes as they arrive and follows the WHATWG rules: lines end in LF, CR or CRLF; the stream may
+//! start with a byte order mark; comments and unknown fields are skipped; several `data` lines make one event; an event
+//! ends at a blank line. An event that is cut off by the end of the stream is discarded.
 
 use super::frame::flatten;
 use bytes::{Buf, Bytes, BytesMut};
 use toolway_protocol::jsonrpc::{Skimmed, Skimmer};
 
-/// One event.
+/// An event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// Its type; nothing means `message`.
+    /// The type of the event; `None` means `message`.
     pub event: Option<String>,
-    /// Its data, lines joined by newlines. May be empty (a primer).
+    /// The data, its lines joined by newlines. It may be empty (a primer).
     pub data: Bytes,
-    /// Its id, to resume after it.
+    /// The id of the event, to resume the stream after it.
     pub id: Option<String>,
     /// How long to wait before reconnecting, in milliseconds.
     pub retry: Option<u64>,
-    /// The kind of message that its data was, if that is longer than the cap: then none of it is kept.
+    /// The kind of message in the data, if the data is longer than the limit. The data is not kept then.
     pub too_long: Option<Skimmed>,
 }
 
-/// An event is so much longer than the cap that it counts as one without an end, or has a line besides its data that is longer.
+/// The error for an event that is so much longer than the limit that it is treated as endless, or that has a line other
+/// than `data` longer than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong;
 
-/// How many times as long as it may be an event can get before it counts as one without an end.
+/// An event longer than this many times the limit is treated as endless.
 const ENDLESS: usize = 4;
 
-/// Cuts events out of a stream.
+/// Splits a stream into events.
 #[derive(Debug)]
 pub struct Parser {
     buffer: BytesMut,
     searched: usize,
     max_event: usize,
     at_start: bool,
-    /// The last line ended in CR; an LF right after it belongs to that end.
+    /// `true` if the last line ended in CR. An LF right after it belongs to the same line break.
     after_return: bool,
     event: Option<String>,
     data: BytesMut,
@@ -48,17 +49,17 @@ pub struct Parser {
     long: Option<Box<Long>>,
 }
 
-/// An event whose data is thrown away because it is too long.
+/// An event whose data is discarded because it is too long.
 #[derive(Debug, Default)]
 struct Long {
     skimmer: Skimmer,
     skipped: usize,
-    /// Inside a line of data that is longer than the cap itself.
+    /// `true` inside a single line of data that is longer than the limit.
     in_line: bool,
 }
 
 impl Parser {
-    /// Reads events of at most `max_event` bytes. Of longer ones the data is not kept.
+    /// Creates a parser for events of at most `max_event` bytes. The data of longer events is discarded.
     pub fn new(max_event: usize) -> Self {
         Self {
             buffer: BytesMut::new(),
@@ -75,12 +76,12 @@ impl Parser {
         }
     }
 
-    /// Takes the next piece of the stream.
+    /// Appends the next chunk of the stream.
     pub fn push(&mut self, chunk: &[u8]) {
         self.buffer.extend_from_slice(chunk);
     }
 
-    /// The next whole event that is already here.
+    /// Returns the next complete event in the buffer.
     pub fn next_event(&mut self) -> Result<Option<Event>, TooLong> {
         while let Some(line) = self.next_line()? {
             if let Some(long) = self.long.as_mut().filter(|long| long.in_line) {
@@ -114,7 +115,7 @@ impl Parser {
         }
         let Some(end) = memchr::memchr2(b'\n', b'\r', &self.buffer[self.searched..]) else {
             self.searched = self.buffer.len();
-            // The longest event is no longer than that with the name of its field.
+            // The longest allowed line is the longest allowed data plus the name of its field.
             let longest = self.max_event + b"data: ".len();
             if self.in_long_line() || self.buffer.len() > longest {
                 self.skip_part()?;
@@ -134,21 +135,21 @@ impl Parser {
         self.long.as_ref().is_some_and(|long| long.in_line)
     }
 
-    /// Throws away a part of a line that is too long.
+    /// Discards a part of a line that is too long.
     fn skip_part(&mut self) -> Result<(), TooLong> {
         let part = self.buffer.split();
         self.searched = 0;
         if self.in_long_line() {
             return self.skip(&part);
         }
-        // Nothing else than data has a reason to be long.
+        // Only data has a reason to be long.
         let value = part.strip_prefix(b"data:").ok_or(TooLong)?;
         self.skip_data(value.strip_prefix(b" ").unwrap_or(value))?;
         self.long.get_or_insert_default().in_line = true;
         Ok(())
     }
 
-    /// Throws away a line of data, or its beginning, and what was kept of the event before.
+    /// Discards a line of data, or its beginning, and the data of the event so far.
     fn skip_data(&mut self, value: &[u8]) -> Result<(), TooLong> {
         let kept = self.data.split();
         self.skip(&kept)?;
@@ -194,7 +195,8 @@ impl Parser {
         Ok(())
     }
 
-    /// Events without data are events here: a primer carries an id, and `retry` may come alone.
+    /// Returns the finished event, if it has any content. An event without data counts: a primer has an id, and `retry`
+    /// may come alone.
     fn dispatch(&mut self) -> Option<Event> {
         let event = Event {
             event: self.event.take(),
@@ -208,7 +210,7 @@ impl Parser {
     }
 }
 
-/// Appends one message as an event, with its data on one line.
+/// Appends a message as an event, with its data on one line.
 ///
 /// ```
 /// let mut out = Vec::new();
@@ -224,12 +226,13 @@ pub fn write_message(out: &mut Vec<u8>, id: Option<&str>, frame: &[u8]) {
     out.extend_from_slice(b"event: message\ndata: ");
     let start = out.len();
     out.extend_from_slice(frame);
-    // JSON text may hold line breaks between its parts; an event may not.
+    // JSON text may contain line breaks between its tokens; the data of an event must not.
     flatten(&mut out[start..]);
     out.extend_from_slice(b"\n\n");
 }
 
-/// Appends an event that says nothing but where a reader is, and how long it is to wait before it comes back.
+/// Appends an event without data. It tells the client its position in the stream, and how many milliseconds to wait
+/// before it reconnects.
 ///
 /// ```
 /// let mut out = Vec::new();
@@ -244,7 +247,7 @@ pub fn write_primer(out: &mut Vec<u8>, id: &str, retry: u64) {
 mod tests {
     use super::*;
 
-    /// Feeds the stream in pieces of every size; the events must not depend on how it was cut.
+    /// Feeds the stream in chunks of every size. The events must not depend on how the stream was cut.
     fn events(stream: &str) -> Vec<Event> {
         let mut all: Option<Vec<Event>> = None;
         for size in 1..=stream.len() {

@@ -38,7 +38,7 @@ async fn hold(watch: State<Watch>) -> &'static str {
 #[tokio::test]
 async fn what_runs_finishes_what_listens_ends_and_nobody_else_comes_in() {
     let _turn = turn().await;
-    let served = start(Duration::from_mins(1)).await;
+    let served = start(Duration::from_secs(60)).await;
     let health = ask(served.address, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
     assert_eq!((health.status, &health.body[..]), (200, &b"ok\n"[..]));
 

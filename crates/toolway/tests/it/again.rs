@@ -385,7 +385,7 @@ async fn what_a_probe_has_shown_is_believed_for_a_while() {
     let opening = ["initialize", "notifications/initialized"];
     assert_eq!(cable.methods(), [&opening[..], &["ping"], &opening].concat());
     cable.state.frames.lock().unwrap().clear();
-    tokio::time::advance(Duration::from_mins(10)).await;
+    tokio::time::advance(Duration::from_secs(10 * 60)).await;
     connect().await.unwrap();
     assert_eq!(cable.methods()[0], "server/discover");
 }

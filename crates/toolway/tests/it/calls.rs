@@ -122,7 +122,7 @@ async fn a_person_may_think_longer_than_a_server() {
         let client = Client::builder()
             .protocol(version)
             .on_elicit(|_| async {
-                tokio::time::sleep(Duration::from_mins(5)).await;
+                tokio::time::sleep(Duration::from_secs(5 * 60)).await;
                 toolway::client::Answer::accept(json!({"name": "Ada"}))
             })
             .connect(&server)
@@ -246,7 +246,7 @@ async fn tools_are_listed_once_until_the_server_says_that_they_changed() {
 
 #[tokio::test(start_paused = true)]
 async fn tools_are_believed_for_as_long_as_the_server_says() {
-    let time = Duration::from_mins(1);
+    let time = Duration::from_secs(60);
     let (server, lists) =
         listed(Server::new("cached", "1.0.0").cache(Cacheable::Tools, time, CacheScope::Private));
     let client = Client::connect(&server).await.unwrap();

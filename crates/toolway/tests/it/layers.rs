@@ -187,7 +187,7 @@ async fn a_missing_resource_keeps_its_code_through_layers() {
         Server::new("app", "1.0.0").resource(motd()).layer_for(Kind::Resource, through.clone()).build();
     let towered = Server::new("app", "1.0.0")
         .resource(motd())
-        .layer(tower(TimeoutLayer::new(Duration::from_mins(1))))
+        .layer(tower(TimeoutLayer::new(Duration::from_secs(60))))
         .layer_for(Kind::Resource, through)
         .build();
     let seen = Mutex::new(Vec::new());

@@ -180,9 +180,7 @@ fn value_of(name: &str, kind: &str, text: &str) -> Option<String> {
             let time = match unit {
                 "millis" => Duration::from_millis(amount),
                 "secs" => Duration::from_secs(amount),
-                "mins" => Duration::from_mins(amount),
-                "hours" => Duration::from_hours(amount),
-                _ => panic!("{name}: write `{text}` in milliseconds, seconds, minutes or hours"),
+                _ => panic!("{name}: write `{text}` in milliseconds or seconds"),
             };
             Some(format!("{time:?}"))
         }

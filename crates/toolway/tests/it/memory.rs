@@ -162,7 +162,7 @@ async fn two_sessions_of_one_principal_do_not_share_and_nobody_gets_in_by_a_name
 
 #[tokio::test(start_paused = true)]
 async fn it_lives_as_long_as_its_session_and_a_principals_as_long_as_was_said() {
-    let server = server().memory_for(Duration::from_mins(1)).build().unwrap();
+    let server = server().memory_for(Duration::from_secs(60)).build().unwrap();
     let service = server.http().session_idle(Duration::from_secs(30));
     let raw = Raw::open(&service, NEWEST).await;
     assert_eq!(counted_by(&raw).await, 1);

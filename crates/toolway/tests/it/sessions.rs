@@ -373,7 +373,7 @@ async fn the_log_level_and_subscriptions_belong_to_the_session() {
 async fn a_silent_session_is_forgotten_and_one_that_is_in_use_is_not() {
     let gate = Steps::new();
     let server = server(&gate);
-    let service = server.http().session_idle(Duration::from_mins(1));
+    let service = server.http().session_idle(Duration::from_secs(60));
     let [silent, reading, running] = [
         Raw::open(&service, NEWEST).await,
         Raw::open(&service, NEWEST).await,
@@ -388,7 +388,7 @@ async fn a_silent_session_is_forgotten_and_one_that_is_in_use_is_not() {
     drop(events);
     // The clock is paused unless all tasks are idle; neither a session with an open stream nor one with a running call
     // is idle.
-    tokio::time::sleep(Duration::from_mins(5)).await;
+    tokio::time::sleep(Duration::from_secs(5 * 60)).await;
     assert_eq!(silent.post(&ping).await.status(), StatusCode::NOT_FOUND);
     assert_eq!(reading.post(&ping).await.status(), StatusCode::OK);
     assert_eq!(running.post(&ping).await.status(), StatusCode::OK);

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use toolway::BoxFuture;
 use toolway::store::{Entry, Keep, Memory, Room, Store, Subscription, contract};
 
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(3600);
 const PLENTY: Room = Room { entries: usize::MAX, bytes: usize::MAX };
 
 #[tokio::test(start_paused = true)]

@@ -323,7 +323,7 @@ fn paged() -> Server {
         .resources((0..15).map(one))
         .list_resources(listed)
         .page_size(4)
-        .cache(Cacheable::Tools, Duration::from_mins(1), CacheScope::Public)
+        .cache(Cacheable::Tools, Duration::from_secs(60), CacheScope::Public)
         .on_connect(check)
         .build()
         .unwrap()

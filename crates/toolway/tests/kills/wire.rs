@@ -31,7 +31,7 @@ impl Wire {
             Self::StdioHandshake | Self::HttpSession => ProtocolVersion::LATEST_HANDSHAKE,
             Self::StdioStateless | Self::HttpStateless => ProtocolVersion::LATEST,
         };
-        Client::builder().protocol(version).timeout(Duration::from_mins(1)).retries(30)
+        Client::builder().protocol(version).timeout(Duration::from_secs(60)).retries(30)
     }
 }
 

@@ -111,7 +111,7 @@ async fn a_store_that_panics_has_failed() {
                 .store(store.clone())
                 .tool(ToolEntry::from_fn("talks", |ctx: Ctx| async move {
                     ctx.progress(1, 2, "one").await;
-                    tokio::time::sleep(Duration::from_mins(1)).await;
+                    tokio::time::sleep(Duration::from_secs(60)).await;
                     ctx.progress(2, 2, "two").await;
                     "right"
                 }))

@@ -12,7 +12,7 @@ use super::*;
 #[tokio::test]
 async fn closing_waits_until_the_server_is_gone() {
     // If it were terminated or killed, the status would not be 0. The timeout is too long for that.
-    let patient = |command: Command| command.close_timeout(Duration::from_mins(10));
+    let patient = |command: Command| command.close_timeout(Duration::from_secs(10 * 60));
     let fixture = Fixture::new("serve").with(patient);
     let (client, transport) = fixture.connect_kept().await;
     let [process] = fixture.wait_for(1).await[..] else { panic!() };
@@ -83,7 +83,8 @@ async fn a_server_that_heeds_sigterm_is_asked_first() {
 
 #[tokio::test]
 async fn a_server_may_say_much_before_it_ends() {
-    let fixture = Fixture::new("talkative").with(|command| command.close_timeout(Duration::from_mins(10)));
+    let fixture =
+        Fixture::new("talkative").with(|command| command.close_timeout(Duration::from_secs(10 * 60)));
     let (client, transport) = fixture.connect_kept().await;
     soon(client.close()).await.unwrap();
     let diagnosis = transport.diagnosis().unwrap();

@@ -66,6 +66,24 @@ async fn a_flood_on_stderr_harms_nobody() {
 }
 
 #[tokio::test]
+async fn a_hook_for_stray_lines_may_panic() {
+    let lines = Arc::new(Mutex::new(0));
+    let heard = lines.clone();
+    let fixture = Fixture::new("junk").with(|command| {
+        command.on_stray_line(move |_| {
+            *heard.lock().unwrap_or_else(std::sync::PoisonError::into_inner) += 1;
+            panic!("a test");
+        })
+    });
+    let client = fixture.connect().await;
+    for _ in 0..3 {
+        soon(client.call("echo", json!({}))).await.unwrap();
+    }
+    soon(client.close()).await.unwrap();
+    assert!(*lines.lock().unwrap_or_else(std::sync::PoisonError::into_inner) > 1);
+}
+
+#[tokio::test]
 async fn junk_is_skipped_and_remembered() {
     let fixture = Fixture::new("junk");
     let (client, transport) = fixture.connect_kept().await;

@@ -4,6 +4,7 @@
 
 mod imports;
 mod layers;
+mod manifests;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

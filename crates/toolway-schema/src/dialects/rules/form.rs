@@ -1,6 +1,6 @@
-//! Is something a JSON Schema of draft 2020-12 at all?
+//! Is a value a JSON Schema of draft 2020-12 at all?
 //!
-//! As far as its meta-schema says: which keyword has which kind of value, and where schemas stand inside schemas.
+//! The rules are those of its meta-schema: the kind of value of each keyword, and the positions of inner schemas.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::violation::{Found, MAX_DEPTH, step};
 use crate::terms::keyword::{Holds, inner};
 use crate::terms::types::Types;
 
-/// What is done with every schema.
+/// The function that is called for every schema.
 type Each<'e> = dyn FnMut(&Map<String, Value>, &str, &mut Found) + 'e;
 
 /// Checks the form of a schema, and calls `each` for every schema in it.

@@ -1,7 +1,7 @@
-//! The rules of Gemini for `FunctionDeclaration.parameters`, which is a `Schema`: a part of that of `OpenAPI` 3.0.
+//! The rules of Gemini for `FunctionDeclaration.parameters`, which is a `Schema`: a subset of `OpenAPI` 3.0.
 //!
-//! A field that it does not have is an error of the request ("Cannot find field"), and so is most that stands in the wrong
-//! place ("only allowed for STRING type").
+//! An unknown field is an error of the request ("Cannot find field"), and so is nearly every field in the wrong place
+//! ("only allowed for STRING type").
 
 use serde_json::{Map, Value};
 
@@ -90,7 +90,7 @@ fn object(members: &Map<String, Value>, at: &str, depth: usize, found: &mut Foun
     }
 }
 
-/// What kind of value a field has.
+/// Checks that a field exists and that its value has the right kind.
 fn field(word: &str, value: &Value, at: &str, found: &mut Found) {
     let is_right = match word {
         "type" | "format" | "title" | "description" | "pattern" => value.is_string(),
@@ -104,7 +104,7 @@ fn field(word: &str, value: &Value, at: &str, found: &mut Found) {
             value.as_array().is_some_and(|names| names.iter().all(Value::is_string))
         }
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
-            // Whole numbers of 64 bits, with a sign, as JSON writes them for protocol buffers: also as text.
+            // Signed 64-bit integers in the JSON form of protocol buffers, which also allows text.
             value.as_i64().or_else(|| value.as_str()?.parse().ok()).is_some_and(|count| count >= 0)
         }
         "minimum" | "maximum" => value.is_number(),
@@ -118,14 +118,14 @@ fn field(word: &str, value: &Value, at: &str, found: &mut Found) {
     }
 }
 
-/// The documentation writes types in capitals in one place and small in another.
+/// Returns the type in upper case; the documentation uses both upper and lower case.
 fn type_of(schema: &Value) -> String {
     schema.get("type").and_then(Value::as_str).unwrap_or_default().to_ascii_uppercase()
 }
 
 const TYPES: [&str; 7] = ["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"];
 
-/// Fields that only some types have.
+/// The fields that only some types have.
 const PLACES: [(&str, &[&str]); 13] = [
     ("enum", &["STRING"]),
     ("minLength", &["STRING"]),

@@ -1,4 +1,4 @@
-//! The rules of those who take nearly all of JSON Schema: OpenAI without `strict`, and Anthropic.
+//! The rules of the providers that accept nearly all of JSON Schema: OpenAI without `strict`, and Anthropic.
 
 use serde_json::{Map, Value};
 
@@ -6,8 +6,9 @@ use super::form;
 use super::violation::{Found, step};
 use crate::terms::keyword::inner;
 
-/// OpenAI, function calling: the root is of type `object`, has `properties`, and none of `oneOf`, `anyOf`, `allOf`, `enum`,
-/// `const`, `not`; every array has `items`. A schema that is a boolean is refused; `$schema` and `$id` mean nothing there.
+/// Checks the rules of OpenAI for function calling. The root has the type `object` and `properties`, and none of
+/// `oneOf`, `anyOf`, `allOf`, `enum`, `const`, `not`. Every array has `items`. A boolean as a schema is refused;
+/// `$schema` and `$id` have no meaning.
 pub(crate) fn openai(schema: &Value, found: &mut Found) {
     root(schema, &["oneOf", "anyOf", "allOf", "enum", "const", "not"], found);
     if !schema.get("properties").is_some_and(Value::is_object) {
@@ -28,8 +29,8 @@ pub(crate) fn openai(schema: &Value, found: &mut Found) {
     });
 }
 
-/// Anthropic, tool use: the schema is one of draft 2020-12, the root is of type `object` and has none of `oneOf`, `allOf`,
-/// `anyOf`; names of properties match `^[a-zA-Z0-9_.-]{1,64}$`.
+/// Checks the rules of Anthropic for tool use. The schema follows draft 2020-12. The root has the type `object` and
+/// none of `oneOf`, `allOf`, `anyOf`. Names of properties match `^[a-zA-Z0-9_.-]{1,64}$`.
 pub(crate) fn anthropic(schema: &Value, found: &mut Found) {
     root(schema, &["oneOf", "allOf", "anyOf"], found);
     form::check(schema, schema, "", 0, found, &mut |members, at, found| {
@@ -52,7 +53,7 @@ fn root(schema: &Value, forbidden: &[&str], found: &mut Found) {
     }
 }
 
-/// Booleans are schemas only where they say what else there may be.
+/// Reports booleans as schemas, except where they say which other members or items are allowed.
 fn booleans(members: &Map<String, Value>, at: &str, found: &mut Found) {
     const OPEN: [&str; 5] =
         ["additionalProperties", "unevaluatedItems", "unevaluatedProperties", "$defs", "definitions"];

@@ -1,7 +1,8 @@
-//! Does a schema keep to a provider's rules?
+//! Does a schema follow a provider's rules?
 //!
-//! Written from what the providers document and from what their services answer, and from nothing else here: this is what
-//! [`convert`](super::convert) is tested by. It asks these rules how large a strict schema is.
+//! The rules come from the providers' documentation and from the responses of their services. They are independent of
+//! the converter, because [`convert`](super::convert) is tested against them. The converter uses them only to measure
+//! the size of a strict schema.
 
 mod form;
 pub(crate) mod gemini;

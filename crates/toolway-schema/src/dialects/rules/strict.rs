@@ -27,20 +27,20 @@ pub(crate) fn check(schema: &Value, found: &mut Found) {
     }
 }
 
-/// How large a schema is, as OpenAI counts.
+/// The size of a schema, as OpenAI counts it.
 #[derive(Default)]
 pub(crate) struct Size {
     pub(crate) levels: usize,
     pub(crate) properties: usize,
-    /// Of all lists.
+    /// The number of values in all `enum` lists.
     pub(crate) values: usize,
-    /// Of the names of properties and definitions, and of values.
+    /// The number of characters in all names of properties and definitions, and in all values.
     pub(crate) letters: usize,
     pub(crate) has_long_list: bool,
 }
 
 impl Size {
-    /// Measures a schema, and looks at each schema in it.
+    /// Measures a schema, and checks each schema in it.
     pub(crate) fn of(schema: &Value, found: &mut Found) -> Self {
         let mut size = Self::default();
         walk(schema, "", 0, 0, &mut size, found);
@@ -112,7 +112,7 @@ fn walk(schema: &Value, at: &str, level: usize, depth: usize, size: &mut Size, f
     }
 }
 
-/// `additionalProperties` has to be false, and every property required.
+/// Checks that `additionalProperties` is `false` and that every property is required.
 fn object(members: &Map<String, Value>, at: &str, found: &mut Found) {
     if members.get("additionalProperties") != Some(&Value::Bool(false)) {
         found.add(at, "an object has to have `additionalProperties: false`");
@@ -159,9 +159,9 @@ pub(crate) const MAX_PROPERTIES: usize = 5_000;
 pub(crate) const MAX_VALUES: usize = 1_000;
 /// The total string length of property names, definition names, enum values and const values.
 pub(crate) const MAX_LETTERS: usize = 120_000;
-/// From how many values on a list has a limit of its own; null is one of them.
+/// The number of values above which a list has a limit of its own; null counts as a value.
 const MANY_VALUES: usize = 250;
-/// The letters of such a list.
+/// The maximum number of characters in such a list.
 const MAX_LIST_LETTERS: usize = 15_000;
 
 pub(crate) const FORMATS: [&str; 9] =

@@ -8,9 +8,9 @@ use crate::terms::refs::escaped;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The place in the schema, as a JSON pointer.
+    /// The position in the schema, as a JSON pointer.
     pub pointer: String,
-    /// The rule, and how it is broken.
+    /// The rule, and how the schema breaks it.
     pub rule: String,
 }
 
@@ -29,10 +29,10 @@ impl Found {
     }
 }
 
-/// A step down.
+/// Appends a step to a JSON pointer.
 pub(crate) fn step(at: &str, name: &str) -> String {
     format!("{at}/{}", escaped(name))
 }
 
-/// How deep a schema is read. No provider takes more, and a checker needs an end.
+/// The maximum depth of a schema. No provider accepts deeper ones, and the checker needs a limit.
 pub(crate) const MAX_DEPTH: usize = 100;

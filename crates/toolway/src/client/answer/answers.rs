@@ -1,4 +1,4 @@
-//! What does the application answer when a server asks its user, its model, or for its roots?
+//! How does the application answer when a server asks its user, its model, or for its roots?
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use toolway_protocol::types::{
 use crate::ground::future::BoxFuture;
 use crate::ground::panic::catch;
 
-/// What a server asks the user: to fill in a form, or to do something at a web page.
+/// A question of a server to the user: to fill in a form, or to do something on a web page.
 ///
 /// ```
 /// use serde_json::json;
@@ -46,12 +46,12 @@ pub struct Elicitation {
 }
 
 impl Elicitation {
-    /// A question, for tests of what answers it.
+    /// A question, for testing the code that answers it.
     pub fn new(asked: Elicit) -> Self {
         Self { asked, place: Place::default() }
     }
 
-    /// What it is about, in words for the user.
+    /// The text that tells the user what the question is about.
     pub fn message(&self) -> &str {
         match &self.asked {
             Elicit::Form(form) => &form.message,
@@ -59,7 +59,7 @@ impl Elicitation {
         }
     }
 
-    /// The form, if it is one.
+    /// The form, if the question is one.
     pub fn form(&self) -> Option<&FormSchema> {
         match &self.asked {
             Elicit::Form(form) => Some(&form.requested_schema),
@@ -67,7 +67,8 @@ impl Elicitation {
         }
     }
 
-    /// The web page, if it is one. Show it whole, open it only when the user has agreed, and do not look at it.
+    /// The URL of the web page, if the question is one. Show the whole URL, open it only after the user has agreed, and
+    /// neither fetch nor inspect the page.
     pub fn url(&self) -> Option<&str> {
         match &self.asked {
             Elicit::Url(url) => Some(&url.url),
@@ -75,31 +76,31 @@ impl Elicitation {
         }
     }
 
-    /// Everything that was sent.
+    /// The complete question as it was sent.
     pub fn asked(&self) -> &Elicit {
         &self.asked
     }
 
-    /// What the server calls the question, where questions have names (stateless era).
+    /// The server's key for the question, in the era in which questions have keys (stateless).
     pub fn key(&self) -> Option<&str> {
         self.place.key.as_deref()
     }
 
-    /// The method of our own request that cannot be answered without it (`tools/call`), where the server says which one
-    /// it is (stateless era).
+    /// The method of the client's request that the question is about, such as `tools/call`, in the era in which the
+    /// server says so (stateless).
     pub fn during(&self) -> Option<&str> {
         self.place.during.as_ref().map(Method::name)
     }
 }
 
-/// Where a question stands.
+/// The context of a question.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Place {
     pub(crate) key: Option<String>,
     pub(crate) during: Option<Method>,
 }
 
-/// What the user answers.
+/// The user's answer.
 ///
 /// ```
 /// use serde_json::json;
@@ -119,14 +120,14 @@ pub struct Answer(Given);
 #[derive(Debug, Clone, PartialEq)]
 enum Given {
     Fields(Settings),
-    /// What the application gave instead of fields.
+    /// The reason why the application gave something other than fields.
     NoFields(String),
     Decline,
     Cancel,
 }
 
 impl Answer {
-    /// The form, filled in: an object with the fields. Fields that are left out and have a default get it.
+    /// The completed form: an object with the fields. A field that is left out gets its default, if it has one.
     pub fn accept(fields: impl Serialize) -> Self {
         Self(match serde_json::to_value(fields) {
             Ok(Value::Object(fields)) => Given::Fields(fields),
@@ -135,22 +136,22 @@ impl Answer {
         })
     }
 
-    /// The form as it came, with its defaults.
+    /// The form with its default values.
     pub fn defaults() -> Self {
         Self(Given::Fields(Settings::new()))
     }
 
-    /// The user agrees to open the web page. What happens there is not known to the client.
+    /// The user agrees to open the web page. The client does not learn what happens there.
     pub fn consent() -> Self {
         Self(Given::Fields(Settings::new()))
     }
 
-    /// The user says no.
+    /// The user declines.
     pub fn decline() -> Self {
         Self(Given::Decline)
     }
 
-    /// The user closes the question without a word.
+    /// The user dismisses the question without an answer.
     pub fn cancel() -> Self {
         Self(Given::Cancel)
     }
@@ -169,15 +170,15 @@ impl Answer {
                 let fields: BTreeMap<_, _> = fields.into_iter().collect();
                 ElicitResult::new(ElicitAction::Accept).with_content(fields)
             }
-            // What is said at a web page does not pass through the client.
+            // What the user enters on a web page does not pass through the client.
             (Given::Fields(_), _) => ElicitResult::new(ElicitAction::Accept),
         })
     }
 }
 
-/// Why a question to the model, or for the roots, has no answer.
+/// The reason why a question to the model or for the roots was not answered.
 ///
-/// Any error becomes one with `?`. The server learns only that there is no answer; the cause goes to the log.
+/// Any error converts into it with `?`. The server learns only that the question was not answered; the cause is logged.
 ///
 /// ```
 /// use toolway::client::Unanswered;
@@ -198,7 +199,7 @@ impl Answer {
 pub struct Unanswered(Option<Cause>);
 
 impl Unanswered {
-    /// The user does not want it answered.
+    /// The user refuses to answer.
     pub fn refused() -> Self {
         Self(None)
     }
@@ -212,16 +213,16 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for Unanswered {
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a question has no answer, whoever's fault it is.
+/// The reason why a question was not answered, whether the client or the server is at fault.
 #[derive(Debug)]
 pub(crate) enum Unable {
-    /// Nobody here answers questions of this kind, and the server was told so.
+    /// The client did not declare that it answers questions of this kind.
     Undeclared,
-    /// The question itself is wrong, or of a sort that the server was not told of.
+    /// The question is invalid, or needs something that the client did not declare.
     Wrong(&'static str),
-    /// The user does not want it answered.
+    /// The user refuses to answer.
     Refused,
-    /// What should have answered it failed.
+    /// The application's answerer failed.
     Failed(Cause),
 }
 
@@ -231,34 +232,34 @@ impl From<Unanswered> for Unable {
     }
 }
 
-/// Something of the application that answers `Q` by `A`.
+/// A callback of the application that answers `Q` with `A`.
 pub(crate) type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, A> + Send + Sync>;
 
-/// Makes one of a function.
+/// Converts a function into an [`Answerer`].
 pub(crate) fn answerer<Q, A, F: Future<Output = A> + Send + 'static>(
     answer: impl Fn(Q) -> F + Send + Sync + 'static,
 ) -> Answerer<Q, A> {
     Arc::new(move |question| Box::pin(answer(question)))
 }
 
-/// How many questions may wait for their answers at once, and how many a result may ask.
+/// The maximum number of questions that may wait for answers at once, and that one result may contain.
 pub(crate) const MAX_ASKED: usize = 32;
 
-/// Everything that the application answers.
+/// All answerers of the application.
 #[derive(Clone, Default)]
 pub(crate) struct Answers {
     pub(crate) form: Option<Answerer<Elicitation, Answer>>,
     pub(crate) url: Option<Answerer<Elicitation, Answer>>,
     pub(crate) model: Option<Answerer<CreateMessage, Result<CreateMessageResult, Unanswered>>>,
-    /// Whether the model may be given tools.
+    /// `true` if the model may be given tools.
     pub(crate) tools: bool,
     pub(crate) roots: Option<Answerer<(), Result<Vec<Root>, Unanswered>>>,
-    /// Whether what the application does not answer is for whoever a request was made for.
+    /// `true` if questions that the application does not answer go to the caller that the request is forwarded for.
     pub(crate) passes: bool,
 }
 
 impl Answers {
-    /// Whether the application answers this itself.
+    /// Returns whether the application itself answers this question.
     pub(crate) fn has(&self, question: &InputRequest) -> bool {
         match question {
             InputRequest::Elicit(Elicit::Form(_)) => self.form.is_some(),
@@ -268,12 +269,12 @@ impl Answers {
         }
     }
 
-    /// What the server is told.
+    /// The capabilities to declare to the server.
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
         self.declared(self.passes)
     }
 
-    /// What a server is told that may ask somebody else as well, who can be asked this.
+    /// The capabilities to declare to a server that may also ask a caller with the capabilities `others`.
     pub(crate) fn capabilities_with(&self, others: &ClientCapabilities) -> ClientCapabilities {
         let mut all = self.declared(false);
         let ClientCapabilities { sampling, elicitation, roots, .. } = others;
@@ -302,7 +303,7 @@ impl Answers {
         let modes = [("form", forms && urls), ("url", urls)].into_iter().filter(|(_, is_named)| *is_named);
         capabilities.elicitation =
             (forms || urls).then(|| modes.map(|(mode, _)| (mode.to_owned(), yes())).collect());
-        // The application's own model decides alone whether it is given tools.
+        // If the application has a model, it alone decides whether the model may be given tools.
         let has_tools = if self.model.is_some() { self.tools } else { everything };
         capabilities.sampling = (everything || self.model.is_some()).then(Settings::new);
         if let (Some(sampling), true) = (&mut capabilities.sampling, has_tools) {
@@ -312,7 +313,7 @@ impl Answers {
         capabilities
     }
 
-    /// Has a question answered that [`check`] found right.
+    /// Answers a question that has passed [`check`].
     pub(crate) async fn answer(self, question: InputRequest, place: Place) -> Result<InputResponse, Unable> {
         match question {
             InputRequest::Elicit(asked) => {
@@ -348,7 +349,7 @@ fn failed(cause: impl Into<Cause>) -> Unable {
     Unable::Failed(cause.into())
 }
 
-/// Whether a server that was told of these capabilities may ask this.
+/// Checks whether a server that knows these capabilities may ask this question.
 pub(crate) fn check(question: &InputRequest, declared: &ClientCapabilities) -> Result<(), Unable> {
     match question {
         InputRequest::Elicit(asked) => {
@@ -371,12 +372,13 @@ pub(crate) fn check(question: &InputRequest, declared: &ClientCapabilities) -> R
     }
 }
 
-/// Whether these modes of elicitation include forms: named, or because nothing else is.
+/// Returns whether these elicitation modes include forms: by name, or because `url` is not named either.
 pub(crate) fn takes_forms(modes: &Settings) -> bool {
     modes.contains_key("form") || !modes.contains_key("url")
 }
 
-/// Results of tools answer what the message before asked of them, all of it, and nothing else stands beside them.
+/// Checks the tool use in the messages: each message with tool uses is followed by a message of the user that contains
+/// their results, all of them, and nothing else.
 fn check_messages(asked: &CreateMessage) -> Result<(), &'static str> {
     let mut open: Vec<&str> = Vec::new();
     for message in &asked.messages {

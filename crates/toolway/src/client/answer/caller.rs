@@ -1,9 +1,10 @@
-//! For which caller is a request made, and which requests are under way on a connection?
+//! For which caller is a request made, and which requests are in flight on a connection?
 //!
-//! A gateway makes requests for its callers. Which request a question or a log message belongs to, a server says only by the stream
-//! it comes on. Where everything comes on one stream, such as a pipe, it can be told if one request alone is under way. Servers of
-//! the handshake era also speak when none is: there, all requests of the connection so far must also be of one caller
-//! (`handshake/questions.rs`). Otherwise the message reaches no caller: what is meant for one must not reach another.
+//! A gateway makes requests for its callers. A server does not say which request a question or a log message belongs
+//! to, except by the stream that it arrives on. Where all messages share one stream, such as a pipe, the request is
+//! known only if exactly one is in flight. Servers of the handshake era also send messages when no request is in
+//! flight, so there, all requests of the connection so far must also be of one caller (`handshake/questions.rs`).
+//! Otherwise the message is passed to no caller, because it must not reach the wrong one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,29 +16,30 @@ use toolway_protocol::{Id, RawJson, RpcError};
 
 use crate::ground::mutex::Mutex;
 
-/// A caller for whom a request is forwarded.
+/// A caller that a request is forwarded for.
 pub(crate) trait Caller: Send + Sync {
-    /// Equal for two requests only if they are made for the same caller.
+    /// The id of the caller. Two requests have the same id only if they are made for the same caller.
     fn id(&self) -> &Arc<str>;
 
-    /// What the caller can be asked.
+    /// The capabilities that the caller declared.
     fn capabilities(&self) -> &ClientCapabilities;
 
-    /// What the caller wants to hear of the log.
+    /// The log level that the caller has requested.
     fn log_level(&self) -> Option<LogLevel>;
 
-    /// Tells the caller what the server says about the request.
+    /// Sends the caller a log message of the server about the request.
     fn log(&self, message: &LogMessage);
 
-    /// Asks the caller. The answer is a result as text; there is none if the sender is dropped.
+    /// Asks the caller. The answer is a result as JSON text; there is none if the sender is dropped.
     fn ask(&self, question: InputRequest) -> oneshot::Receiver<Result<RawJson, RpcError>>;
 }
 
-/// The requests under way on one connection that a server may ask about. Those of the application itself have no caller.
+/// The requests in flight on one connection that a server may ask about. Requests of the application itself have no
+/// caller.
 #[derive(Default)]
 pub(crate) struct OpenCalls(Mutex<HashMap<Id, Option<Arc<dyn Caller>>>>);
 
-/// How many requests are under way.
+/// The number of requests in flight, and the caller if there is exactly one.
 pub(crate) enum Open {
     None,
     One(Option<Arc<dyn Caller>>),
@@ -45,13 +47,13 @@ pub(crate) enum Open {
 }
 
 impl OpenCalls {
-    /// Notes a request until the guard is dropped.
+    /// Records a request until the guard is dropped.
     pub(crate) fn note(&self, id: &Id, caller: Option<&Arc<dyn Caller>>) -> OpenCall<'_> {
         self.0.lock().insert(id.clone(), caller.cloned());
         OpenCall { calls: self, id: id.clone() }
     }
 
-    /// The requests under way that a message may be about: the one on whose stream it came, or else all.
+    /// The requests in flight that a message may be about: the one on whose stream it arrived, or else all.
     pub(crate) fn open(&self, during: Option<&Id>) -> Open {
         let calls = self.0.lock();
         if let Some(id) = during {
@@ -65,7 +67,7 @@ impl OpenCalls {
         }
     }
 
-    /// The caller whom a message is for, where servers speak of nothing but requests under way.
+    /// The caller that a message is for, in an era in which server messages are always about a request in flight.
     pub(crate) fn caller(&self, during: Option<&Id>) -> Option<Arc<dyn Caller>> {
         match self.open(during) {
             Open::One(caller) => caller,
@@ -74,7 +76,7 @@ impl OpenCalls {
     }
 }
 
-/// A request under way.
+/// Guard of a request in flight.
 pub(crate) struct OpenCall<'c> {
     calls: &'c OpenCalls,
     id: Id,

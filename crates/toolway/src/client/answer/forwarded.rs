@@ -1,30 +1,30 @@
-//! What comes of a request that was made for another caller?
+//! What does a request return that was forwarded for another caller?
 
 use toolway_protocol::RawJson;
 use toolway_protocol::types::InputRequest;
 
 use crate::client::answer::answers::Answers;
 
-/// What came of a request that was forwarded.
+/// The outcome of a forwarded request.
 pub(crate) enum Passed {
-    /// The result, as it came.
+    /// The result, unchanged.
     Complete(RawJson),
-    /// The server has to know more, and the request is to be made again with the answers.
+    /// The server needs answers, and the request must be sent again with them.
     Asks(Questions),
 }
 
-/// What a server has to know before it answers.
+/// The questions of a server, which must be answered before it sends the result.
 pub(crate) struct Questions {
-    /// What is to be asked, by key.
+    /// Questions for the caller, by key.
     pub(crate) open: Vec<(String, InputRequest)>,
-    /// What the application has answered itself.
+    /// Answers that the application has given itself, by key.
     pub(crate) given: Vec<(String, RawJson)>,
-    /// What is to be sent back as it is.
+    /// The request state, which must be sent back unchanged.
     pub(crate) state: Option<String>,
 }
 
 impl Answers {
-    /// Whether the application answers whatever it is asked.
+    /// Returns whether the application answers every kind of question.
     pub(crate) fn has_all(&self) -> bool {
         self.form.is_some() && self.url.is_some() && self.model.is_some() && self.roots.is_some()
     }

@@ -1,4 +1,4 @@
-//! What can be said about one request, and what comes of it?
+//! Which settings does one request have, and what does it return?
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,12 +21,12 @@ use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 
-/// How much progress is kept for somebody who does not read it; the oldest goes first.
+/// The maximum number of unread progress notifications; the oldest are dropped first.
 const MAX_UNREAD: usize = 256;
 
-/// A request to a server: describe it further, then await it. Nothing is sent before.
+/// A request to a server. Add settings to it, then await it. Nothing is sent before that.
 ///
-/// Dropping it while it runs tells the server that nobody waits for it any more.
+/// Dropping it while it runs cancels the request.
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -57,7 +57,7 @@ struct Described<T> {
     shared: Arc<Shared>,
     request: Request,
     terms: Terms,
-    /// Whether it does no harm to do it twice, if the caller said so.
+    /// The caller's setting of whether it is safe to repeat the request.
     safe: Option<bool>,
     read: fn(&Request, RawJson) -> Result<T>,
 }
@@ -79,27 +79,27 @@ impl<T> Exchange<T> {
         self
     }
 
-    /// How long nothing may be heard of the request. Each progress that the server reports begins the time anew, and it stands
-    /// still while somebody answers a question of the server. `None` waits for ever.
+    /// How long the server may be silent about the request. Each progress notification restarts the time, and it does
+    /// not run out while a question of the server is being answered. `None` waits forever.
     ///
-    /// For a limit that nothing extends, put `tokio::time::timeout` around it.
+    /// For a limit that nothing extends, wrap the request in `tokio::time::timeout`.
     pub fn timeout(self, limit: impl Into<Option<Duration>>) -> Self {
         let limit = limit.into();
         self.with(|described| described.terms.timeout = limit)
     }
 
-    /// Adds a header to this request, where requests have headers (HTTP).
+    /// Adds a header to this request, on transports that have headers (HTTP).
     pub fn header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
         let header = (name.into(), value.into());
         self.with(|described| described.terms.headers.push(header))
     }
 
-    /// Sends this request with a token of its own.
+    /// Sends a bearer token with this request alone.
     pub fn bearer(self, token: impl AsRef<str>) -> Self {
         self.header("authorization", format!("Bearer {}", token.as_ref()))
     }
 
-    /// Adds a member to the request's `_meta`. Names of the protocol are left alone.
+    /// Adds a member to the request's `_meta`. Names that the protocol reserves are ignored.
     pub fn meta(self, name: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
         let (name, value) = (name.into(), value.into());
         self.with(|described| {
@@ -107,20 +107,22 @@ impl<T> Exchange<T> {
         })
     }
 
-    /// Is told of the request's progress.
+    /// Calls a function with each progress notification of the request.
     pub fn on_progress(self, hook: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
         self.with(|described| described.terms.progress = Progressing::Wanted(Some(Arc::new(hook))))
     }
 
-    /// Says that it does no harm when the server does this twice: if the reply is lost, the request is sent again. Without it,
-    /// that is believed of requests that only read, and of tools that say of themselves that they are read-only or idempotent.
+    /// Sets whether the server may execute the request twice: if so, the request is sent again when the reply is lost.
+    /// By default this applies to requests that only read, and to tools that declare themselves read-only or
+    /// idempotent.
     pub fn safe_to_repeat(self, safe: bool) -> Self {
         self.with(|described| described.safe = Some(safe))
     }
 }
 
 impl<T: Send + 'static> Exchange<T> {
-    /// Starts to listen to the request's progress. It is sent when something is awaited.
+    /// Returns a handle that receives the request's progress. The request is sent when the handle or its progress is
+    /// first awaited.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -158,30 +160,30 @@ impl<T: Send + 'static> Exchange<T> {
 }
 
 impl Exchange<()> {
-    /// A request whose result says nothing.
+    /// A request without a meaningful result.
     pub(crate) fn of_nothing(shared: Arc<Shared>, request: Request) -> Self {
         Self::new(shared, request, |_, _| Ok(()))
     }
 }
 
 impl Exchange<RawJson> {
-    /// A request whose result is kept as it came.
+    /// A request whose result is returned unchanged.
     pub(crate) fn of_text(shared: Arc<Shared>, request: Request) -> Self {
         Self::new(shared, request, |_, text| Ok(text))
     }
 }
 
 impl<T> Exchange<T> {
-    /// A request whose result is an `R`, of which the caller gets a `T`.
+    /// A request whose result is decoded as `R` and converted into `T`.
     pub(crate) fn of<R: DeserializeOwned + Into<T>>(shared: Arc<Shared>, request: Request) -> Self {
         Self::new(shared, request, |request, text| decode::<R>(request, &text).map(Into::into))
     }
 }
 
-/// Reads a result.
+/// Decodes a result.
 pub(crate) fn decode<R: DeserializeOwned>(request: &Request, result: &RawJson) -> Result<R> {
     let malformed = || malformed_reply(&request.method());
-    // Derived decoders also take an array for an object; the protocol does not.
+    // Derived decoders also accept an array in place of an object; the protocol does not.
     if !result.is_object() {
         return Err(malformed());
     }
@@ -212,7 +214,7 @@ impl<T> Described<T> {
         if request == PING {
             terms.progress = Progressing::Unwanted;
         } else if !terms.wants_progress()
-            // A tool may take its time as long as it says how far it is; so it is asked to say.
+            // Ask for progress even if the caller does not: it keeps a slow tool call from timing out.
             && (shared.notifications.want_progress() || matches!(request, Request::CallTool(_)))
         {
             terms.progress = Progressing::Wanted(None);
@@ -233,9 +235,9 @@ impl<T> fmt::Debug for Exchange<T> {
     }
 }
 
-/// A request that is listened to. Made by [`Exchange::start`]. Awaiting it gives the result.
+/// A request that receives progress. Made by [`Exchange::start`]. Awaiting it returns the result.
 ///
-/// It is also a stream of the progress, which ends when the result is there.
+/// It is also a stream of progress notifications, which ends when the result has arrived.
 #[must_use = "nothing is asked until it is awaited"]
 pub struct Running<T> {
     exchange: Exchange<T>,
@@ -244,7 +246,7 @@ pub struct Running<T> {
 }
 
 impl<T: Send + Unpin + 'static> Running<T> {
-    /// Waits for the next progress; nothing comes any more once the result is there.
+    /// Waits for the next progress notification. Returns `None` once the result has arrived.
     pub async fn progress(&mut self) -> Option<Progress> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
@@ -254,7 +256,7 @@ impl<T: Send + Unpin + 'static> Stream for Running<T> {
     type Item = Progress;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Progress>> {
-        // Progress is heard by whoever reads the connection, and that may be this very exchange.
+        // Poll the exchange first: on some transports it is what reads the connection and so receives the progress.
         if self.outcome.is_none()
             && let Poll::Ready(outcome) = Pin::new(&mut self.exchange).poll(cx)
         {
@@ -284,7 +286,7 @@ impl<T> fmt::Debug for Running<T> {
     }
 }
 
-/// The progress that was not read yet, and who waits for it.
+/// The progress notifications that were not read yet, and the waker of the reader.
 #[derive(Default)]
 struct Seen(Mutex<(VecDeque<Progress>, Option<std::task::Waker>)>);
 

@@ -1,4 +1,4 @@
-//! How is a request made for another caller? What the server tells and asks because of it goes to that caller.
+//! How is a request forwarded for another caller? Its log messages, progress and questions go to that caller.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,8 +15,8 @@ use crate::client::wire::terms::{Progressing, Reply, Terms};
 use crate::ground::error::Result;
 
 impl Client {
-    /// Makes a request for another caller, once: questions of the server are for that caller, but for those that this client's
-    /// application answers itself. Dropping the future tells the server that the request is given up.
+    /// Forwards a request for another caller, in one round. Questions of the server go to that caller, except those
+    /// that the application of this client answers itself. Dropping the future cancels the request.
     pub(crate) async fn pass(
         &self,
         request: &Request,
@@ -41,29 +41,29 @@ impl Client {
         }
     }
 
-    /// Whether the server completes arguments.
+    /// Returns whether the server completes arguments.
     pub(crate) fn completes(&self) -> bool {
         self.shared.current().server.capabilities.completions.is_some()
     }
 
-    /// Whether two share a connection.
+    /// Returns whether two clients share a connection.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// Whether the server is asked to tell of each resource by itself, and remembers it.
+    /// Returns whether each resource is subscribed to with a request of its own, which the server remembers.
     pub(crate) fn is_subscribed_to(&self) -> bool {
         self.shared.current().era.has_subscriptions()
     }
 
-    /// Has the server say as much of the log as this needs. One that does not want to is left alone.
+    /// Lowers the server's log level to the one that a caller needs. Continues if the server refuses.
     async fn hear_log(&self, level: LogLevel) {
         let connection = self.shared.current();
         let is_told = self.shared.log_level.lock().is_some_and(|known| known <= level);
         if is_told || !connection.is_usable() || connection.server.capabilities.logging.is_none() {
             return;
         }
-        // Where each request says so for itself, this one does.
+        // In the other era, the request itself carries the level.
         if connection.era.log_level_request(level).is_some()
             && let Err(error) = self.set_log_level(level).await
         {
@@ -71,8 +71,8 @@ impl Client {
         }
     }
 
-    /// From now on the server is told that it may ask whoever requests are made for. One of the handshake era was told
-    /// otherwise when the conversation was opened: it is opened again, if that can be done.
+    /// Declares to the server that it may ask the callers of forwarded requests. A server of the handshake era was told
+    /// otherwise when the connection was opened, so the client reconnects, if the target allows it.
     pub(crate) fn pass_questions(&self) {
         let shared = &self.shared;
         let was_so = shared.reconnector.passes.swap(true, Ordering::AcqRel);

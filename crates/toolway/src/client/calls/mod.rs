@@ -1,16 +1,16 @@
-//! What may be asked of a server, and what comes of it?
+//! Which requests can a client make, and what do they return?
 //!
 //! | file | question |
 //! |---|---|
-//! | `requests.rs` | What may be asked of a server? |
-//! | `exchange.rs` | What can be said about one request, and what comes of it? |
+//! | `requests.rs` | Which requests can a client make? |
+//! | `exchange.rs` | Which settings does one request have, and what does it return? |
 //! | `pages.rs` | How is a long list read? |
 //! | `retry.rs` | When is a request sent again? |
-//! | `result.rs` | What did a tool give back? |
-//! | `tools.rs` | How is the list of tools read, and when is it read again? |
-//! | `watch.rs` | What has changed at the server? |
-//! | `remote.rs` | How are a server's tools used by a model? |
-//! | `forward.rs` | How is a request made for another caller? Only with the feature `server`. |
+//! | `result.rs` | What did a tool return? |
+//! | `tools.rs` | How is the tool list fetched, and when is it fetched again? |
+//! | `watch.rs` | What has changed on the server? |
+//! | `remote.rs` | How does a model use a server's tools? |
+//! | `forward.rs` | How is a request forwarded for another caller? Only with the feature `server`. |
 
 pub(crate) mod exchange;
 #[cfg(feature = "server")]

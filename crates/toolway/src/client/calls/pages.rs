@@ -1,4 +1,4 @@
-//! How is a long list read? Page after page, and not for ever.
+//! How is a long list read? Page by page, up to a limit.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -19,10 +19,10 @@ use crate::client::connect::shared::Shared;
 use crate::client::wire::transport::malformed_reply;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// How many pages of a list are read. A server whose pages never end is not followed for ever.
+/// The maximum number of cursors that are followed in one list. It stops a server whose list never ends.
 const MAX_PAGES: usize = 1000;
 
-/// A list of the server, read as far as it is wanted: a stream of its items, or of whole pages.
+/// A list of the server, which is fetched as needed: a stream of its items, or of whole pages.
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -41,30 +41,30 @@ const MAX_PAGES: usize = 1000;
 /// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
 ///
-/// A server that gives a page twice, or more than a thousand, is told off: the list ends with an error.
+/// If a server sends a cursor twice, or more than a thousand cursors, the list ends with an error.
 #[must_use = "nothing is read until it is asked for"]
 pub struct Pages<T> {
     shared: Arc<Shared>,
     list: List<T>,
     state: State,
     seen: HashSet<String>,
-    /// How long what was read so far may be believed: as long as each of its pages. Nothing, if nothing was read.
+    /// How long the pages read so far are valid: the shortest time of them all. `None` if no page was read.
     pub(crate) keep: Option<Duration>,
-    /// What stands on the page that is being read out.
+    /// The remaining items of the current page.
     items: std::vec::IntoIter<T>,
     asking: Option<Exchange<RawJson>>,
 }
 
 enum State {
-    /// The next page is the one after this cursor, or the first.
+    /// There is a page after this cursor; `None` stands for the first page.
     More(Option<String>),
     Over,
 }
 
-/// One kind of list.
+/// A kind of list.
 pub(crate) struct List<T> {
     request: fn(Page) -> Request,
-    /// What the items are called.
+    /// The name of the items.
     name: &'static str,
     read: fn(&RawJson) -> Result<Listed<T>, serde_json::Error>,
 }
@@ -107,16 +107,16 @@ lists! {
     of_prompts -> Prompt, ListPrompts, "prompts";
 }
 
-/// The longest time that a list is believed, whatever the server says.
-const MAX_KEEP: Duration = Duration::from_hours(24);
+/// The maximum time that a list is valid, whatever the server says.
+const MAX_KEEP: Duration = Duration::from_secs(24 * 3600);
 
-/// How long a list is believed. What is no such time is none.
+/// How long a list is valid. A missing or invalid time counts as zero.
 fn kept(ttl: Option<&serde_json::Value>) -> Duration {
     let millis = ttl.and_then(serde_json::Value::as_f64).filter(|millis| *millis > 0.0).unwrap_or_default();
     Duration::try_from_secs_f64(millis / 1000.0).unwrap_or(MAX_KEEP).min(MAX_KEEP)
 }
 
-/// Derived decoders also take an array for an object; the protocol does not.
+/// Derived decoders also accept an array in place of an object; the protocol does not.
 fn object<R: DeserializeOwned>(text: &RawJson) -> Result<R, serde_json::Error> {
     if !text.is_object() {
         return Err(serde::de::Error::custom("expected an object"));
@@ -137,12 +137,12 @@ impl<T> Pages<T> {
         }
     }
 
-    /// The next page; nothing after the last one, and after an error.
+    /// Returns the next page, or `None` after the last page or an error.
     pub async fn next_page(&mut self) -> Option<Result<Vec<T>>> {
         std::future::poll_fn(|cx| self.poll_page(cx)).await
     }
 
-    /// The rest of the list.
+    /// Reads the rest of the list.
     pub async fn all(mut self) -> Result<Vec<T>> {
         let mut all = Vec::new();
         while let Some(page) = self.next_page().await {
@@ -187,7 +187,7 @@ impl<T> Pages<T> {
     }
 }
 
-/// Item by item.
+/// Streams the items one by one.
 impl<T: Unpin> Stream for Pages<T> {
     type Item = Result<T>;
 
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn what_is_no_time_is_none() {
         for (said, meant) in [
-            (json!(60_000), Duration::from_mins(1)),
+            (json!(60_000), Duration::from_secs(60)),
             (json!(1500.0), Duration::from_millis(1500)),
             (json!(1e300), MAX_KEEP),
             (json!(u64::MAX), MAX_KEEP),

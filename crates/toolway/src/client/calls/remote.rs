@@ -1,4 +1,4 @@
-//! How are a server's tools used by a model, and how does somebody who looks after many clients look at one?
+//! How does a model use a server's tools, and how does code that manages many clients inspect one?
 
 use std::fmt;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use crate::ground::future::BoxFuture;
 
 /// A tool of a server, for a model. Made by [`Client::as_tools`].
 ///
-/// Calling it never fails as a whole: a server that is gone, an error of the protocol and a tool that says that it failed are each
-/// a [`ToolFailure`] with a text for the model.
+/// Each failure of a call is a [`ToolFailure`] with a text for the model: an unavailable server, a protocol error, and
+/// a tool that reports an error.
 #[derive(Clone)]
 pub struct RemoteTool {
     client: Client,
@@ -25,9 +25,10 @@ pub struct RemoteTool {
 }
 
 impl Client {
-    /// The tools of the server, for a model: to be put into one list with those of this program and of other servers.
+    /// Returns the tools of the server, for a model. They can be combined with tools of this program and of other
+    /// servers.
     ///
-    /// They are those of now. A [`Hub`](crate::Hub) keeps them up to date.
+    /// The list does not follow later changes. A [`Hub`](crate::Hub) keeps it up to date.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -49,12 +50,12 @@ impl Client {
 }
 
 impl RemoteTool {
-    /// A tool of the server that a client speaks with.
+    /// A tool of the server that `client` is connected to.
     pub fn new(client: &Client, tool: Tool) -> Self {
         Self { client: client.clone(), tool }
     }
 
-    /// What the server says of it.
+    /// The definition of the tool, as the server sent it.
     pub fn definition(&self) -> &Tool {
         &self.tool
     }
@@ -99,25 +100,25 @@ impl fmt::Debug for RemoteTool {
     }
 }
 
-/// What a call came to, for a model that knows the tool by this name.
+/// The outcome of a call, for a model that knows the tool by this name.
 pub(crate) fn outcome(called: Result<ToolResult>, tool: &str) -> Result<ToolOutput, ToolFailure> {
     let outcome = match called {
         Ok(result) => ToolOutput::try_from(result.into_inner()),
-        // A client that was closed has no server any more; nobody gave up this very call.
+        // This includes a client that was closed: its tools are unavailable, and the call itself was not cancelled.
         Err(error) if error.is_session_ended() => Err(ToolFailure::unavailable(tool).caused_by(error)),
         Err(error) => Err(error.into()),
     };
     outcome.map_err(|failure| failure.of_tool(tool))
 }
 
-/// For those who look after many clients.
+/// For code that manages many clients.
 impl Client {
-    /// Asks once whether the server is there.
+    /// Checks once whether the server responds.
     pub(crate) async fn probe(&self, limit: Duration) -> Result<()> {
         self.shared.connection().await?.probe(limit).await
     }
 
-    /// Waits until the connection of now is gone. Some are never known to be.
+    /// Waits until the current connection is lost. Some transports never detect it.
     pub(crate) async fn lost(&self) {
         let connection = self.shared.current();
         if connection.is_usable() {
@@ -125,12 +126,12 @@ impl Client {
         }
     }
 
-    /// Tells when the conversation is opened again.
+    /// A receiver that is notified each time the client reconnects.
     pub(crate) fn openings(&self) -> watch::Receiver<u64> {
         self.shared.notifications.openings()
     }
 
-    /// Why the connection of now is gone.
+    /// The error that explains why the current connection was lost.
     pub(crate) fn loss(&self) -> Error {
         let connection = self.shared.current();
         let lost =
@@ -141,17 +142,17 @@ impl Client {
         }
     }
 
-    /// Has the next list of tools read from the server, whatever is known.
+    /// Invalidates the cached tool list, so that the next call fetches it.
     pub(crate) fn forget_tools(&self) {
         self.shared.notifications.tools_changed();
     }
 
-    /// When the list of tools stops being true by itself, if the server said so.
+    /// The time when the cached tool list expires, if the server stated one.
     pub(crate) fn tools_until(&self) -> Option<Instant> {
         self.shared.tools.until()
     }
 
-    /// Whether somebody has closed it.
+    /// Returns whether the client was closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.shared.is_closed()
     }

@@ -1,4 +1,4 @@
-//! What may be asked of a server? One method a question.
+//! Which requests can a client make? There is one method for each.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,59 +19,60 @@ use crate::client::connect::tool_cache::Tools;
 use crate::ground::error::Result;
 
 impl Client {
-    /// Asks whether the server is there. The stateless era has no such question; there, discovery is asked.
+    /// Checks whether the server responds. The stateless era has no `ping`, so there it sends `server/discover`.
     pub fn ping(&self) -> Exchange<()> {
         Exchange::of_nothing(self.shared.clone(), PING).safe_to_repeat(true)
     }
 
-    /// All tools of the server.
+    /// Returns all tools of the server.
     ///
-    /// They are listed once, and again when the server has said that they changed or when the time is over for which it said
-    /// that they would not. [`list_tools`](Client::list_tools) always asks.
+    /// The list is cached. It is fetched again after the server has reported a change, or after the time has passed for
+    /// which the server declared it valid. [`list_tools`](Client::list_tools) always sends a request.
     ///
-    /// A tool whose arguments are to travel in headers, and cannot, is left out where messages have headers.
+    /// On transports with headers, the list leaves out a tool that requires arguments in headers that cannot be sent
+    /// that way.
     pub async fn tools(&self) -> Result<Tools> {
         self.shared.tools().await
     }
 
-    /// Reads the list of tools.
+    /// Reads the tool list, page by page.
     pub fn list_tools(&self) -> Pages<Tool> {
         Pages::of_tools(self.shared.clone())
     }
 
-    /// All resources of the server.
+    /// Returns all resources of the server.
     pub async fn resources(&self) -> Result<Vec<Resource>> {
         self.list_resources().all().await
     }
 
-    /// Reads the list of resources.
+    /// Reads the resource list, page by page.
     pub fn list_resources(&self) -> Pages<Resource> {
         Pages::of_resources(self.shared.clone())
     }
 
-    /// All families of resources of the server.
+    /// Returns all resource templates of the server.
     pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>> {
         self.list_resource_templates().all().await
     }
 
-    /// Reads the list of families of resources.
+    /// Reads the list of resource templates, page by page.
     pub fn list_resource_templates(&self) -> Pages<ResourceTemplate> {
         Pages::of_templates(self.shared.clone())
     }
 
-    /// All prompts of the server.
+    /// Returns all prompts of the server.
     pub async fn prompts(&self) -> Result<Vec<Prompt>> {
         self.list_prompts().all().await
     }
 
-    /// Reads the list of prompts.
+    /// Reads the prompt list, page by page.
     pub fn list_prompts(&self) -> Pages<Prompt> {
         Pages::of_prompts(self.shared.clone())
     }
 
     /// Calls a tool. `arguments` is a JSON object: `json!({"a": 2, "b": 3})`.
     ///
-    /// A tool that failed is no error here: see [`ToolResult`].
+    /// If the tool fails, this does not return an error: see [`ToolResult`].
     pub fn call(&self, tool: impl Into<String>, arguments: impl Into<RawJson>) -> Exchange<ToolResult> {
         let call = CallTool::new(tool, Some(arguments.into()));
         Exchange::of::<CallToolResult>(self.shared.clone(), Request::CallTool(call))
@@ -82,7 +83,7 @@ impl Client {
         Exchange::of::<ReadResourceResult>(self.shared.clone(), Request::ReadResource(ReadResource::new(uri)))
     }
 
-    /// Fills in a prompt. Without arguments: `()`.
+    /// Renders a prompt. Pass `()` if it has no arguments.
     pub fn get_prompt(
         &self,
         name: impl Into<String>,
@@ -93,7 +94,7 @@ impl Client {
         Exchange::of::<GetPromptResult>(self.shared.clone(), Request::GetPrompt(get))
     }
 
-    /// Asks how an argument of a prompt might go on; `known` are arguments that are filled in already.
+    /// Asks for completions of a prompt argument; `known` contains the arguments that already have values.
     pub fn complete_prompt(
         &self,
         prompt: impl Into<String>,
@@ -105,7 +106,8 @@ impl Client {
         self.complete(reference, CompleteArgument::new(argument, typed), known.into_texts())
     }
 
-    /// Asks how a variable of a resource template might go on; `known` are variables that are filled in already.
+    /// Asks for completions of a variable of a resource template; `known` contains the variables that already have
+    /// values.
     pub fn complete_resource(
         &self,
         template: impl Into<String>,
@@ -132,8 +134,7 @@ impl Client {
         })
     }
 
-    /// Says how much of the log is wanted: a conversation of the handshake era remembers it, later requests of the
-    /// stateless era carry it.
+    /// Sets the log level. A server of the handshake era remembers it; in the stateless era, later requests carry it.
     pub async fn set_log_level(&self, level: LogLevel) -> Result<()> {
         let connection = self.shared.connection().await?;
         *self.shared.log_level.lock() = Some(level);
@@ -143,23 +144,24 @@ impl Client {
         }
     }
 
-    /// Asks to be told when a resource changes (handshake era). [`watch`](Client::watch) does it in every era.
+    /// Subscribes to the changes of a resource (handshake era). [`watch`](Client::watch) works in both eras.
     pub fn subscribe(&self, uri: impl Into<String>) -> Exchange<()> {
         Exchange::of_nothing(self.shared.clone(), Request::Subscribe(ResourceUri::new(uri)))
     }
 
-    /// Takes that back.
+    /// Ends a subscription.
     pub fn unsubscribe(&self, uri: impl Into<String>) -> Exchange<()> {
         Exchange::of_nothing(self.shared.clone(), Request::Unsubscribe(ResourceUri::new(uri)))
     }
 
-    /// Calls a method outside the protocol. `params` is a JSON object, and the result is whatever the server sent.
+    /// Calls a method that is not part of the protocol. `params` is a JSON object, and the result is returned
+    /// unchanged.
     pub fn request(&self, method: &str, params: impl Into<RawJson>) -> Exchange<RawJson> {
         let request = Request::Other(Method::from_name(method), Some(params.into()));
         Exchange::of_text(self.shared.clone(), request)
     }
 
-    /// Sends a notification outside the protocol. `params` is a JSON object.
+    /// Sends a notification that is not part of the protocol. `params` is a JSON object.
     pub async fn notify(&self, method: &str, params: impl Into<RawJson>) -> Result<()> {
         let (method, params) = (Method::from_name(method), params.into());
         let telling = async {
@@ -177,7 +179,7 @@ impl Client {
     }
 }
 
-/// Arguments of a prompt, or variables of a template: names and texts. `()` for none.
+/// Arguments of a prompt, or variables of a template: names and texts. `()` means none.
 ///
 /// ```
 /// use toolway::client::PromptArguments;
@@ -190,7 +192,7 @@ impl Client {
 /// assert_eq!(count(vec![("style".to_owned(), "formal")]), 1);
 /// ```
 pub trait PromptArguments {
-    /// The names and texts.
+    /// Returns the names and texts.
     fn into_texts(self) -> BTreeMap<String, String>;
 }
 

@@ -1,4 +1,4 @@
-//! What did a tool give back?
+//! What did a tool return?
 
 use std::ops::Deref;
 
@@ -8,10 +8,10 @@ use toolway_protocol::types::{CallToolResult, Content};
 
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// What a tool gave back. Its members are those of [`CallToolResult`].
+/// The result of a tool call. Dereferences to [`CallToolResult`].
 ///
-/// A tool that failed is no error of the call: models are to read what it says. [`text`](ToolResult::text) and
-/// [`decode`](ToolResult::decode) make it one.
+/// A tool that failed is not an error of the call, because models should read its text. [`text`](ToolResult::text) and
+/// [`decode`](ToolResult::decode) turn it into an error.
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -40,11 +40,11 @@ use crate::ground::error::{Error, ErrorKind, Result};
 pub struct ToolResult(CallToolResult);
 
 impl ToolResult {
-    /// All blocks of text, a line break between them.
+    /// Returns all text blocks, joined by line breaks.
     ///
     /// # Errors
     ///
-    /// What the tool says when it failed ([`ErrorKind::ToolFailed`]).
+    /// When the tool failed, with its text ([`ErrorKind::ToolFailed`]).
     pub fn text(&self) -> Result<String> {
         let text = self.texts();
         if self.is_error() {
@@ -53,11 +53,11 @@ impl ToolResult {
         Ok(text)
     }
 
-    /// The result as a `T`: its structured content, or else its text as JSON.
+    /// Decodes the result as a `T`: its structured content, or else its text as JSON.
     ///
     /// # Errors
     ///
-    /// What the tool says when it failed, or where the result is no `T`.
+    /// When the tool failed, with its text, and when the result cannot be decoded as `T`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
         let (what, decoded) = match &self.0.structured_content {
             Some(content) if !self.is_error() => ("structured content", content.decode()),
@@ -69,12 +69,12 @@ impl ToolResult {
         })
     }
 
-    /// The structured content as it came.
+    /// The structured content, unchanged.
     pub fn structured(&self) -> Option<&RawJson> {
         self.0.structured_content.as_ref()
     }
 
-    /// The result itself.
+    /// Returns the inner result.
     pub fn into_inner(self) -> CallToolResult {
         self.0
     }

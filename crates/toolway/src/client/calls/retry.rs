@@ -1,4 +1,4 @@
-//! When is a request sent again? When the server has not begun it, or when it does no harm to do it twice.
+//! When is a request sent again? When the server has not begun it, or when it is safe to repeat.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use crate::client::wire::backoff::backoff;
 use crate::client::wire::terms::{Course, Terms};
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// How long a request may be tried again when it has no time limit of its own.
-const MAX_TRYING: Duration = Duration::from_mins(1);
+/// How long a request may be retried if it has no time limit of its own.
+const MAX_TRYING: Duration = Duration::from_secs(60);
 
 impl Shared {
-    /// Sends a request and gives back the result as it came, on as many connections as it takes.
+    /// Sends a request and returns the result unchanged, over as many connections as needed.
     pub(crate) async fn ask(
         self: &Arc<Self>,
         request: &Request,
@@ -51,7 +51,7 @@ impl Shared {
         }
     }
 
-    /// A connection that can be used, if there is one by then.
+    /// Waits for a usable connection, at most until `until`.
     async fn connection_until(self: &Arc<Self>, until: Instant) -> Result<Arc<Connection>> {
         timeout_at(until, self.connection()).await.unwrap_or_else(|_| {
             let message = format!("{} could not be reached in time", self.reconnector.name());
@@ -59,7 +59,7 @@ impl Shared {
         })
     }
 
-    /// Adds the arguments that travel in headers.
+    /// Adds the headers for the arguments that are also sent in headers.
     fn mirror(&self, connection: &Connection, request: &Request, headers: &mut Vec<(String, String)>) {
         if let Request::CallTool(call) = request
             && connection.mirrors_arguments()
@@ -68,7 +68,8 @@ impl Shared {
         }
     }
 
-    /// Whether a request was refused because we did not know how the tool looks now, and do since a moment ago.
+    /// Fetches the tool list again if a call was refused because its headers did not match the tool. Returns whether
+    /// the call should be sent again. Does so only once for each request.
     async fn knows_better(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
@@ -87,7 +88,7 @@ impl Shared {
         Box::pin(self.tools()).await.is_ok()
     }
 
-    /// Whether it does no harm when the server does this twice.
+    /// Returns whether the server may execute a request twice.
     fn is_safe(&self, request: &Request) -> bool {
         if let Request::CallTool(call) = request {
             return self.tools.is_safe(&call.name);
@@ -96,37 +97,38 @@ impl Shared {
     }
 }
 
-/// How often something was tried, and how much longer it may be.
+/// The number of attempts so far, and the limits for more.
 struct Trying {
     attempt: u32,
     retries: u32,
     until: Instant,
-    /// The list of tools was read again because of this request.
+    /// `true` once the tool list was fetched again because of this request.
     looked: bool,
-    /// The server broke the protocol before.
+    /// `true` once the server has broken the protocol.
     misbehaved: bool,
 }
 
 impl Trying {
     fn new(retries: u32, timeout: Option<Duration>) -> Self {
         let now = Instant::now();
-        // Some times are longer than clocks go.
+        // The clock cannot represent every time limit.
         let until = now.checked_add(timeout.unwrap_or(MAX_TRYING)).unwrap_or(now + MAX_TRYING);
         Self { attempt: 0, retries, until, looked: false, misbehaved: false }
     }
 
-    /// Waits before the next attempt; the error, if there is none.
+    /// Waits before the next attempt. Returns the error if no further attempt is made.
     async fn again(&mut self, error: Error, safe: bool) -> Result<()> {
         let harmless = error.is_unsent() || error.is_session_ended() || (safe && error.is_broken_off());
         if !harmless || error.is_timeout() || self.attempt == self.retries {
             return Err(error);
         }
-        // A server that broke the protocol would do so again, and a program is started anew for each attempt. It is tried
-        // once more, because the reply that broke it may have been somebody else's.
+        // A server that broke the protocol would probably do so again, and each attempt may start a new process. One
+        // more attempt is made, because the malformed reply may have belonged to another call.
         if error.kind() == ErrorKind::PeerMisbehaved && std::mem::replace(&mut self.misbehaved, true) {
             return Err(error);
         }
-        // A server that has only forgotten us is there; the others may be starting.
+        // If only the session has ended, the server is running, so the first retry is immediate. Otherwise it may be
+        // starting.
         let wait = match (error.is_session_ended(), self.attempt) {
             (true, 0) => Duration::ZERO,
             _ => backoff(self.attempt, error.retry_after()),

@@ -1,4 +1,4 @@
-//! How is the list of tools read, and when is it read again?
+//! How is the tool list fetched, and when is it fetched again?
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::client::connect::tool_cache::{Facts, Listed, Tools};
 use crate::ground::error::Result;
 
 impl Shared {
-    /// The tools, listed if what is known of them may be wrong.
+    /// Returns the tools; fetches the list if the cached one may be out of date.
     pub(crate) async fn tools(self: &Arc<Self>) -> Result<Tools> {
         if let Some(tools) = self.tools.fresh(self.notifications.tools_changes()) {
             return Ok(tools);
@@ -43,7 +43,7 @@ impl Shared {
             }
         });
         let tools = Tools(tools.into());
-        // Where nothing is said about how long a list is true, it is so until the server says otherwise.
+        // In an era in which lists do not expire, a list is valid until the server reports a change.
         let until = connection.era.lists_expire().then(|| asked + pages.keep.unwrap_or_default());
         self.tools.put(Listed { tools: tools.clone(), facts, changes, until });
         Ok(tools)

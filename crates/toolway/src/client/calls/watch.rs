@@ -1,4 +1,4 @@
-//! What has changed at the server?
+//! What has changed on the server?
 
 use std::collections::HashSet;
 use std::fmt;
@@ -20,23 +20,23 @@ use crate::client::wire::backoff::backoff;
 use crate::client::wire::era_link::{Requester, WatchRequest};
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The changes of a server, from when it was made until it is dropped. Made by [`Client::watch`].
+/// Receives the changes of a server until it is dropped. Made by [`Client::watch`].
 pub struct Watch {
     changes: Changes,
     missed: Vec<Change>,
     again: mpsc::Receiver<Result<()>>,
     lost: Arc<Notify>,
     wanted: Arc<Wanted>,
-    /// Keeps the server telling, and ends with this.
+    /// Maintains the subscription, and ends with this value.
     _keeping: JoinSet<()>,
     _watched: WatchGuard,
 }
 
-/// What comes of watching.
+/// An event of a watch.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Changed(Change),
-    /// Nothing is told for a while: the connection is gone, or the server does not want to any more.
+    /// Changes may be missed for a while: the connection is lost, or the server has ended the subscription.
     Lost,
     /// The client is gone.
     Over,
@@ -48,9 +48,9 @@ struct Wanted {
 }
 
 impl Client {
-    /// Hears of changes: of all lists, as far as the server tells of them, and of the contents of these resources.
+    /// Watches for changes: of all lists for which the server reports changes, and of the contents of these resources.
     ///
-    /// Once this returns, no change is missed. When the connection was lost meanwhile, everything is said to have changed.
+    /// Once this returns, no change is missed. After a lost connection was restored, everything is reported as changed.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -110,8 +110,7 @@ impl Client {
 }
 
 impl Watch {
-    /// Waits for the next change; nothing comes any more once the client is gone, or the server does not tell of changes any
-    /// more.
+    /// Waits for the next change. Returns `None` once the client is gone or the server no longer reports changes.
     pub async fn next(&mut self) -> Option<Change> {
         loop {
             match self.next_or_lost().await {
@@ -122,7 +121,7 @@ impl Watch {
         }
     }
 
-    /// The same for somebody who wants to know that changes may be missed until further notice.
+    /// Like `next`, but also reports when changes may be missed from now on.
     pub(crate) async fn next_or_lost(&mut self) -> Heard {
         loop {
             if let Some(change) = self.missed.pop() {
@@ -134,14 +133,14 @@ impl Watch {
                 () = self.lost.notified() => return Heard::Lost,
                 again = self.again.recv() => match again {
                     Some(_) => self.missed = self.wanted.everything(),
-                    // Nobody keeps it up any more.
+                    // The subscription is no longer maintained.
                     None => return Heard::Over,
                 },
             }
         }
     }
 
-    /// Whether the server tells of changes of this list.
+    /// Returns whether the server reports changes of this list.
     pub(crate) fn tells_of(&self, list: &Change) -> bool {
         self.wanted.lists().any(|told| told == *list)
     }
@@ -170,7 +169,7 @@ impl Wanted {
     }
 }
 
-/// What the server can tell of that.
+/// The filter for the changes that the server can report.
 fn told(capabilities: &ServerCapabilities, resources: &HashSet<String>) -> SubscriptionFilter {
     let says = |settings: &Option<Settings>, what: &str| {
         settings.as_ref().and_then(|settings| settings.get(what)).and_then(serde_json::Value::as_bool)
@@ -184,12 +183,12 @@ fn told(capabilities: &ServerCapabilities, resources: &HashSet<String>) -> Subsc
     filter
 }
 
-/// Keeps a server telling, on as many connections as it takes.
+/// Maintains a subscription, over as many connections as needed.
 struct Keeping {
-    /// Whoever watches does not keep the client alive.
+    /// Weak, so that a watch does not keep the client alive.
     shared: Weak<Shared>,
     wanted: Arc<Wanted>,
-    /// Told each time that the server has begun to tell, and why it does not the first time.
+    /// Receives `Ok` each time the subscription has begun, or the error if the first attempt fails.
     again: mpsc::Sender<Result<()>>,
     lost: Arc<Notify>,
 }
@@ -210,7 +209,7 @@ impl Keeping {
                 Err(error) => Err(error),
             };
             if let Err(error) = outcome {
-                // The first time, whoever wants to watch learns why it cannot be.
+                // If the first attempt fails, `watch` returns the error.
                 if !has_begun {
                     drop(self.again.try_send(Err(error)));
                     return;
@@ -230,7 +229,7 @@ impl Keeping {
         }
     }
 
-    /// Has the server tell of changes until the connection ends.
+    /// Has the server report changes until the connection ends.
     async fn tell(
         &self,
         shared: Arc<Shared>,
@@ -243,7 +242,7 @@ impl Keeping {
             return Ok(());
         }
         drop(shared);
-        // A connection may be lost, or a call may find out that the server has forgotten it and open another one.
+        // The connection may be lost, or a call may find that the session has ended and reconnect.
         let over = async {
             tokio::select! {
                 () = connection.transport.lost() => {}
@@ -256,7 +255,7 @@ impl Keeping {
     }
 }
 
-/// Whether it is of no use to try again: the client is closed, or the server does not know how to tell, or not of this.
+/// Returns whether a retry is useless: the client is closed, or the server does not support the subscription.
 fn is_final(error: &Error) -> bool {
     let is_passing = error.is_unsent() || error.is_broken_off() || error.http_status().is_some();
     error.is_cancelled()

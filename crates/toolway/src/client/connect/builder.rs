@@ -1,4 +1,4 @@
-//! What can be said about a client before it connects?
+//! Which settings does a client have?
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,71 +19,74 @@ use crate::client::wire::target::IntoTarget;
 use crate::ground::error::Result;
 use crate::transport::frame::message_limit;
 
-/// A client that is being described. Made by [`Client::builder`].
+/// The settings of a client. Made by [`Client::builder`].
 #[derive(Clone, Default)]
 pub struct ClientBuilder {
     config: Config,
 }
 
 impl ClientBuilder {
-    /// Who the client says it is.
+    /// Sets the name and version that the client reports.
     pub fn info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.config.info = Implementation::new(name, version);
         self
     }
 
-    /// Speaks this revision instead of finding out. A server of the handshake era may still answer with an
-    /// older one.
+    /// Uses this revision instead of negotiating one. A server of the handshake era may still answer with an older one.
     pub fn protocol(mut self, version: ProtocolVersion) -> Self {
         self.config.pinned = Some(version);
         self
     }
 
-    /// Adds a header to every request, where requests have headers (HTTP). It goes to the server alone: redirects to other places
-    /// are not followed.
+    /// Adds a header to every request, on transports that have headers (HTTP). It is sent to this server only: the
+    /// client does not follow redirects to another origin.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.headers.push((name.into(), value.into()));
         self
     }
 
-    /// Sends every request with this token.
+    /// Sends this bearer token with every request.
     pub fn bearer(self, token: impl AsRef<str>) -> Self {
         self.header("authorization", format!("Bearer {}", token.as_ref()))
     }
 
-    /// How long nothing may be heard of a request before it is given up: one minute, unless said otherwise. Progress begins the
-    /// time anew. `None` waits for ever. [`Exchange::timeout`](crate::client::Exchange::timeout) says it for one request.
+    /// How long the server may be silent about a request before the request times out; by default one minute. Each
+    /// progress notification restarts the time. `None` waits forever.
+    /// [`Exchange::timeout`](crate::client::Exchange::timeout) sets it for one request.
     pub fn timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.config.timeout = limit.into();
         self
     }
 
-    /// How long a server may take until it is connected: 30 seconds, unless said otherwise. `npx` may have to load it first.
+    /// How long it may take to connect to a server; by default 30 seconds. `npx`, for example, may have to download the
+    /// server first.
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.config.connect_timeout = limit;
         self
     }
 
-    /// How long a server on a pipe may be silent to a question that older ones do not know, before it is spoken to as one of
-    /// them: five seconds, unless said otherwise.
+    /// How long a server on a pipe may take to answer the first request, which servers of the handshake era do not know
+    /// and may ignore; by default five seconds. After that, the client continues with a handshake.
     pub fn probe_timeout(mut self, limit: Duration) -> Self {
         self.config.probe_timeout = limit;
         self
     }
 
-    /// How often a request is sent again when the server was not there, or had forgotten us: six times, unless said otherwise. The
-    /// waits in between are random and grow to five seconds. `0` never tries again.
+    /// How often a request is sent again if the server cannot be reached or has ended the session; by default six
+    /// times. The waits in between are random and grow to five seconds. `0` disables retries.
     pub fn retries(mut self, retries: u32) -> Self {
         self.config.retries = retries;
         self
     }
 
-    /// The longest message that is sent and accepted, in bytes, on every transport: 16 MiB, unless said otherwise. A longer
-    /// request is not sent, and a call whose reply is longer fails: [`Error::is_too_large`](crate::Error::is_too_large).
+    /// The maximum length in bytes of a message that is sent or accepted, on every transport; by default 16 MiB. A
+    /// longer request is not sent, and a call whose reply is longer fails:
+    /// [`Error::is_too_large`](crate::Error::is_too_large).
     ///
-    /// A server has a limit of its own, and some tell it when they refuse a request (`data.maxMessage` of the error). Then the
-    /// client sends nothing longer over this connection, and fails at once.
-    /// [`Command::max_message`](crate::client::Command::max_message) and `Http::max_message` say it for one server.
+    /// A server has a limit of its own, and some state it when they refuse a request (`data.maxMessage` of the error).
+    /// After that, longer requests on this connection fail at once, without being sent.
+    /// [`Command::max_message`](crate::client::Command::max_message) and `Http::max_message` set the limit for one
+    /// server.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -95,13 +98,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Uses what others have found out about servers, and tells them.
+    /// Shares a cache of server eras with other clients.
     pub fn era_cache(mut self, eras: &EraCache) -> Self {
         self.config.eras = eras.clone();
         self
     }
 
-    /// Is told of every log message. It must not take long: the connection waits for it.
+    /// Calls a function with each log message. The function must return quickly: the connection waits for it.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -113,17 +116,18 @@ impl ClientBuilder {
         self
     }
 
-    /// Is told of the progress of every request. It must not take long: the connection waits for it.
+    /// Calls a function with each progress notification. The function must return quickly: the connection waits for it.
     pub fn on_progress(mut self, hook: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
         self.config.hooks.progress = Some(Arc::new(hook));
         self
     }
 
-    /// Answers for the user when a server has a form to fill in.
+    /// Sets the function that answers when a server asks the user to fill in a form.
     ///
-    /// The server is told that it may ask. The function is called for each question, several may run at once, and it may take as
-    /// long as a person takes: other calls go on meanwhile. A server that takes its question back ends it. If it panics, the
-    /// server gets an error as its answer, and nothing else happens.
+    /// The client declares to the server that it may ask. The function is called for each question, and several calls
+    /// may run at once. It may take as long as a person needs: other calls continue in the meantime. Its future is
+    /// dropped if the server cancels the question. If it panics, the server gets an error as the answer, and nothing
+    /// else is affected.
     ///
     /// ```
     /// use toolway::client::{Answer, Elicitation};
@@ -153,11 +157,11 @@ impl ClientBuilder {
         self
     }
 
-    /// Answers for the user when a server wants a web page to be opened: for what must not pass through the client, a password
-    /// or a payment.
+    /// Sets the function that answers when a server asks the user to open a web page. Servers use it for data that must
+    /// not pass through the client, such as a password or a payment.
     ///
-    /// Show the whole [URL](Elicitation::url), open it only when the user has agreed, and answer [`Answer::consent`] then: that is
-    /// not to say that anything was done there.
+    /// Show the whole [URL](Elicitation::url), open it only after the user has agreed, and then answer
+    /// [`Answer::consent`]. This answer does not mean that the user has done anything on the page.
     ///
     /// ```
     /// use toolway::client::Answer;
@@ -176,8 +180,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Answers for the model when a server asks it (sampling, which the newest revision calls deprecated). A user should see
-    /// both the question and the answer before they go on; whoever does not want that says [`Unanswered::refused`].
+    /// Sets the function that answers when a server asks the client's model (sampling, which the newest revision
+    /// deprecates). A user should see both the question and the answer before they are passed on, and can refuse with
+    /// [`Unanswered::refused`].
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -196,7 +201,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Says that the model may be given tools by the server. Without it, such questions are refused.
+    /// Declares that the server may give tools to the model. Without it, such questions are refused.
     ///
     /// ```
     /// use toolway::client::Unanswered;
@@ -213,7 +218,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Tells a server that asks which folders to work in (roots, which the newest revision calls deprecated).
+    /// Sets the folders to work in, for servers that ask for them (roots, which the newest revision deprecates).
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -226,7 +231,7 @@ impl ClientBuilder {
         self.on_list_roots(move || std::future::ready(Ok(roots.clone())))
     }
 
-    /// The same for folders that are found out when a server asks.
+    /// Sets a function that determines the folders when a server asks for them.
     ///
     /// ```
     /// use toolway::client::Unanswered;
@@ -242,11 +247,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Lets a server ask those for whom calls are made, where this client is mounted by a server
-    /// ([`ServerBuilder::mount`](crate::server::ServerBuilder::mount)). What the functions above answer is not passed on.
+    /// Lets a server ask the callers of forwarded calls, if another server mounts this client
+    /// ([`ServerBuilder::mount`](crate::server::ServerBuilder::mount)). Questions that the functions above answer are
+    /// not forwarded.
     ///
-    /// A mount says so by itself, and connects to a server with a handshake once more for it. With this there is no need to, and a
-    /// client that was made from a transport, which cannot be opened again, passes questions on as well.
+    /// A mount enables this automatically, but has to reconnect to a server of the handshake era for it. Calling this
+    /// method avoids the reconnect. It also enables forwarding for a client made from a transport, which cannot
+    /// reconnect.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -262,14 +269,13 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// "failed to connect to …", with what lies underneath.
+    /// "failed to connect to …", with the cause.
     pub async fn connect(self, target: impl IntoTarget) -> Result<Client> {
         let target = target.into_target()?;
         Shared::open(target, self.config).await.map(Client::new)
     }
 
-    /// Connects over a pair of streams, one message a line: the stdin and stdout of a server process, for
-    /// example.
+    /// Connects over a pair of streams, such as the stdin and stdout of a server process. Each line is one message.
     pub async fn connect_io(
         self,
         reader: impl AsyncRead + Unpin + Send + 'static,
@@ -280,7 +286,7 @@ impl ClientBuilder {
 }
 
 impl Client {
-    /// Begins a client; see the builder for everything that can be said about one.
+    /// A builder with the default settings.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
@@ -297,12 +303,12 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// "failed to connect to …", with what lies underneath.
+    /// "failed to connect to …", with the cause.
     pub async fn connect(target: impl IntoTarget) -> Result<Self> {
         Self::builder().connect(target).await
     }
 
-    /// Connects over a pair of streams: see [`ClientBuilder::connect_io`].
+    /// Connects over a pair of streams. See [`ClientBuilder::connect_io`].
     pub async fn connect_io(
         reader: impl AsyncRead + Unpin + Send + 'static,
         writer: impl AsyncWrite + Unpin + Send + 'static,
@@ -311,7 +317,7 @@ impl Client {
     }
 }
 
-/// Without what may be secret.
+/// Leaves out values that may be secret.
 impl std::fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let headers: Vec<_> = self.config.headers.iter().map(|(name, _)| name).collect();

@@ -12,7 +12,7 @@ use crate::client::connect::shared::Shared;
 use crate::client::notifications::news::News;
 use crate::ground::error::Result;
 
-/// A connected client. Cloning it is cheap; all clones share the connection, which ends with the last one.
+/// A connected client. Cloning it is cheap. All clones share the connection, which ends when the last clone is dropped.
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -28,8 +28,8 @@ use crate::ground::error::Result;
 /// # Ok::<(), toolway::Error>(()) }).unwrap();
 /// ```
 ///
-/// A server that is started again is connected to again, by the next call or by one that is under way. A call is sent a
-/// second time only when the server has not begun it, or when it is [safe](crate::client::Exchange::safe_to_repeat).
+/// When the server restarts, the client reconnects, in the next call or in one that is in flight. A call is sent again
+/// only if the server has not begun it, or if it is [safe to repeat](crate::client::Exchange::safe_to_repeat).
 #[derive(Clone)]
 pub struct Client {
     pub(crate) shared: Arc<Shared>,
@@ -40,46 +40,46 @@ impl Client {
         Self { shared: Arc::new(shared) }
     }
 
-    /// The revision that is spoken.
+    /// The protocol revision of the connection.
     pub fn protocol_version(&self) -> ProtocolVersion {
         self.shared.current().era.version()
     }
 
-    /// Who the server says it is; for display, not for decisions.
+    /// The name and version that the server claims, for display. Do not base decisions on it.
     pub fn server_info(&self) -> Option<Implementation> {
         self.shared.current().server.info.clone()
     }
 
-    /// What the server can do.
+    /// The capabilities of the server.
     pub fn server_capabilities(&self) -> ServerCapabilities {
         self.shared.current().server.capabilities.clone()
     }
 
-    /// How to use the server, for a model.
+    /// The server's instructions for a model on how to use it.
     pub fn instructions(&self) -> Option<String> {
         self.shared.current().server.instructions.clone()
     }
 
-    /// Where the server is, in words.
+    /// The name of the server for people: a URL or a command line.
     pub fn target(&self) -> String {
         self.shared.reconnector.name()
     }
 
-    /// Whether there is a connection now, as far as this side knows. Without one, the next call opens another.
+    /// Returns whether there is a connection, as far as the client knows. If not, the next call reconnects.
     pub fn is_connected(&self) -> bool {
         !self.shared.closed.load(Ordering::Acquire) && self.shared.current().is_usable()
     }
 
-    /// What the server tells from now on: progress, log messages, changes.
+    /// Subscribes to the server's notifications: progress, log messages, changes. It starts with the next one.
     pub fn news(&self) -> News {
         self.shared.notifications.listen()
     }
 
-    /// Ends the conversation, for all clones, and waits until the server knows: first of the calls that were given up, then of the
-    /// end. A server that this client has started is stopped.
+    /// Ends the connection for all clones and waits until the server knows. Cancel notifications that are still to be
+    /// sent are sent first. A server that this client has started is stopped.
     ///
-    /// Dropping the last clone ends it too, but cannot tell whether the server has heard of it. Calls of clones that
-    /// are left fail.
+    /// Dropping the last clone also ends the connection, but does not tell whether the server knows. After `close`,
+    /// calls of the remaining clones fail.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -93,7 +93,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When the server could not be told in time; the conversation is over all the same.
+    /// When the server could not be told in time. The connection is ended all the same.
     pub async fn close(self) -> Result<()> {
         self.shared.closed.store(true, Ordering::Release);
         self.shared.reconnector.stop();

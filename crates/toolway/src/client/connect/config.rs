@@ -1,4 +1,4 @@
-//! What was said about a client before it connects?
+//! Which settings does a client have, and what are their defaults?
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use crate::client::handshake::era_cache::EraCache;
 use crate::client::notifications::listeners::Hooks;
 use crate::transport::frame::MAX_MESSAGE;
 
-/// How long nothing may be heard of a request, unless somebody says otherwise.
-const TIMEOUT: Duration = Duration::from_mins(1);
+/// How long the server may be silent about a request, by default.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a server may take until it is connected, unless somebody says otherwise.
+/// How long it may take to connect, by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a server may be silent about a question that older servers do not know, before it is taken for one of them.
+/// How long a server may take to answer the probe, by default. After that, the client continues with a handshake.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often a request is sent again, unless somebody says otherwise.
+/// How often a request is sent again, by default.
 const RETRIES: u32 = 6;
 
-/// Everything that can be said about a client.
+/// The settings of a client.
 #[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) info: Implementation,

@@ -1,4 +1,4 @@
-//! How does one request go over one connection: in time, and told if it is given up?
+//! How is one request sent over one connection, timed out and cancelled?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -22,10 +22,10 @@ use crate::client::wire::transport::{Transport, exchange};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
-/// How long the server may take to hear that a request is taken back.
+/// How long it may take to send a cancel notification.
 const TAKING_BACK: Duration = Duration::from_secs(5);
 
-/// Asks whether the server is there, in whichever way its era has for that.
+/// Checks whether the server responds, with the request that its era has for this purpose.
 pub(crate) const PING: Request = Request::Other(Method::Ping, None);
 
 /// A connection that was opened.
@@ -36,16 +36,17 @@ pub(crate) struct Connection {
     inbox: Inbox,
     next_id: Arc<AtomicI64>,
     pub(crate) size: Sizes,
-    /// The server has forgotten it.
+    /// `true` once the server has ended the session.
     pub(crate) lost: AtomicBool,
-    /// The number of calls that were given up and that the server has not been told of yet.
+    /// The number of cancelled calls that the server has not been told of yet.
     taking_back: watch::Sender<usize>,
 }
 
-/// How long messages may be that are sent over one connection.
+/// The maximum length of messages sent over one connection.
 pub(crate) struct Sizes {
     max_message: usize,
-    /// The least that the server has said to take. It is forgotten with the connection: the next server behind it may take more.
+    /// The lowest limit that the server has reported. It is dropped with the connection, because the next server may
+    /// accept more.
     reported: AtomicUsize,
 }
 
@@ -54,7 +55,7 @@ impl Sizes {
         Self { max_message, reported: AtomicUsize::new(usize::MAX) }
     }
 
-    /// Refuses a message that is known to be too long before anything of it is sent.
+    /// Rejects a message that is known to be too long, before any of it is sent.
     pub(crate) fn check(&self, outgoing: &Outgoing) -> Result<()> {
         let size = outgoing.frame.len();
         let reported = self.reported.load(Ordering::Relaxed);
@@ -75,7 +76,7 @@ impl Sizes {
         Err(Error::new(ErrorKind::TooLarge, text))
     }
 
-    /// Learns from an error how much the server takes. A limit that the message kept was not the reason.
+    /// Takes the server's limit from an error. A limit that is not below the size of the message was not the reason.
     fn learn(&self, size: usize, error: &Error) {
         let refused = error.rpc().filter(|error| error.code == Code::INVALID_REQUEST);
         if let Some(max) = refused.and_then(RpcError::max_message).filter(|max| *max < size) {
@@ -92,15 +93,15 @@ impl Connection {
         Self { transport, era, server, inbox, next_id, size, lost, taking_back }
     }
 
-    /// Waits until the server has been told of all calls that were given up, but not for long. Some servers let a call run on when its
-    /// connection or its session ends.
+    /// Waits until the server has been told of all cancelled calls, for a limited time. Some servers let a call run on
+    /// when its connection or session ends.
     pub(crate) async fn taken_back(&self) {
         let mut left = self.taking_back.subscribe();
-        // The sender is ours: it is not gone.
+        // This cannot fail: `self` holds the sender.
         let _ = timeout(TAKING_BACK, left.wait_for(|left| *left == 0)).await;
     }
 
-    /// Whether anything can be asked over it.
+    /// Returns whether requests can be sent over the connection.
     pub(crate) fn is_usable(&self) -> bool {
         !self.lost.load(Ordering::Acquire) && self.transport.is_connected()
     }
@@ -109,19 +110,19 @@ impl Connection {
         Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Says how much of the log later requests want. The server is told by this request, if it must be told.
+    /// Sets the log level of later requests. Returns the request that tells the server, if the era needs one.
     pub(crate) fn set_log_level(&self, level: LogLevel) -> Option<Request> {
         self.era.set_log_level(level);
         self.era.log_level_request(level)
     }
 
-    /// Asks for the client itself whether the server is there.
+    /// Checks whether the server responds, for the client itself.
     pub(crate) async fn probe(self: &Arc<Self>, limit: Duration) -> Result<()> {
         self.ask(&mut Course::new(&PING), &Terms::new(Some(limit))).await.map(drop)
     }
 
-    /// Sends a request and gives back the result as it came, after as many rounds as it takes. Where another connection had come
-    /// to, it goes on.
+    /// Sends a request and returns the result unchanged, after as many rounds as needed. Continues in the round that an
+    /// earlier connection has reached.
     pub(crate) async fn ask(self: &Arc<Self>, course: &mut Course<'_>, terms: &Terms) -> Result<RawJson> {
         self.ask_as(self.next_id(), course, terms).await
     }
@@ -134,7 +135,7 @@ impl Connection {
                 _ => self.era.request(id, course, terms)?,
             };
             let result = self.send(outgoing, terms).await?;
-            // A caller is asked by whatever forwards its request, which makes it again.
+            // The code that forwards a request asks the caller and sends the request again.
             if terms.caller.is_some() {
                 return Ok(result);
             }
@@ -146,7 +147,7 @@ impl Connection {
         }
     }
 
-    /// One request, one reply. A request that is given up is taken back.
+    /// Sends one request and waits for its reply. Cancels the request if the future is dropped or times out.
     pub(crate) async fn send(self: &Arc<Self>, mut outgoing: Outgoing, terms: &Terms) -> Result<RawJson> {
         if !terms.headers.is_empty() {
             outgoing.headers.extend_from_slice(&terms.headers);
@@ -175,11 +176,11 @@ impl Connection {
             let sent = Instant::now();
             let mut since = sent;
             loop {
-                // Some times are longer than clocks go.
+                // The clock cannot represent this time, so the request does not time out.
                 let Some(until) = since.checked_add(limit) else { break Some(work.await) };
                 match timeout_at(until, &mut work).await {
                     Ok(outcome) => break Some(outcome),
-                    // A person may be thinking about a question of the server.
+                    // The user may be thinking about a question of the server.
                     Err(_) if self.era.is_asked_about(&id, sent) => since = Instant::now(),
                     Err(_) => match &hearing {
                         Some(hearing) if hearing.last() > since => since = hearing.last(),
@@ -194,7 +195,7 @@ impl Connection {
         }
     }
 
-    /// Notes a request that the server may ask about, until the guard is dropped.
+    /// Records a request that the server may ask about, until the guard is dropped.
     fn note(&self, id: &Id, method: &Method, caller: Option<&Arc<dyn Caller>>) -> Option<OpenCall<'_>> {
         if !may_ask(method) {
             return None;
@@ -203,18 +204,19 @@ impl Connection {
         Some(self.inbox.calls.note(id, caller))
     }
 
-    /// Whether arguments of tools travel in headers too.
+    /// Returns whether tool arguments are also sent in headers.
     pub(crate) fn mirrors_arguments(&self) -> bool {
         self.transport.has_headers() && self.era.mirrors_arguments()
     }
 }
 
-/// Whether a server may have questions about such a request. Those that list and subscribe have nothing to be asked about.
+/// Returns whether a server may have questions about a request with this method. It has none about lists and
+/// subscriptions.
 fn may_ask(method: &Method) -> bool {
     matches!(method, Method::CallTool | Method::GetPrompt | Method::ReadResource | Method::Other(_))
 }
 
-/// Requests that an era makes by itself.
+/// Sends the requests that an era makes itself.
 impl Requester for Arc<Connection> {
     fn next_id(&self) -> Id {
         Connection::next_id(self)
@@ -233,11 +235,12 @@ impl Requester for Arc<Connection> {
     }
 }
 
-/// A request that is under way. Dropping it tells the server that nobody waits for it.
+/// Guard of a request in flight. Dropping it sends a cancel notification, unless the request has an outcome.
 struct GivenUp(Option<(Arc<Connection>, Id, Method)>);
 
 impl GivenUp {
-    /// The request has its answer, or never will.
+    /// Takes the outcome of a request, after which no cancel notification is needed. Learns from errors about the
+    /// connection.
     fn unless_dropped(
         &mut self,
         outcome: Result<RawJson>,
@@ -258,7 +261,7 @@ impl GivenUp {
 impl Drop for GivenUp {
     fn drop(&mut self) {
         let Some((connection, id, method)) = self.0.take() else { return };
-        // Without a runtime there is nobody who could say it.
+        // Without a runtime the notification cannot be sent.
         let Ok(runtime) = Handle::try_current() else { return };
         if !connection.is_usable() {
             return;
@@ -280,7 +283,8 @@ impl Drop for GivenUp {
     }
 }
 
-/// A request that is being taken back. However that ends, it is not waited for any longer.
+/// Guard of a cancel notification that is being sent. Dropping it ends the wait for the notification, whether it was
+/// sent or not.
 struct TakingBack(Arc<Connection>);
 
 impl Drop for TakingBack {

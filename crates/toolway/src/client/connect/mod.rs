@@ -1,14 +1,14 @@
-//! What is a client, how does it connect, and how does it connect again?
+//! What is a client, and how does it connect and reconnect?
 //!
 //! | file | question |
 //! |---|---|
 //! | `client.rs` | What is a client? |
-//! | `builder.rs`, `config.rs` | What can be said about a client before it connects? |
+//! | `builder.rs`, `config.rs` | Which settings does a client have? |
 //! | `shared.rs` | What do all clones of a client share? |
-//! | `reconnect.rs` | How is a connection opened, and opened again? |
-//! | `connection.rs` | How does one request go over one connection: in time, and told if it is given up? |
-//! | `tool_cache.rs` | Which tools has the server, as far as we know? |
-//! | `text_target.rs` | Which server is meant by a line of text? |
+//! | `reconnect.rs` | How is a connection opened, the first time and again? |
+//! | `connection.rs` | How is one request sent over one connection, timed out and cancelled? |
+//! | `tool_cache.rs` | Which tools is the server known to have? |
+//! | `text_target.rs` | Which server does a line of text name? |
 //! | `over_http.rs`, `without_http.rs` | How is a server reached that has a URL? |
 
 pub(crate) mod builder;

@@ -11,7 +11,7 @@ pub(super) fn web(url: &str) -> Result<Target> {
 }
 
 impl ClientBuilder {
-    /// Connects to the server at a URL. An [`Http`] says more than where it is:
+    /// Connects to the server at a URL. Pass an [`Http`] for further settings:
     ///
     /// ```
     /// use toolway::client::Http;
@@ -32,7 +32,7 @@ impl ClientBuilder {
 }
 
 impl Client {
-    /// Connects to the server at a URL: see [`ClientBuilder::connect_http`].
+    /// Connects to the server at a URL. See [`ClientBuilder::connect_http`].
     pub async fn connect_http(server: impl Into<Http>) -> Result<Self> {
         Self::builder().connect_http(server).await
     }

@@ -1,4 +1,4 @@
-//! How is a connection opened, and opened again?
+//! How is a connection opened, the first time and again?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -18,25 +18,25 @@ use crate::client::wire::target::Target;
 use crate::ground::error::{Error, Result};
 use crate::ground::mutex::Mutex;
 
-/// Opens connections to one server, as often as it takes.
+/// Opens connections to one server, as often as needed.
 pub(crate) struct Reconnector {
     target: Target,
     config: Config,
     notifications: Arc<Notifications>,
     pub(crate) attempts: Mutex<Attempts>,
-    /// Whether questions that the application does not answer are for the callers of forwarded requests.
+    /// `true` if questions that the application does not answer go to the callers of forwarded requests.
     pub(crate) passes: AtomicBool,
 }
 
-/// What is being done to open a conversation again, and what came of it the last time.
+/// The current attempt to reconnect, and the outcome of the last one.
 #[derive(Default)]
 pub(crate) struct Attempts {
     pub(crate) running: Option<(Outcome, AbortHandle)>,
-    /// How the last attempt failed, and when.
+    /// The error and the time of the last failed attempt.
     pub(crate) failed: Option<(Error, Instant)>,
 }
 
-/// What comes of an attempt, for all who wait for it. They may go; it goes on.
+/// The outcome of an attempt, shared by all calls that wait for it. The attempt continues even if none waits any more.
 pub(crate) type Outcome = watch::Receiver<Option<Result<Arc<Connection>>>>;
 
 impl Reconnector {
@@ -48,7 +48,7 @@ impl Reconnector {
         self.target.connector().name()
     }
 
-    /// Whether another connection can be opened.
+    /// Returns whether another connection can be opened.
     pub(crate) fn is_lasting(&self) -> bool {
         self.target.connector().is_lasting()
     }
@@ -57,25 +57,24 @@ impl Reconnector {
         self.config.timeout
     }
 
-    /// How often a request is sent again: never, where there is only one way.
+    /// How often a request is sent again; never if the transport cannot be opened again.
     pub(crate) fn retries(&self) -> u32 {
         if self.is_lasting() { self.config.retries } else { 0 }
     }
 
-    /// Ends the attempt that is being made, if any: nobody wants another connection.
+    /// Aborts the current attempt, if there is one, because the client is closed or dropped.
     pub(crate) fn stop(&self) {
         if let Some((_, task)) = self.attempts.lock().running.take() {
             task.abort();
         }
     }
 
-    /// What the application answers, and whether the rest is for whoever requests are made for.
+    /// The application's answers, and whether other questions go to the callers of forwarded requests.
     fn answers(&self) -> Answers {
         let answers = self.config.answers.clone();
         Answers { passes: answers.passes || self.passes.load(Ordering::Acquire), ..answers }
     }
 
-    /// Opens a connection.
     pub(crate) async fn open(&self, next_id: &Arc<AtomicI64>) -> Result<Connection> {
         let config = &self.config;
         let opening = Opening {
@@ -96,15 +95,15 @@ impl Reconnector {
             answers,
             probe_timeout: config.probe_timeout,
         };
-        // What the server says before a transport is given up may still explain it.
-        // Boxed: a connection is opened seldom, and the way to it is long.
+        // The steps inside have the same deadline and time out first, with an error that contains the diagnosis of the
+        // transport. Boxed, because the future is large and connections are rarely opened.
         let outcome = opening.in_time(Box::pin(negotiation.open(config.pinned))).await;
         let opened = outcome.map_err(|error| failed(error, &self.name()))?;
         Ok(Connection::new(opened, next_id.clone()))
     }
 }
 
-/// Says where it was that failed, once.
+/// Adds the name of the server to an error, unless it has been added already.
 fn failed(error: Error, name: &str) -> Error {
     if error.to_string().starts_with("failed to connect to") {
         return error;

@@ -1,6 +1,6 @@
-//! What do all clones of a client share? The connection of now. The first call that needs another one begins to open it; all others
-//! wait for that, and get what came of it. A call that cannot wait any longer fails, and the connection is opened all the same: the next
-//! call needs it, too.
+//! What do all clones of a client share? The current connection. The first call that needs a new one starts to open it;
+//! all other calls wait for the outcome of that attempt. If a call times out while it waits, the attempt continues,
+//! because the next call needs the connection too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -20,10 +20,10 @@ use crate::client::wire::target::Target;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
-/// How long nobody tries after somebody has tried in vain: many calls may wait for one server.
+/// How long no new attempt is made after one has failed, because many calls may wait for one server.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What all clones share, whichever connection they are at.
+/// The state that all clones share. It outlives connections.
 pub(crate) struct Shared {
     pub(crate) reconnector: Arc<Reconnector>,
     current: Mutex<Arc<Connection>>,
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     next_id: Arc<AtomicI64>,
     pub(crate) notifications: Arc<Notifications>,
     pub(crate) tools: ToolCache,
-    /// How much of the log is wanted, if that was said.
+    /// The log level, if the application has set one.
     pub(crate) log_level: Mutex<Option<LogLevel>>,
     pub(crate) subscriptions: Arc<Subscriptions>,
 }
@@ -55,7 +55,7 @@ impl Shared {
         })
     }
 
-    /// The connection of now, whatever became of it.
+    /// The current connection, in whatever state it is.
     pub(crate) fn current(&self) -> Arc<Connection> {
         self.current.lock().clone()
     }
@@ -64,14 +64,14 @@ impl Shared {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// A connection that can be used: the one there is, or another one.
+    /// Returns a usable connection: the current one, or a new one.
     pub(crate) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>> {
         let mut outcome = {
             let current = self.current();
             if self.is_closed() {
                 return Err(closed());
             }
-            // One that cannot be opened again says best why it is over.
+            // A connection that cannot be reopened is used anyway: its own error explains best why it has ended.
             if current.is_usable() || !self.reconnector.is_lasting() {
                 return Ok(current);
             }
@@ -89,10 +89,10 @@ impl Shared {
         }
     }
 
-    /// Joins the attempt that is being made, or begins one.
+    /// Joins the current attempt, or starts one.
     fn attempt(self: &Arc<Self>) -> Result<Outcome> {
         let mut attempts = self.reconnector.attempts.lock();
-        // Whoever closes it sees to it that no attempt is left behind.
+        // `close` stops the attempt that is running, so none may start after it.
         if self.is_closed() {
             return Err(closed());
         }
@@ -102,12 +102,12 @@ impl Shared {
         {
             return Ok(running.clone());
         }
-        // It may have been opened since the caller has looked.
+        // Another call may have opened it since the caller checked.
         let current = self.current();
         if current.is_usable() {
             return Ok(watch::Sender::new(Some(Ok(current))).subscribe());
         }
-        // Somebody else has just tried.
+        // Another call has just tried.
         if let Some((error, when)) = &attempts.failed
             && when.elapsed() < PAUSE
         {
@@ -119,10 +119,10 @@ impl Shared {
             (self.reconnector.clone(), self.next_id.clone(), Arc::downgrade(self));
         let task = tokio::spawn(async move {
             let opened = reconnector.open(&next_id).await.map(Arc::new);
-            // What broke off was the opening. Of the requests that wait for it, the server has seen nothing.
+            // It was the opening that broke off. The server has not seen the requests that wait for it.
             let opened = opened.map_err(|error| if error.is_broken_off() { error.unsent() } else { error });
             if let Ok(connection) = &opened {
-                // The client is gone, and so is whoever waited.
+                // The client is gone, and with it the calls that waited.
                 let Some(shared) = shared.upgrade() else { return };
                 let (log_level, subscriptions) = (*shared.log_level.lock(), shared.subscriptions.clone());
                 drop(shared);
@@ -137,13 +137,13 @@ impl Shared {
         Ok(outcome)
     }
 
-    /// From now on, all use what came of an attempt.
+    /// Makes the outcome of an attempt the current one for all clones.
     fn take_over(&self, opened: &Result<Arc<Connection>>) {
         match opened {
             Ok(opened) => {
                 {
                     let mut current = self.current.lock();
-                    // Whoever closes it ends the connection of now, and this one ends when it is dropped.
+                    // `close` closes the current connection only. The new one ends when it is dropped.
                     if self.is_closed() {
                         return;
                     }

@@ -1,12 +1,12 @@
-//! Which server is meant by a line of text? A URL, or else a command line.
+//! Which server does a line of text name? A URL, or else a command line.
 
 use crate::client::connect::over_http::web;
 use crate::client::process::command::Command;
 use crate::client::wire::target::{IntoTarget, Target};
 use crate::ground::error::Result;
 
-/// A URL (`https://example.com/mcp`), or a command line (`npx -y server-filesystem "/my data"`), which is split into words as a
-/// shell would, and never given to one.
+/// A URL (`https://example.com/mcp`), or a command line (`npx -y server-filesystem "/my data"`). A command line is
+/// split into words as a shell would do it, but no shell is used.
 impl IntoTarget for &str {
     fn into_target(self) -> Result<Target> {
         match self.trim_start() {

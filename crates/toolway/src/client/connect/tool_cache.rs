@@ -1,4 +1,4 @@
-//! Which tools has the server, as far as we know?
+//! Which tools is the server known to have?
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use toolway_protocol::types::Tool;
 
 use crate::ground::mutex::Mutex;
 
-/// The tools of a server, as they were when they were listed. Cheap to clone.
+/// The tools of a server at the time they were listed. Cheap to clone.
 ///
 /// ```
 /// # use toolway::prelude::*;
@@ -30,7 +30,7 @@ use crate::ground::mutex::Mutex;
 pub struct Tools(pub(crate) Arc<[Tool]>);
 
 impl Tools {
-    /// The tool of this name.
+    /// The tool with this name.
     pub fn get(&self, name: &str) -> Option<&Tool> {
         self.0.iter().find(|tool| tool.name == name)
     }
@@ -74,24 +74,24 @@ impl<'t> IntoIterator for &'t Tools {
     }
 }
 
-/// What was listed last.
+/// The tool list that was fetched last.
 #[derive(Default)]
 pub(crate) struct ToolCache {
     listed: Mutex<Option<Listed>>,
-    /// One list at a time: who asks meanwhile gets the same.
+    /// Held while the list is fetched: concurrent calls wait and use the same list.
     pub(crate) turn: tokio::sync::Mutex<()>,
 }
 
 pub(crate) struct Listed {
     pub(crate) tools: Tools,
     pub(crate) facts: HashMap<String, Facts>,
-    /// How often the server had said that its tools changed.
+    /// The number of changes of the tool list at the time it was fetched.
     pub(crate) changes: u64,
-    /// When the list stops being true by itself.
+    /// The time when the list expires, if the server stated one.
     pub(crate) until: Option<Instant>,
 }
 
-/// What a call must know of its tool.
+/// The facts about a tool that a call needs.
 pub(crate) struct Facts {
     pub(crate) headers: ParamHeaders,
     pub(crate) safe: bool,
@@ -109,18 +109,18 @@ impl ToolCache {
         *self.listed.lock() = Some(listed);
     }
 
-    /// When the list that is known stops being true by itself, if the server said so.
+    /// The time when the cached list expires, if the server stated one.
     pub(crate) fn until(&self) -> Option<Instant> {
         self.listed.lock().as_ref().and_then(|listed| listed.until)
     }
 
-    /// Whether a tool says of itself that it does no harm to call it twice.
+    /// Returns whether a tool declares that calling it twice does no harm.
     pub(crate) fn is_safe(&self, name: &str) -> bool {
         let listed = self.listed.lock();
         listed.as_ref().and_then(|listed| listed.facts.get(name)).is_some_and(|facts| facts.safe)
     }
 
-    /// Adds the arguments that travel in headers.
+    /// Adds the headers for the arguments that are also sent in headers.
     pub(crate) fn mirror(
         &self,
         name: &str,

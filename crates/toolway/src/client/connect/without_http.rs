@@ -1,4 +1,4 @@
-//! What is said about URLs by a build that speaks no HTTP?
+//! What happens with a URL in a build without HTTP?
 
 use crate::client::wire::target::Target;
 use crate::ground::error::{Error, ErrorKind, Result};

@@ -1,4 +1,5 @@
-//! What do we know of servers that we have met? Which of them want a handshake, for a while.
+//! What is known about servers that clients have connected to before? Which of them require a handshake, for a limited
+//! time.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,16 +10,17 @@ use tokio::time::Instant;
 
 use crate::ground::mutex::Mutex;
 
-/// How long it is believed that a server is an older one: it may be replaced by a newer one, and nothing would tell.
-const KEPT: Duration = Duration::from_mins(10);
+/// How long a server is remembered as one of the handshake era. The limit is needed because a newer server may replace
+/// it unnoticed.
+const KEPT: Duration = Duration::from_secs(10 * 60);
 
-/// How many servers are remembered.
+/// The maximum number of servers that are remembered.
 const MAX_SERVERS: usize = 1024;
 
-/// What clients have found out about servers, so that they need not probe them each time. Clones share it.
+/// Remembers which era servers speak, so that clients need not probe them each time. Clones share the cache.
 ///
-/// Only that a server is of the older era is remembered, and for ten minutes: the newer era is found out by the first question
-/// that is asked anyway.
+/// Only servers of the handshake era are remembered, each for ten minutes. For the newer era the cache is not needed:
+/// there the probe is the first request anyway.
 ///
 /// ```
 /// use toolway::client::EraCache;
@@ -30,7 +32,7 @@ const MAX_SERVERS: usize = 1024;
 #[derive(Clone, Default)]
 pub struct EraCache(Arc<Mutex<HashMap<String, Instant>>>);
 
-/// Shows how many servers are remembered; what they are known by may hold secrets.
+/// Shows only the number of servers: the keys may contain secrets.
 impl fmt::Debug for EraCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EraCache").field("servers", &self.0.lock().len()).finish()
@@ -38,12 +40,12 @@ impl fmt::Debug for EraCache {
 }
 
 impl EraCache {
-    /// Nothing is known yet.
+    /// An empty cache.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets everything.
+    /// Removes all entries.
     pub fn clear(&self) {
         self.0.lock().clear();
     }
@@ -52,12 +54,12 @@ impl EraCache {
         self.0.lock().get(server).is_some_and(|until| Instant::now() < *until)
     }
 
-    /// What was believed of a server is not so.
+    /// Removes a server whose entry has turned out to be wrong.
     pub(super) fn forget(&self, server: &str) {
         self.0.lock().remove(server);
     }
 
-    /// Remembers that a server wants a handshake.
+    /// Remembers that a server requires a handshake.
     pub(super) fn learn(&self, server: &str) {
         let mut servers = self.0.lock();
         if servers.len() >= MAX_SERVERS {

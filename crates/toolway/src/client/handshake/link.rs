@@ -1,4 +1,4 @@
-//! How is a conversation of the handshake era opened, and how are its requests written?
+//! How is a session of the handshake era opened, and how are its requests written?
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ use crate::client::wire::transport::{Transport, exchange, malformed_reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
-/// A conversation that was opened.
+/// A session that was opened.
 pub(crate) struct HandshakeLink {
     version: ProtocolVersion,
     pub(super) questions: Arc<Questions>,
 }
 
-/// Opens a conversation, asking for `version`.
+/// Opens a session and proposes `version`.
 pub(super) async fn shake_hands(
     transport: &dyn Transport,
     inbox: &Inbox,
@@ -54,7 +54,7 @@ pub(super) async fn shake_hands(
         }
     };
     let link = HandshakeLink { version, questions };
-    // The server may ask as soon as it hears the next message.
+    // The server may ask as soon as it receives the next message.
     link.questions.open(version, declared(answers, version));
     transport.carry(link.notification(Method::Initialized, None)).await?;
     let facts = ServerFacts {
@@ -86,7 +86,7 @@ impl EraLink for HandshakeLink {
         let (request, meta) = (course.request(), terms.meta.as_ref());
         let mut frame = Vec::new();
         let token = terms.wants_progress().then_some(&id);
-        // Parameters that were put together by hand may have a `_meta` of their own, and an object has it once.
+        // Parameters given as JSON may have a `_meta` of their own, and an object may have it only once.
         if let Request::Other(method, params) = request
             && (token.is_some() || meta.is_some())
         {
@@ -133,11 +133,11 @@ impl EraLink for HandshakeLink {
     }
 }
 
-/// What a server of a revision is told that it may ask.
+/// The capabilities to declare to a server of this revision.
 fn declared(answers: &Answers, version: ProtocolVersion) -> ClientCapabilities {
     let mut capabilities = answers.capabilities();
     if version < ProtocolVersion::V2025_11_25 {
-        // Before 2025-11-25 a user is asked by forms alone, and no model is given tools.
+        // Before 2025-11-25, elicitation has forms only, and sampling has no tools.
         capabilities.elicitation = capabilities.elicitation.filter(takes_forms).map(|_| Settings::new());
         capabilities.sampling = capabilities.sampling.map(|_| Settings::new());
     }

@@ -1,11 +1,11 @@
-//! The handshake era: a conversation is opened by `initialize`, and the server may ask while a call waits.
+//! The handshake era: `initialize` opens a session, and the server may ask while a call waits.
 //!
 //! | file | question |
 //! |---|---|
-//! | `link.rs` | How is a conversation opened, and how are its requests written? |
-//! | `opening.rs` | In which era is a connection opened, if servers of both are welcome? |
-//! | `era_cache.rs` | Which servers want a handshake, as far as we know? |
-//! | `subscriptions.rs` | Of which resources does a server tell, and what is a new connection told? |
+//! | `link.rs` | How is a session opened, and how are its requests written? |
+//! | `opening.rs` | In which era is a connection opened, if both are allowed? |
+//! | `era_cache.rs` | Which servers are known to require a handshake? |
+//! | `subscriptions.rs` | Which resources does a server report on, and how are subscriptions restored on a new connection? |
 //! | `forwarded.rs` | Does the server know that it may ask the callers of forwarded requests? Only with the feature `server`. |
 //! | `questions.rs` | Which requests of the server are being answered, and which caller are they for? |
 

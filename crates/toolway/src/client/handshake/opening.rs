@@ -1,7 +1,7 @@
-//! In which era is a connection opened, if servers of both are welcome?
+//! In which era is a connection opened, if both are allowed?
 //!
-//! Unless a revision is pinned, the server is probed: `server/discover` first, and `initialize` if the answer
-//! shows a server that does not know it, or if none comes on a pipe.
+//! Unless a revision is pinned, the client probes the server. It sends `server/discover` first. It sends `initialize`
+//! if the reply shows that the server does not know `server/discover`, or if no reply comes on a pipe.
 
 use std::time::Duration;
 
@@ -15,18 +15,18 @@ use crate::client::stateless::opening::{self as stateless, ProbeOutcome, opened,
 use crate::client::wire::opening::{FreshTransport, OpenConnection, Opening, ServerFacts, explained};
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// What is known before a server is spoken to that may be of either era.
+/// The settings for a connection to a server whose era is not known yet.
 pub(crate) struct Negotiation<'n> {
     pub(crate) opening: &'n Opening<'n>,
     pub(crate) eras: &'n EraCache,
-    /// What the application answers in a conversation, and whether the callers of forwarded requests are asked the rest.
+    /// The application's answers in a session, and whether other questions go to the callers of forwarded requests.
     pub(crate) answers: Answers,
-    /// How long a server on a pipe may be silent about a question that older servers do not know.
+    /// How long a server on a pipe may take to answer the probe, which older servers may ignore.
     pub(crate) probe_timeout: Duration,
 }
 
 impl Negotiation<'_> {
-    /// Opens a connection in the era of this revision, or in the one that the server speaks.
+    /// Opens a connection in the era of the pinned revision, or in the era that the server speaks.
     pub(crate) async fn open(&self, pinned: Option<ProtocolVersion>) -> Result<OpenConnection> {
         match pinned {
             Some(version) if version.era() == Era::Handshake => self.begin(version).await,
@@ -42,7 +42,7 @@ impl Negotiation<'_> {
         let version = ProtocolVersion::LATEST;
         let reached = self.opening.reach().await?;
         let transport = &*reached.0;
-        // Over HTTP every request gets a response, so silence says nothing there.
+        // Over HTTP every request gets a response, so the probe has no time limit of its own there.
         let patience = (!transport.has_headers()).then_some(self.probe_timeout);
         let mut is_silent = false;
         let older = match probe(self.opening, transport, version, patience).await {
@@ -52,7 +52,7 @@ impl Negotiation<'_> {
                 reached
             }
             Ok(ProbeOutcome::Older(refusal)) => self.once_more(refusal).await?,
-            // Some older servers end when they hear something that they do not know.
+            // Some older servers exit when they receive an unknown request.
             Err(error) if !transport.is_connected() => self.once_more(Some(error)).await?,
             Err(error) => return Err(error),
         };
@@ -65,14 +65,14 @@ impl Negotiation<'_> {
             }
             Err(error) => error,
         };
-        // A server that starts slowly has heard the probe after all, and is of the new era.
+        // A server that starts slowly may have read the probe after all, and speak the new era.
         let may_be_newer = match verdict(&error) {
             Some(Verdict::Stateless(_)) => true,
             Some(_) => is_silent,
             None => false,
         };
         if may_be_newer && older.0.is_connected() {
-            // On the heap, as it is rare: no other connection is to have room for it.
+            // Boxed because this is rare: otherwise the future of every connection would reserve space for it.
             let probed = Box::pin(probe(self.opening, &*older.0, version, None)).await;
             if let Ok(ProbeOutcome::Opened(link, server)) = probed {
                 return Ok(opened(older, link, server));
@@ -81,7 +81,8 @@ impl Negotiation<'_> {
         Err(error)
     }
 
-    /// Opens a conversation as it was opened the last time. Nothing, if nothing is known, or if the server is another one by now.
+    /// Opens a session with a server that the cache knows. Returns `None` if the server is not in the cache, or if it
+    /// no longer accepts a handshake.
     async fn as_remembered(&self) -> Option<Result<OpenConnection>> {
         let server = self.opening.connector.key().filter(|server| self.eras.has(server))?;
         match self.begin(ProtocolVersion::LATEST_HANDSHAKE).await {
@@ -93,14 +94,14 @@ impl Negotiation<'_> {
         }
     }
 
-    /// Opens a conversation of the handshake era, and no other.
+    /// Opens a session of the handshake era, without a fallback to the other.
     async fn begin(&self, version: ProtocolVersion) -> Result<OpenConnection> {
         let reached = self.opening.reach().await?;
         let (link, server) = self.shake(&reached, version).await?;
         Ok(opened(reached, link, server))
     }
 
-    /// A second way, after the first has ended; if there is none, why the first did.
+    /// Opens a second transport after the first has ended. If that fails, returns the error of the first.
     async fn once_more(&self, first: Option<Error>) -> Result<FreshTransport> {
         match (self.opening.reach().await, first) {
             (Err(_), Some(first)) => Err(first),

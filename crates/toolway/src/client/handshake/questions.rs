@@ -1,7 +1,8 @@
 //! Which requests of the server are being answered, and which caller are they for?
 //!
-//! A server of this era may ask whenever it likes, also about a call that has ended. So a question that comes on no call's stream is a
-//! caller's only if one request alone is under way and all requests of the connection so far were of that caller.
+//! A server of this era may ask at any time, even about a call that has ended. So a question that does not arrive on
+//! the stream of a call belongs to a caller only if exactly one request is in flight and all requests of the connection
+//! so far were of that caller.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -23,12 +24,12 @@ use crate::ground::error::Chain;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 
-/// The questions of one conversation.
+/// The server's questions in one session.
 pub(crate) struct Questions {
     pub(crate) answers: Answers,
-    /// Our own requests that it may ask about.
+    /// The client's own requests that the server may ask about.
     calls: Arc<OpenCalls>,
-    /// Whose requests the connection has carried so far.
+    /// The callers whose requests the connection has carried so far.
     callers: Mutex<Callers>,
     state: Arc<Mutex<State>>,
 }
@@ -37,43 +38,44 @@ pub(crate) struct Questions {
 enum Callers {
     #[default]
     None,
-    /// One, or the application itself.
+    /// One caller, or the application itself.
     One(Option<Arc<str>>),
     Several,
 }
 
-/// Whose something is that a server says or asks.
+/// The owner of a message or question of the server.
 enum Whose {
     Theirs(Arc<dyn Caller>),
-    /// The application's own.
+    /// The application itself.
     Ours,
-    /// It cannot be told.
+    /// The owner cannot be determined.
     Unknown,
 }
 
 #[derive(Debug, Default)]
 struct State {
     stage: Stage,
-    /// An entry stays until its answering has ended, and so does its turn.
+    /// The questions that are being answered. An entry stays until its [`Turn`] is dropped, even if the server cancels
+    /// the question.
     running: HashMap<Id, Pending>,
 }
 
-/// A question that has no answer yet.
+/// A question that is not answered yet.
 #[derive(Debug)]
 struct Pending {
-    /// Dropping it takes the question back.
+    /// Dropping the sender cancels the question.
     taken_back: Option<oneshot::Sender<Infallible>>,
-    /// The request of ours that it is about, where that can be told.
+    /// The client's request that the question is about, if that is known.
     during: Option<Id>,
     since: Instant,
 }
 
 #[derive(Debug, Clone, Default)]
 enum Stage {
-    /// A conversation is being opened: the server may ask whether we are there.
+    /// The session is being opened: the server may only send `ping`.
     #[default]
     Opening,
-    /// It was opened, and this is what the server may know of us.
+    /// The session is open, with this revision and these declared capabilities.
     Open(ProtocolVersion, Arc<ClientCapabilities>),
 }
 
@@ -82,12 +84,12 @@ impl Questions {
         Self { answers, calls, callers: Mutex::default(), state: Arc::default() }
     }
 
-    /// From now on the server may ask everything that was declared.
+    /// Allows the server to ask everything that was declared.
     pub(crate) fn open(&self, version: ProtocolVersion, declared: ClientCapabilities) {
         self.state.lock().stage = Stage::Open(version, Arc::new(declared));
     }
 
-    /// Notes for whom the connection is about to carry a request that the server may ask about.
+    /// Records the caller of a request that the connection is about to send and that the server may ask about.
     pub(crate) fn note_caller(&self, caller: Option<&Arc<dyn Caller>>) {
         let caller = caller.map(|caller| caller.id().clone());
         let mut callers = self.callers.lock();
@@ -98,9 +100,10 @@ impl Questions {
         };
     }
 
-    /// Decides whose it is what the server says, on the stream of a request or on one that is no request's.
+    /// Decides which caller a message of the server belongs to; `during` is the request on whose stream it arrived.
     fn whose(&self, during: Option<&Id>) -> Whose {
-        // The calls first: a caller is noted before its call.
+        // Read the open calls first. A caller is recorded before its call, so every call found here has its caller in
+        // `callers`.
         let open = self.calls.open(during);
         let is_alone = during.is_some() || !matches!(*self.callers.lock(), Callers::Several);
         match open {
@@ -110,7 +113,7 @@ impl Questions {
         }
     }
 
-    /// Whether somebody thinks about an answer that a request of ours may wait for, which was sent then.
+    /// Returns whether a question is being answered that may hold up this request, which was sent at `sent`.
     pub(crate) fn is_asked_about(&self, request: &Id, sent: Instant) -> bool {
         self.state.lock().running.values().any(|open| match &open.during {
             Some(during) => during == request,
@@ -137,7 +140,7 @@ impl Questions {
         Ok((Turn { state: self.state.clone(), id: id.clone() }, taken_back))
     }
 
-    /// Begins to answer a request of the server, or says why it is refused.
+    /// Starts to answer a request of the server, or returns the error to refuse it with.
     fn begin(
         &self,
         id: &Id,
@@ -206,7 +209,7 @@ impl RequestHandler for Questions {
         Some(begun.unwrap_or_else(|refused| Answering::Now(error_frame(id, &refused))))
     }
 
-    /// A question that is not known was answered meanwhile.
+    /// Ignores an unknown id: that question was answered in the meantime.
     fn cancel(&self, cancelled: &Cancelled) {
         if let Some(id) = &cancelled.request_id
             && let Some(running) = self.state.lock().running.get_mut(id)
@@ -223,7 +226,7 @@ impl RequestHandler for Questions {
     }
 }
 
-/// One question that is being answered, until this is dropped.
+/// Guard of a question that is being answered.
 struct Turn {
     state: Arc<Mutex<State>>,
     id: Id,
@@ -235,7 +238,7 @@ impl Drop for Turn {
     }
 }
 
-/// The question that a request is. One of a kind that was not declared is not even looked at.
+/// Decodes the question in a request. A question of a kind that was not declared is refused without being decoded.
 fn read(method: &Method, params: &Params, declared: &ClientCapabilities) -> Result<InputRequest, RpcError> {
     let question = InputRequest::of_request(method, params, declared)?
         .ok_or_else(|| RpcError::method_not_found(method.name()))?;
@@ -244,7 +247,7 @@ fn read(method: &Method, params: &Params, declared: &ClientCapabilities) -> Resu
 }
 
 impl Unable {
-    /// What the server learns; why something of ours failed is told to the log.
+    /// The error that the server gets. The cause of a failure in the application is only logged.
     fn to_rpc(&self, method: &Method) -> RpcError {
         match self {
             Self::Undeclared => RpcError::method_not_found(method.name()),
@@ -258,13 +261,13 @@ impl Unable {
     }
 }
 
-/// Why nobody is asked when a server asks for no reason.
+/// The refusal of a question when no forwarded request is in flight.
 const NOBODY: &str = "nobody has called anything that this could belong to";
 
-/// Why nobody is asked when it could be several.
+/// The refusal of a question that could belong to several callers.
 const UNKNOWN: &str = "several callers share this connection, and nothing says which of them is to be asked";
 
-/// What the specification gives as the code of a user's refusal.
+/// The error code that the specification gives for a refusal by the user.
 const REFUSED: Code = Code(-1);
 
 fn pong(version: ProtocolVersion, id: &Id) -> Bytes {
@@ -273,7 +276,7 @@ fn pong(version: ProtocolVersion, id: &Id) -> Bytes {
     frame.into()
 }
 
-/// An answer: its members go where those of a result stand.
+/// Writes the reply to a question; the members of the answer become those of the result.
 fn told(version: ProtocolVersion, id: &Id, answer: &RawJson) -> Bytes {
     let mut frame = Vec::new();
     write_result(&mut frame, version, id, |members| put_params(members, Some(answer)));

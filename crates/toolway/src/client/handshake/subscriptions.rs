@@ -1,7 +1,8 @@
-//! Of which resources does a server tell, and what is a new connection told that the old one knew?
+//! Which resources does a server report on, and how are subscriptions restored on a new connection?
 //!
-//! A server of this era tells of the resources that it was asked to tell of, one by one, and forgets them with the connection. What
-//! the application has asked for, and what is watched, outlives it.
+//! A client of this era subscribes to each resource with a request of its own, and the server forgets the subscriptions
+//! when the connection ends. The client keeps what the application has subscribed to and what is watched, because both
+//! outlive the connection.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -17,16 +18,16 @@ use crate::client::wire::era_link::{Requester, WatchRequest};
 use crate::ground::error::{Error, Result};
 use crate::ground::mutex::Mutex;
 
-/// How long a new connection may take to hear what the old one knew.
+/// How long it may take to restore the state on a new connection.
 const MAX_RESTORING: Duration = Duration::from_secs(10);
 
-/// How much of that it is told at once.
+/// The maximum number of requests that are in flight at once while the state is restored.
 const RESTORED_AT_ONCE: usize = 32;
 
 /// How long the server may take to answer an unsubscribe.
 const UNSUBSCRIBING: Duration = Duration::from_secs(5);
 
-/// Has the server tell of changes until the connection ends. News of lists come without being asked for.
+/// Has the server report changes until the connection ends. List changes are reported without a subscription.
 pub(super) async fn subscribe(watch: WatchRequest<'_>) -> Result<()> {
     let WatchRequest { requester, filter, timeout, begun, over } = watch;
     requester.transport().listening().await;
@@ -39,20 +40,20 @@ pub(super) async fn subscribe(watch: WatchRequest<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The resources that a server is to tell of.
+/// The resources that a server is to report on.
 #[derive(Default)]
 pub(crate) struct Subscriptions(Mutex<Resources>);
 
 #[derive(Default)]
 struct Resources {
-    /// Those that the application has asked for. A new connection is told of them.
+    /// The resources that the application has subscribed to. They are subscribed to again on a new connection.
     asked: BTreeSet<String>,
-    /// Those that are watched, and by how many watchers. A watcher asks for them again itself.
+    /// The watched resources, with the number of their watchers. Each watcher subscribes again itself.
     watched: HashMap<String, usize>,
 }
 
 impl Subscriptions {
-    /// Remembers what the application has asked for.
+    /// Records a subscribe or unsubscribe request of the application.
     pub(crate) fn note(&self, request: &Request) {
         if let Request::Subscribe(resource) = request {
             self.0.lock().asked.insert(resource.uri.clone());
@@ -61,8 +62,8 @@ impl Subscriptions {
         }
     }
 
-    /// Tells a new connection what the old one knew, and `first` before. A server that does not want it any more, or does not
-    /// answer, goes on without.
+    /// Restores the state of the old connection on a new one: sends `first`, then the subscriptions. If the server
+    /// refuses or does not answer, the connection is used without them.
     pub(crate) async fn restore(&self, requester: impl Requester + Clone + 'static, first: Option<Request>) {
         let asked: Vec<_> =
             self.0.lock().asked.iter().map(|uri| Request::Subscribe(ResourceUri::new(uri))).collect();
@@ -89,14 +90,15 @@ impl Subscriptions {
     }
 }
 
-/// The resources that one watcher watches, until this is dropped. Then the server need not tell of those that no other watches.
+/// Guard of the resources that one watcher watches. When it is dropped, the client unsubscribes from those that are not
+/// needed otherwise.
 pub(crate) struct WatchGuard {
     subscriptions: Arc<Subscriptions>,
     resources: HashSet<String>,
     connection: Box<CurrentConnection>,
 }
 
-/// The connection of now, if it is one of this era and can be used.
+/// Returns the current connection, if it is of this era and can be used.
 type CurrentConnection = dyn Fn() -> Option<Box<dyn Requester>> + Send + Sync;
 
 impl WatchGuard {
@@ -113,7 +115,7 @@ impl WatchGuard {
         Self { subscriptions: subscriptions.clone(), resources, connection }
     }
 
-    /// Forgets the watcher, and returns what is not wanted any more.
+    /// Removes the watcher, and returns the resources that are no longer needed.
     fn end(&self) -> Vec<String> {
         let Resources { asked, watched } = &mut *self.subscriptions.0.lock();
         let mut unwanted = Vec::new();

@@ -1,4 +1,4 @@
-//! Which authorities does the application trust, besides those of the system?
+//! Which certificate authorities does the application trust, besides those of the system?
 
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
@@ -7,11 +7,11 @@ use rustls::pki_types::pem::PemObject;
 use crate::client::http::target::Http;
 
 impl Http {
-    /// Trusts an authority, besides those that the system trusts: the certificates of `pem`, a text that begins with
-    /// `-----BEGIN CERTIFICATE-----`. For servers inside a company, or of a test.
+    /// Trusts additional certificate authorities, besides those of the system: the certificates in `pem`, a text that
+    /// begins with `-----BEGIN CERTIFICATE-----`. Use it for servers inside a company, or for tests.
     ///
-    /// The system's authorities are read when they are needed first. `SSL_CERT_FILE` and `SSL_CERT_DIR` name others; where there are
-    /// none at all, as in a small container, Mozilla's are used.
+    /// The system's authorities are read when they are first needed. `SSL_CERT_FILE` and `SSL_CERT_DIR` name others. If
+    /// the system has none at all, as in a small container, those of Mozilla are used.
     ///
     /// ```no_run
     /// use toolway::client::Http;

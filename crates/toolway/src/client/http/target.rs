@@ -1,4 +1,4 @@
-//! Which server is meant, and what is it told with every request?
+//! Which server is it, and what do all its requests carry?
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -20,10 +20,10 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::transport::frame::message_limit;
 
-/// How long it may take to connect, unless somebody says otherwise.
+/// How long it may take to connect, by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A server that is reached over HTTP: its URL, and what every request there carries.
+/// A server that is reached over HTTP: its URL, and the headers and settings of all requests to it.
 ///
 /// ```no_run
 /// use toolway::client::Http;
@@ -36,16 +36,16 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// # }
 /// ```
 ///
-/// URLs that begin with `https://` need the feature `tls`. Variables of the environment that name a proxy are left alone; whoever
-/// needs one brings a client that goes through it: [`with_client`](Http::with_client).
+/// URLs that begin with `https://` need the feature `tls`. Proxy variables of the environment are ignored. To use a
+/// proxy, pass a client that supports it to [`with_client`](Http::with_client).
 ///
-/// Mistakes – a URL that is none, a header that cannot be sent – are told when the server is connected to. Neither [`Debug`]
-/// nor errors show the values of headers, the query of the URL or what else may be secret.
+/// Invalid settings, such as a malformed URL or a header that cannot be sent, are reported when the client connects.
+/// Neither [`Debug`] nor errors show the values of headers, the query of the URL, or anything else that may be secret.
 #[derive(Clone)]
 pub struct Http {
     url: String,
     headers: HeaderMap,
-    /// The first mistake.
+    /// The first invalid setting.
     mistake: Option<String>,
     connect_timeout: Duration,
     redirects: Redirects,
@@ -53,7 +53,8 @@ pub struct Http {
     max_message: Option<usize>,
     pub(super) trust: Trust,
     client: Option<Arc<dyn HttpClient>>,
-    /// What sends where the application has nothing of its own: made when it is needed, and kept for the next time.
+    /// The built-in client, used if the application does not provide one. Made when it is first needed, and then
+    /// reused.
     built_in: Arc<OnceLock<Arc<dyn HttpClient>>>,
 }
 
@@ -74,10 +75,11 @@ impl Http {
         }
     }
 
-    /// Sends a header with every request: those that post, those that listen, and the one that says goodbye. A second value
-    /// for the same name takes the place of the first.
+    /// Sends a header with every request: with each POST, with each GET that opens a stream, and with the DELETE that
+    /// ends the session. A second value for the same name replaces the first.
     ///
-    /// Headers that the protocol or HTTP itself needs cannot be set: `Content-Type`, `Accept`, `Host`, `Mcp-…` and the like.
+    /// Headers that the protocol or HTTP itself needs cannot be set, such as `Content-Type`, `Accept`, `Host` and
+    /// `Mcp-…`.
     ///
     /// ```
     /// use toolway::client::Http;
@@ -90,7 +92,7 @@ impl Http {
         self.keep(header)
     }
 
-    /// Sends a token with every request: `Authorization: Bearer …`.
+    /// Sends a bearer token with every request: `Authorization: Bearer …`.
     ///
     /// ```
     /// use toolway::client::Http;
@@ -117,27 +119,27 @@ impl Http {
         self
     }
 
-    /// What was set since makes another one of it.
+    /// Drops the built-in client, because a setting has changed.
     pub(super) fn forget_client(&mut self) {
         self.built_in = Arc::default();
     }
 
-    /// Sends requests with a client of the application: see [`HttpClient`]. How it connects is up to it, so
-    /// [`connect_timeout`](Http::connect_timeout) has no effect then.
+    /// Sends requests with a client of the application: see [`HttpClient`]. That client decides how it connects, so
+    /// [`connect_timeout`](Http::connect_timeout) has no effect.
     pub fn with_client(mut self, client: impl HttpClient) -> Self {
         self.client = Some(Arc::new(client));
         self
     }
 
-    /// How long it may take to connect: ten seconds, unless it is said here.
+    /// How long it may take to connect; by default ten seconds.
     pub fn connect_timeout(mut self, time: Duration) -> Self {
         self.connect_timeout = time;
         self.forget_client();
         self
     }
 
-    /// How many bytes a message to or from this server may have, whatever
-    /// [the client](crate::client::ClientBuilder::max_message) says about others.
+    /// The maximum length in bytes of a message to or from this server. It overrides the limit of [the
+    /// client](crate::client::ClientBuilder::max_message).
     ///
     /// ```
     /// use toolway::client::Http;
@@ -149,9 +151,10 @@ impl Http {
         self
     }
 
-    /// Whether redirects are followed. They are, unless it is said here, as long as they lead to the same scheme, host and port and let
-    /// a message be sent on (307 and 308); all others are errors that name the new URL. So neither headers nor tokens ever reach a
-    /// server that was not named.
+    /// Sets whether redirects are followed; by default they are. A redirect is followed only if it leads to the same
+    /// scheme, host and port, and allows the request to be sent again unchanged (307 and 308, for GET also 301, 302 and
+    /// 303). All others are errors that name the new URL. So neither headers nor tokens reach a server that the
+    /// application did not name.
     ///
     /// ```
     /// use toolway::client::Http;
@@ -163,10 +166,11 @@ impl Http {
         self
     }
 
-    /// Sets whether connections are reused for later requests. By default they are.
+    /// Sets whether connections are reused for later requests; by default they are.
     ///
-    /// With `false` every request opens a connection. A balancer may then send each of them to another server, which shows whether all
-    /// servers behind it know the same sessions. It has no effect on a client of the application ([`with_client`](Http::with_client)).
+    /// With `false`, every request opens a new connection. A load balancer may then send each request to a different
+    /// server, which shows whether all servers behind it share their sessions. This has no effect on a client of the
+    /// application ([`with_client`](Http::with_client)).
     ///
     /// ```
     /// use toolway::client::Http;
@@ -179,7 +183,7 @@ impl Http {
         self
     }
 
-    /// The URL, if nothing is wrong with what was said.
+    /// Returns the URL if all settings are valid.
     fn check(&self) -> Result<Url> {
         if let Some(mistake) = &self.mistake {
             return Err(Error::new(ErrorKind::Misuse, mistake.clone()));
@@ -198,7 +202,7 @@ impl Http {
         Ok(HttpTransport::new(StatelessTransport::new(endpoint, self.max_message)))
     }
 
-    /// What sends requests: the application's, or the built-in one.
+    /// The client that sends requests: that of the application, or the built-in one.
     async fn sender(&self, url: &Url) -> Result<Arc<dyn HttpClient>> {
         if let Some(client) = self.client.as_ref().or(self.built_in.get()) {
             return Ok(client.clone());
@@ -213,7 +217,7 @@ impl Http {
             return Ok(Arc::new(BuiltIn::new(connector(), limit, self.reuse, |_| None)));
         }
         let (trust, reuse) = (self.trust.clone(), self.reuse);
-        // Files are read.
+        // Loading the certificates reads files.
         let made = tokio::task::spawn_blocking(move || tls::client(&trust, limit, reuse)).await;
         made.map_err(|error| Error::new(ErrorKind::Transport, "TLS could not be set up").caused_by(error))?
     }
@@ -249,7 +253,7 @@ impl Connector for Http {
 
 impl IntoTarget for Http {
     fn into_target(self) -> Result<Target> {
-        // What is wrong is told now rather than when the server is needed.
+        // Report invalid settings now rather than when the server is needed.
         self.check()?;
         Ok(Target::new(self))
     }

@@ -1,4 +1,4 @@
-//! To which requests are the headers of one call added?
+//! Where do the headers of one call go?
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,4 @@
-//! Which changes has the server told that nobody has looked at yet? Each is kept once, however often and among whatever else it was
-//! told.
+//! Which changes has a watcher not seen yet? Each change is kept once, however often the server reported it.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -7,20 +6,21 @@ use toolway_protocol::Notification;
 
 use crate::client::notifications::subscribers::{Subscribers, Subscription, Unread};
 
-/// How many resources are told one by one. A server may tell of many that lie below one that is watched; then it is that one.
+/// The maximum number of unread changes that are kept individually. A server may report many resources below a watched
+/// one; beyond this limit, the watched resource is reported in their place.
 const MAX_UNREAD: usize = 1024;
 
-/// Something that is not as it was.
+/// A change that the server has reported.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Change {
-    /// The list of tools.
+    /// The tool list changed.
     Tools,
-    /// The list of prompts.
+    /// The prompt list changed.
     Prompts,
-    /// The list of resources.
+    /// The resource list changed.
     Resources,
-    /// The content of a resource.
+    /// The content of this resource changed.
     Resource(String),
 }
 
@@ -28,13 +28,13 @@ pub enum Change {
 pub(crate) struct Changes(Subscription<Backlog>);
 
 impl Changes {
-    /// Waits for the next one; nothing comes any more once the client is gone.
+    /// Waits for the next change. Returns `None` once the client is gone.
     pub(crate) async fn next(&mut self) -> Option<Change> {
         self.0.next().await
     }
 }
 
-/// What one watcher has not seen yet.
+/// The changes that one watcher has not seen yet.
 pub(super) struct Backlog {
     watched: HashSet<String>,
     changes: VecDeque<Change>,
@@ -52,7 +52,7 @@ impl Unread for Backlog {
 }
 
 impl Backlog {
-    /// Notes a change; `false` if it is known already, or is not about what is watched.
+    /// Records a change. Returns `false` if it is recorded already, or is not about anything that is watched.
     fn put(&mut self, news: &Notification) -> bool {
         let change = match news {
             Notification::ToolsChanged(_) => Change::Tools,
@@ -78,7 +78,7 @@ impl Backlog {
         is_new
     }
 
-    /// What is watched that this is about: a server may tell of something below it, too.
+    /// The watched resource that a change is about. A server may also report resources below a watched one.
     fn about(&self, uri: &str) -> Option<&str> {
         match self.watched.get(uri) {
             Some(watched) => Some(watched),
@@ -87,7 +87,6 @@ impl Backlog {
     }
 }
 
-/// All watchers.
 pub(super) type Watchers = Subscribers<Backlog>;
 
 impl Watchers {
@@ -96,7 +95,7 @@ impl Watchers {
         Changes(self.add(Backlog { watched, changes: VecDeque::new(), known: HashSet::new() }))
     }
 
-    /// Tells every watcher of a notification.
+    /// Passes a notification to every watcher.
     pub(super) fn tell(&self, news: &Notification) {
         self.put(|unread| unread.put(news));
     }

@@ -1,6 +1,6 @@
-//! Who hears what the server says? Readers of the news, callbacks, and calls that wait.
+//! Who receives the server's notifications? Readers of the news, callbacks, and calls in flight.
 //!
-//! It outlives connections: whoever listens goes on listening when the server was started again.
+//! The receivers outlive connections: they stay registered when the client reconnects.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::client::notifications::news::{News, Readers};
 use crate::ground::mutex::Mutex;
 use crate::ground::panic::attempt;
 
-/// Something of the application that is told of each `T`.
+/// A callback of the application.
 pub(crate) type Hook<T> = Arc<dyn Fn(&T) + Send + Sync>;
 
-/// Everybody who listens to one server.
+/// All receivers of the notifications of one server.
 #[derive(Default)]
 pub(crate) struct Notifications {
     readers: Readers,
@@ -27,9 +27,9 @@ pub(crate) struct Notifications {
     closed: SetOnce<()>,
     calls: Mutex<HashMap<Id, Arc<Heard>>>,
     hooks: Hooks,
-    /// How often the server said that its tools are others now, or was started again.
+    /// How often the tool list changed, or the client reconnected.
     tools_changes: AtomicU64,
-    /// How often the conversation was opened again.
+    /// How often the client reconnected.
     openings: watch::Sender<u64>,
 }
 
@@ -49,7 +49,7 @@ impl Notifications {
         self.readers.listen()
     }
 
-    /// Somebody who wants to hear of changes, and of nothing else.
+    /// Adds a watcher, which receives changes and nothing else.
     pub(crate) fn watch(&self, resources: HashSet<String>) -> Changes {
         self.watchers.watch(resources)
     }
@@ -59,12 +59,12 @@ impl Notifications {
         self.closed.wait().await;
     }
 
-    /// Whether anybody wants to hear of the progress of calls that do not say so themselves.
+    /// Returns whether a hook or a reader wants the progress of calls that do not request it themselves.
     pub(crate) fn want_progress(&self) -> bool {
         self.hooks.progress.is_some() || !self.readers.is_empty()
     }
 
-    /// Takes what the server says; `bytes` is how much it was on the wire.
+    /// Takes a notification; `bytes` is the length of its parameters on the wire.
     pub(crate) fn take(&self, news: &Notification, bytes: usize) {
         match news {
             Notification::Progress(progress) => {
@@ -77,7 +77,7 @@ impl Notifications {
             }
             Notification::LogMessage(message) => call(self.hooks.log.as_ref(), message),
             Notification::ToolsChanged(_) => self.tools_changed(),
-            // The rest is only for those who read it.
+            // The others go to readers and watchers only.
             Notification::Initialized(_)
             | Notification::Cancelled(_)
             | Notification::PromptsChanged(_)
@@ -88,21 +88,21 @@ impl Notifications {
             | Notification::SubscriptionAcknowledged(_) => {}
         }
         self.watchers.tell(news);
-        // Nobody reads: that is what most clients do.
+        // Most clients have no readers.
         self.readers.tell(news, bytes);
     }
 
-    /// From now on, what was listed before may be wrong.
+    /// Records that a tool list from before may be out of date.
     pub(crate) fn tools_changed(&self) {
         self.tools_changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// There is another connection now, which knows nothing of what was before.
+    /// Records that the client has reconnected; the new connection knows nothing about the old one.
     pub(crate) fn opened_again(&self) {
         self.openings.send_modify(|openings| *openings += 1);
     }
 
-    /// Tells when the conversation is opened again.
+    /// A receiver that is notified each time the client reconnects.
     pub(crate) fn openings(&self) -> watch::Receiver<u64> {
         self.openings.subscribe()
     }
@@ -111,7 +111,7 @@ impl Notifications {
         self.tools_changes.load(Ordering::Acquire)
     }
 
-    /// Listens to the progress of one request, until the guard is dropped.
+    /// Records the progress of one request until the guard is dropped.
     pub(crate) fn hear(self: &Arc<Self>, id: Id, hook: Option<Hook<Progress>>) -> Hearing {
         let heard = Arc::new(Heard { last: Mutex::new(Instant::now()), hook });
         self.calls.lock().insert(id.clone(), heard.clone());
@@ -125,13 +125,13 @@ impl Notifications {
     }
 }
 
-/// When something of a request was heard last, and who is told.
+/// The time of the last progress of a request, and its hook.
 pub(crate) struct Heard {
     last: Mutex<Instant>,
     hook: Option<Hook<Progress>>,
 }
 
-/// One request that is listened to.
+/// Guard of a request whose progress is recorded.
 pub(crate) struct Hearing {
     notifications: Arc<Notifications>,
     id: Id,
@@ -150,7 +150,7 @@ impl Drop for Hearing {
     }
 }
 
-/// A callback that panics is one that heard nothing.
+/// Calls a hook. A panic is logged and otherwise ignored.
 fn call<T>(hook: Option<&Hook<T>>, value: &T) {
     if let Some(hook) = hook
         && let Err(panic) = attempt(|| hook(value))

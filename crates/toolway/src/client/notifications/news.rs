@@ -1,4 +1,4 @@
-//! What has a server told that nobody has read yet? So much is kept, and the oldest goes first.
+//! Which notifications has a reader not read yet? The number is limited, and the oldest are dropped first.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,24 +7,24 @@ use toolway_protocol::Notification;
 
 use crate::client::notifications::subscribers::{Subscribers, Subscription, Unread};
 
-/// How many notifications are kept for somebody who does not read them.
+/// The maximum number of notifications that are kept for a reader.
 const MAX_UNREAD: usize = 1024;
 
-/// How many bytes of them.
+/// The maximum number of bytes that they may have.
 const MAX_UNREAD_BYTES: usize = 4 << 20;
 
-/// What a server tells unasked, in order. Made by [`Client::news`](crate::client::Client::news).
+/// The notifications of a server, in order. Made by [`Client::news`](crate::client::Client::news).
 ///
-/// Somebody who does not read misses the oldest when there are more than a thousand, or four megabytes.
+/// If a reader does not keep up, the oldest notifications are dropped: at most 1024 notifications or 4 MiB are kept.
 pub struct News(Subscription<Backlog>);
 
 impl News {
-    /// Waits for the next one; nothing comes any more once the client is gone.
+    /// Waits for the next notification. Returns `None` once the client is gone.
     pub async fn next(&mut self) -> Option<Notification> {
         self.0.next().await
     }
 
-    /// The next one, if it is there already.
+    /// Returns the next notification if there is one already.
     pub fn try_next(&mut self) -> Option<Notification> {
         self.0.try_next()
     }
@@ -36,7 +36,7 @@ impl fmt::Debug for News {
     }
 }
 
-/// What one reader has not read yet.
+/// The notifications that one reader has not read yet.
 #[derive(Default)]
 pub(super) struct Backlog {
     queue: VecDeque<(Notification, usize)>,
@@ -71,7 +71,7 @@ impl Readers {
         News(self.add(Backlog::default()))
     }
 
-    /// Tells every reader of a notification; `bytes` is its length on the wire.
+    /// Passes a notification to every reader; `bytes` is the length of its parameters on the wire.
     pub(super) fn tell(&self, news: &Notification, bytes: usize) {
         self.put(|unread| {
             unread.put(news.clone(), bytes);

@@ -1,4 +1,5 @@
-//! How is each of many readers told, and what is kept for those that do not read? A queue each, which ends with its reader.
+//! How is each of many readers notified, and what is kept for readers that do not read? Each reader has a queue, which
+//! is dropped with it.
 
 use std::sync::{Arc, Weak};
 
@@ -6,16 +7,16 @@ use tokio::sync::Notify;
 
 use crate::ground::mutex::Mutex;
 
-/// What one reader has not read yet. It keeps its own bound.
+/// The items that one reader has not read yet. The implementation limits their number.
 pub(super) trait Unread {
-    /// What is read.
+    /// The type of the items.
     type Item;
 
-    /// Takes the oldest item.
+    /// Removes and returns the oldest item.
     fn take(&mut self) -> Option<Self::Item>;
 }
 
-/// All readers. One that is dropped is forgotten.
+/// All readers. A reader that was dropped is removed.
 pub(super) struct Subscribers<U>(Mutex<Vec<Weak<Queue<U>>>>);
 
 /// One reader.
@@ -52,7 +53,7 @@ impl<U> Subscribers<U> {
         self.0.lock().iter().all(|reader| reader.strong_count() == 0)
     }
 
-    /// Tells every reader; `put` returns whether there is something new to read.
+    /// Updates every reader; `put` returns whether there is something new to read.
     pub(super) fn put(&self, put: impl Fn(&mut U) -> bool) {
         for reader in self.0.lock().iter().filter_map(Weak::upgrade) {
             let is_new = put(&mut reader.state.lock().unread);
@@ -62,7 +63,7 @@ impl<U> Subscribers<U> {
         }
     }
 
-    /// Ends all subscriptions, after what is unread.
+    /// Ends all subscriptions. Readers can still read their unread items.
     pub(super) fn close(&self) {
         for reader in self.0.lock().drain(..).filter_map(|reader| reader.upgrade()) {
             reader.state.lock().is_over = true;
@@ -72,7 +73,7 @@ impl<U> Subscribers<U> {
 }
 
 impl<U: Unread> Subscription<U> {
-    /// Waits for the next item; there is none any more once the subscription has ended.
+    /// Waits for the next item. Returns `None` once the subscription has ended.
     pub(super) async fn next(&mut self) -> Option<U::Item> {
         loop {
             let told = self.0.told.notified();
@@ -89,14 +90,14 @@ impl<U: Unread> Subscription<U> {
         }
     }
 
-    /// Takes the next item, if it is there already.
+    /// Returns the next item if there is one already.
     pub(super) fn try_next(&mut self) -> Option<U::Item> {
         self.0.state.lock().unread.take()
     }
 }
 
 impl<U> Subscription<U> {
-    /// Looks at what is unread.
+    /// Gives access to the unread items.
     pub(super) fn unread<T>(&self, look: impl FnOnce(&U) -> T) -> T {
         look(&self.0.state.lock().unread)
     }

@@ -1,7 +1,8 @@
-//! What waits to be written, and what not any more?
+//! Which messages wait to be written, and which were withdrawn?
 //!
-//! Calls wait for room, one after another. What is owed to the server, answers to its questions and calls that are taken back, does
-//! not stand behind them: nobody waits for it, and a server may need it before it reads on.
+//! Calls wait for room in a queue. Messages owed to the server, which are answers to its questions and cancel
+//! notifications, do not wait behind calls: no caller waits for them, and a server may need them before it continues to
+//! read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,22 +13,22 @@ use toolway_protocol::Id;
 
 use crate::transport::frame::push_line;
 
-/// How many messages may wait to be written.
+/// The maximum number of messages that may wait in the queue.
 const MAX_WAITING: usize = 64;
 
-/// How many bytes may wait that are owed to the server. One that does not read is owed no more.
+/// The maximum number of owed bytes that may wait. Beyond it, nothing more is owed to a server that does not read.
 const MAX_OWED: usize = 1 << 20;
 
-/// What is to be written, where it is put.
+/// The sending half.
 pub(super) struct Outbox {
     queue: mpsc::Sender<Queued>,
     owed: mpsc::UnboundedSender<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
-    /// Told when something was written that had waited.
+    /// Notified when an owed message was taken out to be written.
     room: Arc<Notify>,
 }
 
-/// What is to be written, where it is taken from.
+/// The receiving half, for the writer.
 pub(crate) struct WriteQueue {
     queue: mpsc::Receiver<Queued>,
     owed: mpsc::UnboundedReceiver<Vec<u8>>,
@@ -45,19 +46,19 @@ impl Outbox {
         (Self { queue, owed, waiting, room }, write_queue)
     }
 
-    /// Waits for room; `false` if nobody writes any more.
+    /// Waits for room in the queue. Returns `false` if the writer has ended.
     pub(super) async fn queue(&self, queued: Queued) -> bool {
         self.queue.send(queued).await.is_ok()
     }
 
-    /// Puts what is known at once. A server that asks and does not read loses it: waiting for it could stop both sides.
+    /// Queues an answer that is ready at once. Drops it if the server does not read: waiting could block both sides.
     pub(super) fn owe(&self, frame: &[u8]) {
         if self.has_room(MAX_OWED) {
             self.put(frame);
         }
     }
 
-    /// Puts what somebody has thought about, as soon as there is room.
+    /// Queues an answer that took time to produce, as soon as there is room.
     pub(super) async fn answer(&self, frame: &[u8]) {
         loop {
             let room = self.room.notified();
@@ -68,7 +69,7 @@ impl Outbox {
         }
     }
 
-    /// Puts what takes a call back, also where there is no room for answers.
+    /// Queues a cancel notification, even if there is not enough room for answers.
     pub(super) fn take_back(&self, frame: &[u8]) {
         if self.has_room(2 * MAX_OWED) {
             self.put(frame);
@@ -82,16 +83,16 @@ impl Outbox {
     fn put(&self, frame: &[u8]) {
         let line = to_line(frame);
         self.waiting.fetch_add(line.len(), Ordering::AcqRel);
-        // Nobody writes any more: the server has gone.
+        // Fails only if the writer has ended because the server is gone.
         let _ = self.owed.send(line);
     }
 }
 
 impl WriteQueue {
-    /// Writes what is still owed. A call that was given up would run on in a server that is not told of it.
+    /// Writes the owed messages. Without its cancel notification, a cancelled call would continue to run in the server.
     pub(super) async fn settle(&mut self, writer: &mut (impl AsyncWrite + Unpin)) {
         while let Ok(line) = self.owed.try_recv() {
-            // The server may be gone, which is why nothing more is to be sent.
+            // The server may be gone already.
             if writer.write_all(&line).await.is_err() {
                 return;
             }
@@ -104,7 +105,7 @@ impl WriteQueue {
             biased;
             Some(line) = self.owed.recv() => {
                 self.waiting.fetch_sub(line.len(), Ordering::AcqRel);
-                // One after another: whoever finds no room waits again.
+                // Wakes all waiters; those that find no room wait again.
                 self.room.notify_waiters();
                 Some(Queued { line, id: None, tell: None })
             }
@@ -113,12 +114,12 @@ impl WriteQueue {
     }
 }
 
-/// A line that waits to be written, and whom to tell.
+/// A line that waits to be written, and the channels that report on it.
 pub(super) struct Queued {
     pub(super) line: Vec<u8>,
-    /// Of the request that it is.
+    /// The id, if the line is a request.
     pub(super) id: Option<Id>,
-    /// What is owed cannot be taken back.
+    /// `None` for an owed message, which cannot be withdrawn.
     pub(super) tell: Option<Tell>,
 }
 
@@ -133,14 +134,14 @@ fn to_line(frame: &[u8]) -> Vec<u8> {
     line
 }
 
-/// What its sender knows of a line.
+/// The sender's view of a queued line.
 pub(super) struct Ticket {
     begun: oneshot::Receiver<()>,
     done: oneshot::Receiver<()>,
 }
 
 impl Queued {
-    /// A line that is not written if its ticket is dropped before.
+    /// A line that is not written if its ticket is dropped first.
     pub(super) fn new(frame: &[u8], id: Option<Id>) -> (Self, Ticket) {
         let (begun, has_begun) = oneshot::channel();
         let (done, is_done) = oneshot::channel();
@@ -150,18 +151,18 @@ impl Queued {
 }
 
 impl Ticket {
-    /// Waits until writing begins; `false` if it never will.
+    /// Waits until writing begins. Returns `false` if it never will.
     pub(super) async fn begun(&mut self) -> bool {
         (&mut self.begun).await.is_ok()
     }
 
-    /// Sees to it that writing does not begin any more; `true` if it has.
+    /// Withdraws the line if writing has not begun. Returns `true` if it has.
     pub(super) fn take_back(&mut self) -> bool {
         self.begun.close();
         self.begun.try_recv().is_ok()
     }
 
-    /// Waits until it is written; `false` if it could not be.
+    /// Waits until the line is written. Returns `false` if writing failed.
     pub(super) async fn done(&mut self) -> bool {
         (&mut self.done).await.is_ok()
     }

@@ -1,8 +1,9 @@
-//! How is text of the other side shown to a person? On one line, cut, and without what a terminal would obey.
+//! How is text from the server shown to a person? On one line, truncated, and without terminal control sequences.
 
-/// The text in at most so many characters; bytes that are no text are replaced.
+/// Returns at most `max` characters of the text, and `…` if there are more. Replaces invalid UTF-8; control characters
+/// are escaped.
 pub(crate) fn printable(text: &[u8], max: usize) -> String {
-    // A character has at most four bytes, and what is shown may be escaped: no more is looked at than can be needed.
+    // A character has at most four bytes, so only this part of the text is needed.
     let text = String::from_utf8_lossy(&text[..text.len().min(4 * max + 4)]);
     let text = without_colours(text.trim());
     let mut shown = String::new();
@@ -20,12 +21,13 @@ pub(crate) fn printable(text: &[u8], max: usize) -> String {
     shown
 }
 
-/// Marks that turn the direction of writing, and make text look like another one.
+/// Returns whether a character is invisible or changes the writing direction, which can make text look like another
+/// text.
 fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Takes out the sequences by which programs colour what they print: `ESC [ … m` and its kin.
+/// Removes the escape sequences that programs use for colours: `ESC [ … m` and similar.
 fn without_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -34,7 +36,7 @@ fn without_colours(text: &str) -> String {
         let sequence = &rest[at + 2..];
         let parameters = sequence.find(|letter: char| !matches!(letter, ' '..='?')).unwrap_or(sequence.len());
         rest = &sequence[parameters..];
-        // The letter that ends it.
+        // The final character of the sequence.
         if rest.starts_with(|letter: char| matches!(letter, '@'..='~')) {
             rest = &rest[1..];
         }

@@ -1,4 +1,4 @@
-//! What becomes of what the server says?
+//! How are the server's messages read and handled?
 
 use std::io;
 
@@ -18,23 +18,24 @@ use crate::client::wire::transport::too_long_a_reply;
 use crate::ground::error::{Error, ErrorKind};
 use crate::transport::frame::{self, Lines};
 
-/// Why nothing is heard any more.
+/// The reason why reading ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The server said that nothing more comes.
+    /// The server closed its output.
     Closed,
     /// Reading failed.
     Broke(io::Error),
-    /// A line that is too long, and has no end or is not a message. What it was the answer to is not known, so all calls fail.
+    /// A line is too long, and has no end or is not a message. It is not known which request it answers, so all calls
+    /// fail.
     TooLong,
-    /// The line was over before.
+    /// The pipe had been ended before.
     Over,
 }
 
-/// How many times as long as it may be a line can get before it counts as one without an end.
+/// A line that is this many times longer than the limit counts as one without an end.
 const ENDLESS: u64 = 4;
 
-/// Reads until the output ends, or the line is over.
+/// Reads until the output ends, or the pipe is ended.
 pub(crate) async fn read(reader: &mut (impl AsyncRead + Unpin), pipe: &PipeState) -> Ended {
     let mut lines = Lines::new(pipe.max_message());
     let mut reading = Reading { pipe, answering: JoinSet::new() };
@@ -49,7 +50,7 @@ pub(crate) async fn read(reader: &mut (impl AsyncRead + Unpin), pipe: &PipeState
             Ok(more) => open = more,
             Err(error) => return Ended::Broke(error),
         }
-        // It may have been set since: a server may speak before the client has been told how it is to be.
+        // The limit may have changed: a server may send before the client has set its limit.
         let max_line = pipe.max_message();
         lines.set_max_line(max_line);
         while let Some(text) = lines.next_line() {
@@ -68,7 +69,7 @@ pub(crate) async fn read(reader: &mut (impl AsyncRead + Unpin), pipe: &PipeState
 
 struct Reading<'l> {
     pipe: &'l PipeState,
-    /// The questions that somebody thinks about. They end when nobody reads any more.
+    /// The questions that are being answered. They are dropped when reading ends.
     answering: JoinSet<()>,
 }
 
@@ -76,7 +77,7 @@ impl Reading<'_> {
     fn take_line(&mut self, text: &Bytes) {
         match parse(text, Limits::default()) {
             Ok(Incoming::One(message)) => self.take(message),
-            // Whoever speaks 2025-03-26 must take them; from others they do no harm.
+            // Revision 2025-03-26 requires clients to accept batches; with other revisions they do no harm.
             Ok(Incoming::Batch(messages)) => {
                 if messages.iter().any(Result::is_err) {
                     self.pipe.received.note_junk(text);
@@ -87,13 +88,13 @@ impl Reading<'_> {
             }
             Err(rejected) => match replied_to(text) {
                 Some(id) => self.pipe.settle(&id, Err(malformed(&rejected))),
-                // Rubbish on a pipe is skipped.
+                // Lines that are not messages are skipped.
                 None => self.pipe.received.note_junk(text),
             },
         }
     }
 
-    /// Does without a message that was too long to be kept. Only the call that waits for it fails.
+    /// Handles a message that was too long to be kept. Only the call that waits for it fails.
     fn refuse(&self, skimmed: Skimmed, max: usize) {
         self.pipe.received.note_message();
         match skimmed {
@@ -132,7 +133,7 @@ impl Reading<'_> {
 
     fn answer_later(&mut self, frame: impl Future<Output = Option<Bytes>> + Send + 'static) {
         while self.answering.try_join_next().is_some() {}
-        // The questions themselves are fewer. The others have answers that the server does not read.
+        // The number of questions is limited to less than this. The others are answers that the server does not read.
         if self.answering.len() >= MAX_ANSWERING {
             return;
         }
@@ -145,7 +146,7 @@ impl Reading<'_> {
     }
 }
 
-/// The id that a reply has which cannot be read otherwise: whoever waits for it need not wait until its time is over.
+/// The id of a reply that is otherwise malformed, so that its call can fail at once instead of timing out.
 fn replied_to(text: &[u8]) -> Option<Id> {
     #[derive(Deserialize)]
     struct Reply {

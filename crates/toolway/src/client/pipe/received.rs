@@ -1,4 +1,4 @@
-//! What has come so far that explains why nothing else does?
+//! What has arrived that explains why no reply does?
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,8 +8,10 @@ use toolway_protocol::RpcError;
 
 use crate::client::pipe::printable::printable;
 use crate::ground::mutex::Mutex;
+use crate::ground::panic::attempt;
 
-/// What came from the server. Displayed it tells of what nobody could use, and nothing if there was none.
+/// A record of what arrived from the server. `Display` describes the lines and errors that could not be used, and is
+/// empty if there were none.
 #[derive(Default)]
 pub(crate) struct Received {
     message: AtomicBool,
@@ -22,10 +24,10 @@ pub(crate) type Hook = Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Debug, Default)]
 struct Useless {
-    /// How many lines were no messages.
+    /// The number of lines that were not messages.
     lines: u64,
     first: String,
-    /// The first error that says of no request that it is the reply.
+    /// The first error without a request id.
     stray: Option<String>,
 }
 
@@ -34,7 +36,7 @@ impl Received {
         self.message.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the server has said anything that is a message.
+    /// Returns whether the server has sent at least one message.
     pub(crate) fn any_message(&self) -> bool {
         self.message.load(Ordering::Relaxed)
     }
@@ -51,17 +53,19 @@ impl Received {
                 );
             }
         }
-        if let Some(hook) = self.on_stray_line.get() {
-            hook(&printable(line, MAX_SHOWN));
+        if let Some(hook) = self.on_stray_line.get()
+            && let Err(panic) = attempt(|| hook(&printable(line, MAX_SHOWN)))
+        {
+            tracing::warn!(%panic, "the hook for lines that are not messages panicked");
         }
     }
 
-    /// Calls a function with each line that is not a message, from now on.
+    /// Sets a function that is called with each line that is not a message.
     pub(crate) fn tell_of_stray_lines(&self, hook: Hook) {
         let _ = self.on_stray_line.set(hook);
     }
 
-    /// Servers that cannot read a request answer so: without the id that they could not read.
+    /// Records an error without an id. Servers send it for a request whose id they could not read.
     pub(super) fn note_stray(&self, error: &RpcError) {
         self.useless.lock().stray.get_or_insert_with(|| printable(error.to_string().as_bytes(), MAX_SHOWN));
     }
@@ -84,5 +88,5 @@ impl fmt::Display for Received {
     }
 }
 
-/// Characters that are shown of a line that is no message.
+/// The maximum number of characters that are shown of a line that is not a message.
 const MAX_SHOWN: usize = 200;

@@ -1,4 +1,4 @@
-//! Which messages are on their way, and what becomes of them when the pipe ends?
+//! Which requests are in flight, and what happens to them when the pipe ends?
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 use crate::transport::frame::MAX_MESSAGE;
 
-/// What both directions of a pipe share, and whoever uses it.
+/// The state that the reader, the writer and the callers of a pipe share.
 pub(crate) struct PipeState {
     pub(super) outbox: Arc<Outbox>,
     pending: Mutex<HashMap<Id, Pending>>,
@@ -30,12 +30,12 @@ pub(crate) struct PipeState {
 /// A request that waits for its reply.
 struct Pending {
     reply: oneshot::Sender<Result<Message>>,
-    /// How many bytes of it are on their way: none until it is written.
+    /// Its length in bytes; zero until it is about to be written.
     sent: usize,
 }
 
 impl PipeState {
-    /// A pipe that is not read or written yet, and what is to be written.
+    /// A pipe that is not read or written yet, and the queue for its writer.
     pub(crate) fn new() -> (Self, WriteQueue) {
         let (outbox, write_queue) = Outbox::new();
         let state = Self {
@@ -50,13 +50,14 @@ impl PipeState {
         (state, write_queue)
     }
 
-    /// Sends a message and waits for its reply. Dropping this takes back what has not begun to be written.
+    /// Sends a message and waits for its reply. Dropping the future withdraws a message that has not begun to be
+    /// written.
     pub(crate) async fn carry(&self, outgoing: Outgoing) -> Result<Option<Message>> {
         if self.is_fading() {
             return Err(self.over.wait().await.repeated().unsent());
         }
         if outgoing.method == Method::Cancelled {
-            // Whoever gives a call up waits for nothing.
+            // A cancel notification does not wait for anything.
             self.outbox.take_back(&outgoing.frame);
             return Ok(None);
         }
@@ -65,7 +66,7 @@ impl PipeState {
         tokio::select! {
             biased;
             queued = self.outbox.queue(queued) => if !queued {
-                // Nobody writes any more; why, is being found out.
+                // The writer has ended; the reason is still being determined.
                 return Err(self.over.wait().await.repeated().unsent());
             },
             over = self.over.wait() => return Err(over.repeated().unsent()),
@@ -77,7 +78,7 @@ impl PipeState {
         let begun = tokio::select! {
             biased;
             begun = ticket.begun() => begun,
-            // It may be begun at this very moment, or never.
+            // Writing may begin at this very moment, or never.
             _ = self.over.wait() => ticket.take_back(),
         };
         if !begun {
@@ -100,17 +101,17 @@ impl PipeState {
         self.max_message.store(bytes, Ordering::Relaxed);
     }
 
-    /// How long a line may be.
+    /// The maximum length of a line in bytes.
     pub(crate) fn max_message(&self) -> usize {
         self.max_message.load(Ordering::Relaxed)
     }
 
-    /// Where answers to questions of the server go.
+    /// Sets the inbox for the server's notifications and questions.
     pub(crate) fn deliver_to(&self, inbox: Inbox) {
         let _ = self.inbox.set(inbox);
     }
 
-    /// Lets nothing more be sent: the end has come, and its reason is being found out. What was sent may still be answered.
+    /// Stops sending: the pipe is ending, and the reason is being determined. Sent requests may still be answered.
     pub(crate) fn fade(&self) {
         let _ = self.fading.set(());
     }
@@ -119,18 +120,18 @@ impl PipeState {
         self.fading.initialized()
     }
 
-    /// Waits until nothing more is to be sent.
+    /// Waits until sending has stopped.
     pub(super) async fn faded(&self) {
         self.fading.wait().await;
     }
 
-    /// Ends all that is on its way, and all that will be tried. The first reason counts.
+    /// Ends the pipe: fails all requests in flight and all later ones. The first reason counts.
     pub(crate) fn end(&self, over: Error) {
         let _ = self.over.set(over);
         self.fade();
     }
 
-    /// Waits for the end.
+    /// Waits until the pipe is ended.
     pub(crate) async fn ended(&self) {
         self.over.wait().await;
     }
@@ -141,28 +142,28 @@ impl PipeState {
         Waiting { pipe: self, id, receiver }
     }
 
-    /// Notes how long a request is that is about to be written: nothing can be heard of it before.
+    /// Records the length of a request just before it is written. No reply can arrive earlier.
     pub(super) fn note_sent(&self, id: &Id, bytes: usize) {
         if let Some(pending) = self.pending.lock().get_mut(id) {
             pending.sent = bytes;
         }
     }
 
-    /// Hands a reply to whoever waits for it.
+    /// Passes a reply to the request that waits for it.
     pub(super) fn settle(&self, id: &Id, reply: Result<Message>) {
         if let Some(pending) = self.pending.lock().remove(id) {
-            // Nobody waits any more: the call was dropped, and a late answer means nothing.
+            // This fails if the call was dropped; a late reply is ignored.
             let _ = pending.reply.send(reply);
         }
     }
 
-    /// Ends the requests that an error without an id can be about: a server that does not read a long message to its end does not
-    /// find its id, and nothing else will ever answer it.
+    /// Fails the requests that an error without an id can be about. A server that does not read a long message to its
+    /// end does not find its id, so no other reply will come for it.
     ///
-    /// If the error says how much the server takes, all that were longer are lost, however many there are. If it does not, it is
-    /// about a message that could not be read. Requests of ordinary length can be read, so the longest is meant, if it is so long
-    /// that a server may not take it. It is only a guess, so no more than one is given up for it, and those that wait to be
-    /// written are not.
+    /// If the error states the server's limit, all longer requests fail. If it does not, it is about a message that the
+    /// server could not read. Every server can read requests of ordinary length, so the error is assumed to be about
+    /// the longest request, if that one is longer than [`LONG`]. This is a guess, so at most one request fails for it.
+    /// Requests that still wait to be written are not affected.
     pub(super) fn refuse_long(&self, error: &RpcError) {
         let mut pending = self.pending.lock();
         let lost: Vec<Id> = match error.max_message() {
@@ -189,10 +190,11 @@ impl PipeState {
     }
 }
 
-/// Requests of at most so many bytes are read by every server: 64 KiB is the least that common libraries take by default.
+/// Every server is assumed to read requests up to this many bytes: 64 KiB is the lowest default limit of common
+/// libraries.
 const LONG: usize = 64 << 10;
 
-/// One request in flight; dropping it forgets it.
+/// Guard of a request in flight.
 struct Waiting<'l> {
     pipe: &'l PipeState,
     id: Id,
@@ -205,12 +207,12 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// The error of a pipe that was closed from here.
+/// The error of a pipe that the client closed.
 pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Transport, "the connection was closed")
 }
 
-/// Adds what lies underneath; an empty text adds nothing.
+/// Adds a cause to an error, unless the text is empty.
 pub(crate) fn because(error: Error, words: String) -> Error {
     if words.is_empty() { error } else { error.caused_by(words) }
 }

@@ -31,9 +31,9 @@ pub(crate) fn start(
     PipeTransport::new(pipe, None, Streams { left })
 }
 
-/// Two streams of which nothing is known but what comes.
+/// The other end of two streams, about which nothing else is known.
 struct Streams {
-    /// Set when both streams are left.
+    /// Set when both streams are dropped.
     left: Arc<SetOnce<()>>,
 }
 
@@ -42,7 +42,8 @@ impl FarEnd for Streams {
         Some(received.to_string()).filter(|received| !received.is_empty())
     }
 
-    /// The end of its input tells a server on a pipe that the client is gone.
+    /// Waits until the streams are dropped. A server on a pipe learns from the end of its input that the client is
+    /// gone.
     fn closed(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async {
             self.left.wait().await;
@@ -51,7 +52,7 @@ impl FarEnd for Streams {
     }
 }
 
-/// Reads and writes until either ends, or the line is over.
+/// Reads and writes until either ends, or the pipe is ended.
 async fn talk(
     mut reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
@@ -64,7 +65,7 @@ async fn talk(
         ended = &mut reading => ended,
         broke = &mut writing => {
             pipe.fade();
-            // The last answers may still be on their way.
+            // The last replies may still be on their way.
             let ended = timeout(A_MOMENT, &mut reading).await.unwrap_or(Ended::Over);
             if let (Ended::Over, Err(error)) = (&ended, broke) {
                 tracing::debug!(%error, "the server's input broke");
@@ -74,7 +75,7 @@ async fn talk(
         }
     };
     end(pipe, &ended);
-    // A line that is being written is not cut, unless nobody takes it.
+    // A line that is being written is completed, unless the server does not read it within this time.
     let _ = timeout(A_MOMENT, writing).await;
 }
 
@@ -97,7 +98,7 @@ fn end(pipe: &PipeState, ended: &Ended) {
     pipe.end(because(Error::new(kind, message), pipe.received.to_string()));
 }
 
-/// Nobody waits for what a task does that is gone.
+/// Ends the pipe when the task ends or is dropped, so that no call waits for it.
 struct Guard {
     pipe: Arc<PipeState>,
     left: Arc<SetOnce<()>>,
@@ -111,5 +112,5 @@ impl Drop for Guard {
     }
 }
 
-/// How long the last line may take to be written, and the last answers to come, once a pipe ends.
+/// How long the last line may take to be written, and the last replies to arrive, once a pipe ends.
 const A_MOMENT: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What is the same about all transports over a pipe, whatever is at its other end?
+//! What do all transports over a pipe have in common?
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ pub(crate) struct PipeTransport<E: FarEnd> {
     end: E,
 }
 
-/// What is at the other end of a pipe.
+/// The other end of a pipe.
 pub(crate) trait FarEnd: Send + Sync + 'static {
-    /// What is known that may explain why the server does not answer.
+    /// A text that may explain why the server does not answer.
     fn diagnosis(&self, received: &Received) -> Option<String>;
 
-    /// Waits until the other end is left, after the pipe was closed.
+    /// Waits until the other end is gone, after the pipe was closed.
     fn closed(&self) -> BoxFuture<'_, Result<()>>;
 
     /// Called when the transport is dropped, after the pipe was closed.

@@ -1,4 +1,4 @@
-//! How is what waits written to a pipe?
+//! How are queued messages written to a pipe?
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use crate::client::pipe::outbox::{Queued, Tell, WriteQueue};
 use crate::client::pipe::state::PipeState;
 
-/// Writes what is queued until nothing more is to be sent. A line that was begun is written to its end, and so is what is owed.
+/// Writes what is queued until sending stops. Completes a line that was begun, and then writes the owed messages.
 pub(crate) async fn write(
     mut writer: impl AsyncWrite + Unpin,
     pipe: &PipeState,
@@ -26,7 +26,7 @@ pub(crate) async fn write(
         let done = match tell {
             Some(Tell { begun, done }) => {
                 if begun.send(()).is_err() {
-                    // Its sender has given up.
+                    // Its sender has withdrawn it.
                     continue;
                 }
                 Some(done)
@@ -34,7 +34,7 @@ pub(crate) async fn write(
             None => None,
         };
         if let Some(id) = id {
-            // Without the end of the line.
+            // Without the line break.
             pipe.note_sent(&id, text.len() - 1);
         }
         writer.write_all(&text).await?;

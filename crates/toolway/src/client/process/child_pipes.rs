@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
-/// The pipes of a child.
+/// The pipes of a child process.
 pub(super) struct ChildPipes {
     pub(super) stdin: ChildStdin,
     pub(super) stdout: ChildStdout,

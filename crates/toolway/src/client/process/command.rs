@@ -20,7 +20,8 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::transport::frame::message_limit;
 
-/// A server that is a program: started as a child process when a client connects, and spoken to over its stdin and stdout.
+/// A server that is a program. It is started as a child process when a client connects, and talks over its stdin and
+/// stdout.
 ///
 /// ```no_run
 /// use toolway::client::{Command, Connector};
@@ -35,21 +36,22 @@ use crate::transport::frame::message_limit;
 /// # Ok(()) }
 /// ```
 ///
-/// **No shell** is used: words are arguments, whatever is in them. A program that is a bare name is looked for on `PATH`; one
-/// with a folder in it (`./server`) is taken from the [working directory](Self::cwd) of the server.
+/// **No shell** is used: each word is passed to the program unchanged. A program given as a bare name is looked up on
+/// `PATH`. One with a folder in it (`./server`) is relative to the [working directory](Self::cwd) of the server.
 ///
-/// **Environment.** A server gets the variables that programs need to run (`PATH`, `HOME`, `LANG`, `TMPDIR`, the proxies,
-/// and such), and those that are [set](Self::env) for it. Tokens and keys that this program has in its environment are not
-/// passed on to every server it uses, unless [`inherit_env`](Self::inherit_env) says so.
+/// **Environment.** A server gets the variables that programs need to run (`PATH`, `HOME`, `LANG`, `TMPDIR`, the
+/// proxies, and similar ones), and those that are [set](Self::env) for it. Tokens and keys in the environment of this
+/// program are not passed on, unless [`inherit_env`](Self::inherit_env) is called.
 ///
-/// **The end.** Closing the client closes the server's stdin, which tells a server that nobody is there any more. One that is
-/// still there after [two seconds](Self::close_timeout) is asked to end (SIGTERM), after two more it is killed; and so is
-/// whatever it has started, as long as that has not left its process group. Dropping the client does the same without the
-/// first wait. If the runtime ends before, the server is killed: `client.close().await` is the way to let it end by itself.
+/// **Shutdown.** Closing the client closes the server's stdin, which tells the server that the client is gone. If it is
+/// still running after [two seconds](Self::close_timeout), it gets SIGTERM; after two more seconds it is killed.
+/// Windows has no SIGTERM, so there it is killed after the first two seconds. The same happens to the processes that it
+/// has started, unless they have left its process group. Dropping the client does the same without the first wait. If
+/// the runtime shuts down first, the server is killed; call `client.close().await` to let it exit on its own.
 ///
-/// **What goes wrong** is told by the errors of calls: how the process ended, the last lines of its stderr, and what it
-/// printed to stdout that is no message. All of its stderr goes to the log (`tracing`, target `toolway::stderr`, level debug)
-/// and to [`on_stderr`](Self::on_stderr).
+/// **Failures** are explained by the errors of calls: how the process ended, the last lines of its stderr, and the
+/// lines on its stdout that are not messages. All of its stderr goes to the log (`tracing`, target `toolway::stderr`,
+/// level debug) and to [`on_stderr`](Self::on_stderr).
 #[derive(Clone)]
 pub struct Command {
     program: OsString,
@@ -61,7 +63,7 @@ pub struct Command {
     max_message: Option<usize>,
     on_stderr: Option<Hook>,
     on_stray_line: Option<Hook>,
-    /// The command line as it is shown, if that is another one.
+    /// The command line to show, if it differs from the real one.
     shown: Option<String>,
 }
 
@@ -82,9 +84,10 @@ impl Command {
         }
     }
 
-    /// A command line as one would type it: words between spaces, with quotes and backslashes as in a shell.
+    /// Parses a command line: words separated by spaces, with quotes and backslashes as in a shell.
     ///
-    /// There is nothing else of a shell in it: no variables, no patterns, no `~`, and no second command.
+    /// Other features of a shell are not supported: variables, patterns and `~` stay as they are, and there is only one
+    /// command.
     ///
     /// ```
     /// use toolway::client::{Command, Connector};
@@ -97,7 +100,8 @@ impl Command {
     ///
     /// # Errors
     ///
-    /// When it names no program, when a quote is not closed, and when it has what only a shell understands.
+    /// When the line does not name a program, when a quote is not closed, when a word is a shell operator such as `|`
+    /// or `>`, and when the line begins with a variable assignment.
     pub fn parse(line: &str) -> Result<Self> {
         let mut words = command_line::parse(line)?.into_iter();
         Ok(Self::new(words.next().unwrap_or_default()).args(words))
@@ -115,7 +119,7 @@ impl Command {
         self
     }
 
-    /// Sets a variable of the server's environment. Its value is shown nowhere.
+    /// Sets a variable of the server's environment. Its value is never shown.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.env.push((name.as_ref().to_owned(), Some(value.as_ref().to_owned())));
         self
@@ -126,50 +130,50 @@ impl Command {
         variables.into_iter().fold(self, |command, (name, value)| command.env(name, value))
     }
 
-    /// Takes a variable away that the server would have: one that it inherits, or one that was set before.
+    /// Removes a variable from the server's environment, whether it is inherited or was set before.
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
         self.env.push((name.as_ref().to_owned(), None));
         self
     }
 
-    /// Lets the server inherit the whole environment of this program, and whatever secrets are in it.
+    /// Lets the server inherit the whole environment of this program, including any secrets in it.
     pub fn inherit_env(mut self) -> Self {
         self.inherit = Inherit::All;
         self
     }
 
-    /// Lets the server inherit nothing, and forgets the variables that were set before. Without `PATH`, programs are found by
-    /// their whole paths only.
+    /// Lets the server inherit no variables, and removes those that were set before. Without `PATH`, programs must be
+    /// given by their full path.
     pub fn env_clear(mut self) -> Self {
         self.inherit = Inherit::Nothing;
         self.env.clear();
         self
     }
 
-    /// The folder in which the server runs; that of this program, if nothing is said.
+    /// The folder in which the server runs; by default that of this program.
     pub fn cwd(mut self, folder: impl AsRef<Path>) -> Self {
         self.cwd = Some(folder.as_ref().to_owned());
         self
     }
 
-    /// How long the server may take to end after its input was closed, and again after it was asked to end: two seconds each,
-    /// if nothing is said. Then it is killed.
+    /// How long the server may take to exit after its input was closed, and again after it got SIGTERM; by default two
+    /// seconds each. Then it is killed.
     pub fn close_timeout(mut self, time: Duration) -> Self {
         self.close_timeout = time;
         self
     }
 
-    /// How many bytes a message to or from this server may have, whatever
-    /// [the client](crate::client::ClientBuilder::max_message) says about others. A longer request is not sent, and a call whose reply is
-    /// longer fails. A server that sends a longer line which is not a message, or a line without an end, is ended.
+    /// The maximum length in bytes of a message to or from this server. It overrides the limit of [the
+    /// client](crate::client::ClientBuilder::max_message). A longer request is not sent, and a call whose reply is
+    /// longer fails. The client ends a server that sends a longer line that is not a message, or a line without an end.
     pub fn max_message(mut self, bytes: usize) -> Self {
         self.max_message = Some(message_limit(bytes));
         self
     }
 
-    /// Calls a function with each line that the server writes to its stderr, cut after 4 KiB.
+    /// Calls a function with each line that the server writes to its stderr. Lines are truncated to 4 KiB.
     ///
-    /// It must not take long: nobody reads the server's stderr meanwhile.
+    /// The function must return quickly: the server's stderr is not read until it does.
     ///
     /// ```
     /// use toolway::client::Command;
@@ -181,10 +185,12 @@ impl Command {
         self
     }
 
-    /// Calls a function with each line that the server writes to its stdout and that is not a message, cut after 200 characters.
+    /// Calls a function with each line that the server writes to its stdout and that is not a message. Lines are
+    /// truncated to 200 characters.
     ///
-    /// Such lines are skipped here, but other clients may take them for a broken server. They mostly come from code that prints
-    /// before the server starts. The function must not take long: nothing that the server says is heard meanwhile.
+    /// This client skips such lines, but other clients may treat the server as broken. The lines usually come from code
+    /// that prints before the server starts. The function must return quickly: nothing else from the server is read
+    /// until it does.
     ///
     /// ```
     /// use toolway::client::Command;
@@ -206,8 +212,8 @@ impl Command {
         self.args.iter().map(OsString::as_os_str)
     }
 
-    /// Shows these words wherever the command line is shown, in errors for one: what stands in a file, and not the secrets that
-    /// it stands for.
+    /// Shows these words wherever the command line is shown, for example in errors. This way a placeholder from a
+    /// configuration file is shown in place of the secret.
     ///
     /// ```
     /// use toolway::client::{Command, Connector};
@@ -254,7 +260,7 @@ impl Command {
 }
 
 impl Connector for Command {
-    /// Starts the program, and a task that watches over it. It must be called in a runtime.
+    /// Starts the program, and a task that monitors it. Must be called in a runtime.
     fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>> {
         Box::pin(async { self.start() })
     }
@@ -275,7 +281,7 @@ impl IntoTarget for Command {
     }
 }
 
-/// Shows the command line, and of its variables the names.
+/// Shows the command line, and only the names of the variables.
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let variables: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
@@ -290,5 +296,5 @@ impl fmt::Debug for Command {
     }
 }
 
-/// How long a server may take to end after its input was closed, and again after it was asked to.
+/// How long a server may take to exit after its input was closed, and again after it got SIGTERM.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -1,11 +1,12 @@
-//! How is a command line cut into words, and how is it shown? As shells do it, without any of their other powers.
+//! How is a command line split into words, and how is it shown? With the quoting of a shell, but without its other
+//! features.
 
 use std::ffi::OsStr;
 
 use crate::client::pipe::printable::printable;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The words of a command line: at least one.
+/// Splits a command line into words; there is at least one.
 pub(super) fn parse(line: &str) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let mut letters = line.char_indices().peekable();
@@ -21,7 +22,7 @@ pub(super) fn parse(line: &str) -> Result<Vec<String>> {
                 '"' => quoted(&mut letters, &mut word, '"').ok_or_else(|| open_quote(line, at))?,
                 '\\' => match letters.next_if(|(_, next)| is_special(*next)) {
                     Some((_, next)) => word.push(next),
-                    // The paths of Windows are written with it.
+                    // Windows paths contain it.
                     None => word.push('\\'),
                 },
                 _ => word.push(letter),
@@ -40,7 +41,7 @@ pub(super) fn parse(line: &str) -> Result<Vec<String>> {
 
 type Letters<'l> = std::iter::Peekable<std::str::CharIndices<'l>>;
 
-/// Takes what stands in quotes; nothing if they do not end.
+/// Appends the text up to the closing quote. Returns `None` if there is none.
 fn quoted(letters: &mut Letters<'_>, word: &mut String, quote: char) -> Option<()> {
     loop {
         let (_, letter) = letters.next()?;
@@ -56,12 +57,12 @@ fn quoted(letters: &mut Letters<'_>, word: &mut String, quote: char) -> Option<(
     }
 }
 
-/// Letters that a backslash makes ordinary.
+/// Returns whether a backslash escapes this character.
 fn is_special(letter: char) -> bool {
     letter.is_whitespace() || "\\'\"$`*?[](){}<>|&;#~!=".contains(letter)
 }
 
-/// Words that somebody wrote who thinks that a shell will read them.
+/// Rejects words that only a shell would understand.
 fn refuse_shell(line: &str, start: usize, word: &str, is_first: bool) -> Result<()> {
     if ["&&", "||", "|", "&", ";", "<", ">", ">>", "2>", "2>&1"].contains(&word) {
         return Err(misuse(format!(
@@ -92,7 +93,7 @@ fn misuse(message: String) -> Error {
     Error::new(ErrorKind::Misuse, message)
 }
 
-/// The command line that would be cut into these words, shortened.
+/// The command line that would be split into these words, truncated.
 pub(super) fn line<'w>(words: impl Iterator<Item = &'w OsStr>) -> String {
     let mut line = String::new();
     for word in words {
@@ -100,7 +101,7 @@ pub(super) fn line<'w>(words: impl Iterator<Item = &'w OsStr>) -> String {
             line.push(' ');
         }
         line.push_str(&quote(&word.to_string_lossy()));
-        // More would not be shown.
+        // The rest would not be shown.
         if line.len() > 4 * MAX_SHOWN {
             break;
         }
@@ -126,7 +127,7 @@ fn quote(word: &str) -> String {
     quoted + "\""
 }
 
-/// Characters of a command line that are shown.
+/// The maximum number of characters that are shown of a command line.
 const MAX_SHOWN: usize = 200;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is known of a server that does not answer, and how is it told?
+//! What is known about a server that does not answer, and how is it reported?
 
 use std::sync::OnceLock;
 
@@ -7,31 +7,31 @@ use crate::client::pipe::state::because;
 use crate::client::process::stderr::Stderr;
 use crate::ground::error::{Error, ErrorKind};
 
-/// What went wrong with the pipe.
+/// The problem of a pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
     OutputClosed,
     InputClosed,
-    /// A line of more bytes than this.
+    /// A line was longer than this many bytes.
     TooLong(usize),
 }
 
-/// What is known of one server.
+/// The facts that are known about one server.
 pub(super) struct Facts {
     /// The command line.
     pub(super) name: String,
     pub(super) stderr: Stderr,
-    /// How the process ended, in words that go on after its name.
+    /// How the process ended, as a text that continues a sentence after its name.
     pub(super) end: OnceLock<String>,
 }
 
-/// How a process ended, if anything is known of that. Other code of this program may have waited for it.
+/// Describes how a process ended. The status is unknown if other code of this program has waited for the process.
 pub(super) fn end(status: Option<i32>) -> String {
     status.map_or_else(|| "ended".to_owned(), |status| format!("ended with exit status {status}"))
 }
 
 impl Facts {
-    /// Why nothing is carried any more.
+    /// The error of calls after the pipe has ended.
     pub(super) fn over(&self, trouble: Option<Trouble>, received: &Received) -> Error {
         let name = &self.name;
         let (kind, message) = match (trouble, self.end.get()) {
@@ -54,7 +54,7 @@ impl Facts {
         because(Error::new(kind, message), self.details(received))
     }
 
-    /// What there is to say while the server is there and does not answer.
+    /// Describes the state of a server that does not answer.
     pub(super) fn diagnosis(&self, received: &Received) -> String {
         let name = &self.name;
         let state = match (self.end.get(), received.any_message()) {

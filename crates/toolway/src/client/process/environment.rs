@@ -1,17 +1,17 @@
-//! What does a server get of our environment?
+//! Which environment variables does a server inherit?
 
 use std::ffi::{OsStr, OsString};
 
-/// Which of our variables a server gets, before those that are set for it.
+/// The variables that a server inherits, before those that are set for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inherit {
-    /// Those that programs need to run at all, and that hold no secrets of ours.
+    /// Those that programs need to run at all, and that hold no secrets of the application.
     Basics,
     All,
     Nothing,
 }
 
-/// The variables of a server: those it inherits, then those that are set or taken away.
+/// The variables of a server: the inherited ones, then changed by `changes`.
 pub(super) fn variables(
     inherit: Inherit,
     ours: impl Iterator<Item = (OsString, OsString)>,
@@ -33,7 +33,7 @@ pub(super) fn variables(
     variables
 }
 
-/// Windows does not tell upper case from lower case.
+/// Compares names. Windows ignores case.
 fn is_same(left: &OsStr, right: &OsStr) -> bool {
     if cfg!(windows) { left.eq_ignore_ascii_case(right) } else { left == right }
 }
@@ -43,9 +43,9 @@ fn is_basic(name: &OsStr) -> bool {
         || name.to_str().is_some_and(|name| name.starts_with("LC_"))
 }
 
-/// Compared without regard to case: proxies are written in either, and Windows has `Path`.
+/// Compared without regard to case: proxy variables are written in either case, and Windows has `Path`.
 const BASICS: [&str; 42] = [
-    // Who runs it, and where.
+    // The user and the folders.
     "HOME",
     "LOGNAME",
     "USER",
@@ -57,13 +57,13 @@ const BASICS: [&str; 42] = [
     "XDG_DATA_HOME",
     "XDG_RUNTIME_DIR",
     "XDG_STATE_HOME",
-    // How it speaks to people.
+    // Language and terminal.
     "LANG",
     "LANGUAGE",
     "TERM",
     "NO_COLOR",
     "TZ",
-    // How it gets to the network: what starts a server often has to fetch it first.
+    // Network access: a launcher often has to download the server first.
     "ALL_PROXY",
     "HTTP_PROXY",
     "HTTPS_PROXY",

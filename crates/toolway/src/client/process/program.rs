@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::client::process::platform::is_program;
 use crate::ground::error::{Error, ErrorKind};
 
-/// Where a program is looked for.
+/// The settings of a search for a program.
 pub(super) struct Search<'s> {
     pub(super) program: &'s OsStr,
     /// The working directory of the server.
@@ -16,8 +16,9 @@ pub(super) struct Search<'s> {
     pub(super) path: Option<&'s OsStr>,
 }
 
-/// The file to start. A relative path with a folder in it is taken from the working directory of the server, on every
-/// system; a bare name is looked for on `PATH`, and on Windows with the endings of programs: `npx` is `npx.cmd` there.
+/// The file to start. A relative path with a folder in it is relative to the working directory of the server, on every
+/// system. A bare name is looked up on `PATH`; on Windows also with the extensions of programs, so that `npx` finds
+/// `npx.cmd`.
 pub(super) fn file(search: &Search<'_>) -> OsString {
     let program = Path::new(search.program);
     let found = if is_bare(program) {
@@ -25,16 +26,16 @@ pub(super) fn file(search: &Search<'_>) -> OsString {
             if cfg!(windows) { env::var("PATHEXT").unwrap_or(ENDINGS.to_owned()) } else { String::new() };
         find(program, folders(search), &endings, is_program)
     } else {
-        // Systems disagree about whose folder a relative path begins in.
+        // Systems disagree about the folder that a relative path starts from.
         search.cwd.and_then(|folder| std::path::absolute(folder.join(program)).ok())
     };
     found.map_or_else(|| search.program.to_owned(), PathBuf::into_os_string)
 }
 
-/// The endings of programs, where nobody has said which.
+/// The extensions of programs if `PATHEXT` is not set.
 const ENDINGS: &str = ".COM;.EXE;.BAT;.CMD";
 
-/// A name without a folder.
+/// Returns whether a program is a name without a folder.
 fn is_bare(program: &Path) -> bool {
     program.file_name() == Some(program.as_os_str())
 }
@@ -42,13 +43,13 @@ fn is_bare(program: &Path) -> bool {
 fn folders(search: &Search<'_>) -> impl Iterator<Item = PathBuf> + use<> {
     let cwd = search.cwd.map(Path::to_owned).unwrap_or_default();
     let folders: Vec<_> = env::split_paths(search.path.unwrap_or_default()).collect();
-    // An empty one means the working directory, where nobody wants programs to be found by chance.
+    // An empty entry means the working directory, where a program must not be found by accident.
     let folders = folders.into_iter().filter(|folder| !folder.as_os_str().is_empty());
     folders.filter_map(move |folder| std::path::absolute(cwd.join(folder)).ok())
 }
 
-/// The first program of this name, or of this name with one of these endings. A name without an ending is not taken where programs
-/// have endings: beside `npx.cmd` there is an `npx` for other systems.
+/// The first program with this name, or with this name and one of these extensions. Where programs have extensions, a
+/// name without one does not match: beside `npx.cmd` there is an `npx` for other systems.
 fn find(
     program: &Path,
     mut folders: impl Iterator<Item = PathBuf>,
@@ -69,7 +70,7 @@ fn find(
     })
 }
 
-/// Says why a program could not be started, and what to do.
+/// Explains why a program could not be started, and what to do.
 pub(super) fn failure(search: &Search<'_>, error: io::Error) -> Error {
     let name = search.program.display();
     let why = match search.cwd {
@@ -94,7 +95,7 @@ pub(super) fn failure(search: &Search<'_>, error: io::Error) -> Error {
 
 fn missing(file: &Path) -> String {
     if file.exists() {
-        // A script whose first line names an interpreter, or a program for another system.
+        // A script whose first line names a missing interpreter, or a program for another system.
         return format!("`{}` is there, but what runs it is not: see its first line", file.display());
     }
     format!("there is no file `{}`", file.display())

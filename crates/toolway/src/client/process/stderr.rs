@@ -10,10 +10,10 @@ use crate::client::pipe::printable::printable;
 use crate::ground::mutex::Mutex;
 use crate::ground::panic::attempt;
 
-/// What is called with each line.
+/// A function that is called with each line.
 pub(super) type Hook = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The last lines. Displayed it is one line, and none if there are none.
+/// The last lines of stderr. `Display` joins them into one line, which is empty if there are none.
 pub(super) struct Stderr {
     tail: Mutex<Tail>,
     hook: Option<Hook>,
@@ -21,10 +21,10 @@ pub(super) struct Stderr {
 
 #[derive(Default)]
 struct Tail {
-    /// Fit to be shown.
+    /// The printable form of the lines.
     lines: VecDeque<String>,
     bytes: usize,
-    /// A line that has not ended, as it came.
+    /// The raw bytes of the line that has not ended yet.
     partial: Vec<u8>,
 }
 
@@ -33,10 +33,10 @@ impl Stderr {
         Self { tail: Mutex::default(), hook }
     }
 
-    /// Reads to the end, so that no server waits because nobody reads what it says.
+    /// Reads to the end, so that the server never blocks on a full stderr pipe.
     pub(super) async fn drain(&self, mut reader: impl AsyncRead + Unpin, server: &str) {
         let mut buffer = [0; 8 << 10];
-        // An error is an end, too: there is nothing that could be done about it.
+        // An error also ends the loop, because nothing can be done about it.
         while let Ok(count @ 1..) = reader.read(&mut buffer).await {
             for piece in buffer[..count].split_inclusive(|byte| *byte == b'\n') {
                 let (text, ends) = match piece.split_last() {
@@ -104,13 +104,13 @@ impl fmt::Display for Stderr {
     }
 }
 
-/// Bytes of a line that are looked at; the rest is thrown away.
+/// The maximum number of bytes that are read of a line; the rest is dropped.
 const MAX_LINE: usize = 4 << 10;
-/// Characters of a line that are kept.
+/// The maximum number of characters that are kept of a line.
 const MAX_SHOWN: usize = 500;
-/// Lines that are kept.
+/// The maximum number of lines that are kept.
 const MAX_LINES: usize = 20;
-/// Bytes that are kept of all of them.
+/// The maximum number of bytes that are kept of all lines.
 const MAX_TAIL: usize = 8 << 10;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What watches over a running server, finds out why it ended, and sees to it that nothing of it is left?
+//! What monitors a running server, finds out why it ended, and makes sure that no process of it is left?
 //!
 //! One task owns the process and the three tasks that read and write its pipes. It ends when the process is gone, and
-//! everything else ends with it.
+//! the other tasks end with it.
 
 use std::convert::Infallible;
 use std::io;
@@ -28,24 +28,24 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::transport::frame::MAX_MESSAGE;
 
-/// A server that runs.
+/// A running server.
 struct Process {
     facts: Arc<Facts>,
     leader: Leader,
     gone: Arc<SetOnce<Gone>>,
-    /// When this is dropped the server is not given time to end by itself.
+    /// When this is dropped, the server is not given time to exit on its own.
     _held: oneshot::Sender<Infallible>,
 }
 
-/// Whether a process is gone that was ended.
+/// The state of a process after it was killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gone {
     Yes,
-    /// The system does not end it, not even when told to.
+    /// The system has not ended the process, although it was killed.
     NotYet,
 }
 
-/// Begins to watch over a process that was started. Dropping the transport ends the process.
+/// Starts to monitor a process. Dropping the transport ends the process.
 pub(super) fn start(
     facts: Facts,
     group: Group,
@@ -100,7 +100,7 @@ impl FarEnd for Process {
         })
     }
 
-    /// At once, and not by the task: its runtime may not be driven at the moment.
+    /// Sends SIGTERM right here and not from the task, because its runtime may not be driven at the moment.
     fn abandon(&self) {
         self.leader.terminate();
     }
@@ -119,7 +119,7 @@ struct Supervisor {
     is_stderr_open: bool,
 }
 
-/// What the tasks tell.
+/// The events that the tasks report.
 enum Event {
     Read(Ended, ChildStdout),
     Written(io::Result<()>),
@@ -163,13 +163,13 @@ impl Supervisor {
         self.take_down(&mut released).await;
     }
 
-    /// Waits for the next thing that happens.
+    /// Waits for the next event and handles it.
     async fn step(&mut self) {
         tokio::select! {
             end = self.group.exited(), if self.facts.end.get().is_none() => {
                 let _ = self.facts.end.set(end);
             }
-            // One that fails was aborted; nothing in them panics.
+            // Nothing is left to do for a task that was aborted.
             Some(event) = self.tasks.join_next() => if let Ok(event) = event {
                 self.take(event);
             },
@@ -181,7 +181,7 @@ impl Supervisor {
         match event {
             Event::Read(ended, stdout) => {
                 let trouble = match ended {
-                    // A server that has much to say before it ends would otherwise wait for us.
+                    // Continue to read: a server that has much to write before it exits would block otherwise.
                     Ended::Over => {
                         self.tasks.spawn(async move {
                             drain(stdout).await;
@@ -205,14 +205,14 @@ impl Supervisor {
         }
     }
 
-    /// Goes on until something is so, but not for longer than this.
+    /// Handles events until `is_so` returns `true`, but no longer than `within`.
     async fn until(&mut self, within: Duration, is_so: impl Fn(&Self) -> bool) {
         let waiting = async {
             while !is_so(self) {
                 self.step().await;
             }
         };
-        // What is not so in time is not waited for.
+        // It does not matter whether this timed out.
         let _ = timeout(within, waiting).await;
     }
 
@@ -220,34 +220,36 @@ impl Supervisor {
         self.facts.end.get().is_some()
     }
 
-    /// Whether the process is gone, and so are all who had its pipes from it.
+    /// Returns whether the process is gone, and with it all processes that inherited its pipes.
     fn is_quiet(&self) -> bool {
         self.has_exited() && !self.is_stdout_open && !self.is_stderr_open
     }
 
-    /// Waits a moment: pipes are closed before a process has ended, and its last words come after either.
+    /// Waits a moment for the exit status and the last output: pipes close before a process has ended, and its last
+    /// output can arrive after that.
     async fn find_out(&mut self) {
         if matches!(self.trouble, Some(Trouble::TooLong(_))) {
             return;
         }
         self.until(A_MOMENT, Self::has_exited).await;
         if self.has_exited() && !self.is_quiet() {
-            // Whoever has its pipes now was started by it.
+            // The pipes are still open because processes that the server started hold them.
             self.group.terminate();
             self.until(A_MOMENT, Self::is_quiet).await;
         }
     }
 
-    /// Ends the process and all that it has started: by the end of its input, by asking, by force.
+    /// Ends the process and all processes that it has started: first by closing its input, then with SIGTERM, then by
+    /// killing them.
     async fn take_down(mut self, released: &mut oneshot::Receiver<Infallible>) {
         let patience = self.close_timeout;
         tokio::select! {
             biased;
-            // Nobody waits: it has been asked to end already.
+            // The transport was dropped, which has sent SIGTERM already.
             _ = released => {}
             () = self.until(patience, Self::has_exited) => {}
         }
-        // It does not read, or it does not heed the end of its input.
+        // The server does not read, or it ignores the end of its input.
         if let Some(writing) = self.writing.take() {
             writing.abort();
         }
@@ -268,7 +270,7 @@ impl Supervisor {
     }
 }
 
-/// However the task ends, nobody waits for what it would have done.
+/// Ends the pipe however the task ends, so that no call waits for it.
 impl Drop for Supervisor {
     fn drop(&mut self) {
         self.pipe.end(Error::new(
@@ -279,14 +281,14 @@ impl Drop for Supervisor {
     }
 }
 
-/// Reads to the end.
+/// Reads and discards everything up to the end.
 async fn drain(mut reader: impl AsyncRead + Unpin) {
     let mut buffer = [0; 8 << 10];
     while let Ok(1..) = reader.read(&mut buffer).await {}
 }
 
-/// How long a server may take to be gone after its pipes are closed, or its pipes to be closed after it is gone, until calls
-/// are told what is known by then.
+/// How long a server may take to exit after its pipes are closed, or its pipes to close after it has exited, until
+/// calls fail with what is known by then.
 const A_MOMENT: Duration = Duration::from_secs(1);
 /// How long the system may take to end a process that was killed.
 const MAX_DYING: Duration = Duration::from_secs(5);

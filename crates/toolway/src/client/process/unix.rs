@@ -1,7 +1,7 @@
-//! How are a child and its descendants told apart from others, ended and waited for on Unix? They are a process group.
+//! How are a child and its descendants identified, ended and waited for on Unix? They form a process group.
 //!
-//! The first process leads the group. While it is not reaped, its number belongs to the group and to nobody else: so it is
-//! watched without being reaped, and reaped only after the last signal to the group.
+//! The first process leads the group. Until it is reaped, its process id cannot be reused for another group. So the
+//! supervisor watches it without reaping it, and reaps it only after the last signal to the group.
 
 use std::io;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::client::process::child_pipes::ChildPipes;
 use crate::client::process::diagnosis::end;
 use crate::ground::mutex::Mutex;
 
-/// Whether a file can be started, as far as its permissions tell.
+/// Returns whether a file can be executed, judging by its permissions.
 pub(super) fn is_program(file: &Path) -> bool {
     file.is_file() && access(file, Access::EXEC_OK).is_ok()
 }
@@ -30,19 +30,19 @@ pub(super) struct Group {
     children: tokio::signal::unix::Signal,
 }
 
-/// Lets others end the group, as long as it is there.
+/// A handle that can end the group as long as it exists.
 #[derive(Clone)]
 pub(super) struct Leader(Arc<Mutex<Leading>>);
 
 struct Leading {
-    /// None once it is reaped.
+    /// `None` once the process is reaped.
     pid: Option<Pid>,
     is_told: bool,
 }
 
 impl Group {
     pub(super) fn spawn(mut command: Command) -> io::Result<(Self, ChildPipes)> {
-        // Listening begins before there is anything to hear, so that nothing is missed.
+        // Register for the signal before the process exists, so that none is missed.
         let children = signal(SignalKind::child())?;
         let mut child = command.process_group(0).spawn()?;
         let pipes = ChildPipes::new(child.stdin.take(), child.stdout.take(), child.stderr.take())?;
@@ -56,26 +56,27 @@ impl Group {
         self.leader.clone()
     }
 
-    /// Waits for the end of the first process. It stays a zombie until [`reap`](Self::reap).
+    /// Waits until the first process has exited. It stays a zombie until [`reap`](Self::reap).
     pub(super) async fn exited(&mut self) -> String {
         loop {
             match look(self.pid) {
                 Ok(None) => {}
                 Ok(Some(end)) => return end,
                 Err(_) => {
-                    // It is no child of ours any more: somebody has waited for it, and its number may be another's.
+                    // It is no longer a child of this program: other code has waited for it, and its id may have been
+                    // reused.
                     self.leader.0.lock().pid = None;
                     return end(None);
                 }
             }
             if self.children.recv().await.is_none() {
-                // Nothing is ever heard; the pipes will tell.
+                // The signal never arrives; the pipes will show the end.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Asks all of them to end, once.
+    /// Sends SIGTERM to the group, once.
     pub(super) fn terminate(&self) {
         self.leader.terminate();
     }
@@ -84,9 +85,9 @@ impl Group {
         self.leader.signal(Signal::KILL);
     }
 
-    /// Lets the system forget the first process, which has ended.
+    /// Reaps the first process, which has ended.
     pub(super) fn reap(&mut self) {
-        // No signal may be on its way to a number that is given to somebody else meanwhile.
+        // Holding the lock prevents a signal to an id that is being reused.
         let mut leading = self.leader.0.lock();
         leading.pid = None;
         if let Some(mut child) = self.child.take() {
@@ -95,7 +96,7 @@ impl Group {
     }
 }
 
-/// Whoever watched over it is gone: the runtime was shut down.
+/// Runs when the supervisor is dropped early because the runtime shuts down.
 impl Drop for Group {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
@@ -107,13 +108,13 @@ impl Drop for Group {
             leader.0.lock().pid = None;
             let _ = child.try_wait();
         };
-        // Without a thread it stays a zombie until this program ends.
+        // Without a thread the process stays a zombie until this program ends.
         let _ = std::thread::Builder::new().name("toolway-reaper".to_owned()).spawn(reap);
     }
 }
 
 impl Leader {
-    /// Asks the group to end, once: some programs give up at once when they are asked again.
+    /// Sends SIGTERM to the group, once: some programs abort their shutdown when they receive it again.
     pub(super) fn terminate(&self) {
         let mut leading = self.0.lock();
         if !std::mem::replace(&mut leading.is_told, true)
@@ -125,13 +126,13 @@ impl Leader {
 
     fn signal(&self, signal: Signal) {
         if let Some(pid) = self.0.lock().pid {
-            // They may all be gone.
+            // All processes may be gone already.
             let _ = kill_process_group(pid, signal);
         }
     }
 }
 
-/// How the process has ended, if it has, without reaping it.
+/// How the process has ended, without reaping it; `None` while it runs.
 fn look(pid: Pid) -> rustix::io::Result<Option<String>> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let Some(status) = retry_on_intr(|| waitid(WaitId::Pid(pid), options))? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! How are a child and its descendants ended and waited for on Windows? They are a job.
+//! How are a child and its descendants ended and waited for on Windows? They form a job.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tokio::process::Command;
 use crate::client::process::child_pipes::ChildPipes;
 use crate::client::process::diagnosis::end;
 
-/// Whether a file can be started: what its name ends with tells, and was looked at.
+/// Returns whether a file can be executed. The caller has already checked its extension.
 pub(super) fn is_program(file: &Path) -> bool {
     file.is_file()
 }
@@ -17,7 +17,7 @@ pub(super) fn is_program(file: &Path) -> bool {
 /// A child and its descendants. Dropping it kills those that are left.
 pub(super) struct Group(Box<dyn ChildWrapper>);
 
-/// Lets others end the group; here nobody can who does not own it.
+/// The counterpart of the Unix handle. It does nothing, because only the owner of the job can end it.
 pub(super) struct Leader;
 
 impl Leader {
@@ -38,12 +38,13 @@ impl Group {
         Leader
     }
 
-    /// Waits for the end of the first process; that of the whole job would wait for whatever it has started.
+    /// Waits until the first process has exited. Waiting for the whole job would include every process that it has
+    /// started.
     pub(super) async fn exited(&mut self) -> String {
         end(self.0.inner_mut().wait().await.ok().and_then(|status| status.code()))
     }
 
-    /// There is no way to ask.
+    /// Kills the job, because Windows cannot ask it to exit.
     pub(super) fn terminate(&mut self) {
         self.kill();
     }
@@ -52,7 +53,7 @@ impl Group {
         let _ = self.0.start_kill();
     }
 
-    /// The system needs no help to forget it.
+    /// Does nothing: Windows needs no reaping.
     #[expect(clippy::unused_self, reason = "elsewhere it is needed")]
     pub(super) fn reap(&mut self) {}
 }

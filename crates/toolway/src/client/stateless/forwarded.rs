@@ -1,4 +1,4 @@
-//! What came of a request that was made for another caller?
+//! What does a request return that was forwarded for another caller?
 
 use toolway_protocol::{Method, RawJson};
 

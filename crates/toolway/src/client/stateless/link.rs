@@ -20,12 +20,12 @@ use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 
-/// What every request to one server carries.
+/// Writes the requests to one server, each with an envelope that describes it.
 #[derive(Debug)]
 pub(crate) struct StatelessLink {
     pub(super) version: ProtocolVersion,
     envelope: Envelope,
-    /// What the application answers.
+    /// The application's answers to the server's questions.
     pub(super) answers: Answers,
     log_level: Mutex<Option<LogLevel>>,
 }
@@ -73,7 +73,7 @@ impl EraLink for StatelessLink {
         Ok(self.outgoing(frame, id, request.method(), name))
     }
 
-    /// This era has no such request; there, discovery is asked.
+    /// Sends `server/discover`, because this era does not have `ping`.
     fn ping(&self, id: Id) -> Outgoing {
         let mut frame = Vec::new();
         write_bare(&mut frame, &id, &Method::Discover, &self.envelope);
@@ -113,7 +113,7 @@ impl EraLink for StatelessLink {
     }
 }
 
-/// Writes parameters that were put together by hand, and the envelope beside what the caller has in `_meta`.
+/// Writes parameters that the caller gave as JSON. The envelope and the caller's own members go into `_meta`.
 fn put_with_meta(
     members: &mut Members<'_, '_>,
     params: Option<&RawJson>,
@@ -131,14 +131,14 @@ fn put_with_meta(
     });
 }
 
-/// What a request that was put together by hand is about, if its method says where that stands.
+/// The name of what a request with JSON parameters is about, if its method defines a member for it.
 fn name_of(request: &Request) -> Option<String> {
     let Request::Other(method, Some(params)) = request else { return None };
     let params: serde_json::Value = params.decode().ok()?;
     params[method.facts()?.name_member?].as_str().map(str::to_owned)
 }
 
-/// What the server said about itself. A malformed identity is none: it is for display only.
+/// The facts that the server stated about itself. A malformed identity is ignored, because it is for display only.
 pub(crate) fn facts(discovered: Discovered) -> ServerFacts {
     let info = discovered.meta.and_then(|mut meta| meta.remove(Key::ServerInfo.name()));
     ServerFacts {

@@ -1,4 +1,5 @@
-//! How does a server of this era tell of changes? A request says of which, and stays open for as long as they are told.
+//! How does a server of this era report changes? A request subscribes to them, and stays open for as long as they are
+//! reported.
 
 use toolway_protocol::capability::Settings;
 use toolway_protocol::meta::Key;
@@ -9,11 +10,11 @@ use toolway_protocol::{Id, Notification, Request};
 use crate::client::wire::era_link::WatchRequest;
 use crate::ground::error::Result;
 
-/// Has the server tell of changes until the connection ends, or the server does not want to any more.
+/// Has the server report changes until the connection ends or the server ends the subscription.
 pub(super) async fn listen(watch: WatchRequest<'_>) -> Result<()> {
     let WatchRequest { requester, filter, begun, over, .. } = watch;
     if *filter == SubscriptionFilter::new() {
-        // There is nothing that this server would tell.
+        // The filter is empty: this server reports none of the changes.
         begun();
         over.await;
         return Ok(());
@@ -30,7 +31,7 @@ pub(super) async fn listen(watch: WatchRequest<'_>) -> Result<()> {
                 break;
             }
         }
-        // Nobody reads the rest.
+        // The rest of the notifications is not needed here.
         drop(news);
         std::future::pending::<()>().await;
     };
@@ -41,7 +42,7 @@ pub(super) async fn listen(watch: WatchRequest<'_>) -> Result<()> {
     }
 }
 
-/// Whether something is told because of this request.
+/// Returns whether a notification belongs to this subscription.
 fn is_of(meta: Option<&Settings>, id: &Id) -> bool {
     let named = meta.and_then(|meta| meta.get(Key::SubscriptionId.name()));
     named.is_some_and(|named| match id {

@@ -1,12 +1,12 @@
-//! The stateless era: every request describes itself, and is sent again with the answers when the server asks.
+//! The stateless era: every request describes itself. When the server asks, the request is sent again with the answers.
 //!
 //! | file | question |
 //! |---|---|
 //! | `link.rs` | How does a request describe itself, and what does the server say about itself? |
 //! | `opening.rs` | How is a connection opened? |
-//! | `listen.rs` | How does a server tell of changes? |
-//! | `rounds.rs` | How is a request answered that the server has questions about? |
-//! | `forwarded.rs` | What came of a request that was made for another caller? Only with the feature `server`. |
+//! | `listen.rs` | How does a server report changes? |
+//! | `rounds.rs` | How does a request continue when the server has questions about it? |
+//! | `forwarded.rs` | What does a request return that was forwarded for another caller? Only with the feature `server`. |
 
 #[cfg(feature = "server")]
 mod forwarded;

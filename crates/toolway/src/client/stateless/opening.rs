@@ -1,4 +1,5 @@
-//! How is a connection of the stateless era opened? `server/discover` is asked first; the reply says which revisions the server speaks.
+//! How is a connection of the stateless era opened? The client sends `server/discover` first; the reply names the
+//! revisions that the server supports.
 
 use std::time::Duration;
 
@@ -13,15 +14,15 @@ use crate::client::wire::opening::{FreshTransport, OpenConnection, Opening, Serv
 use crate::client::wire::transport::{Transport, exchange, malformed_reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// What a probe has shown.
+/// The outcome of a probe.
 #[expect(clippy::large_enum_variant, reason = "it is looked at once, and gone")]
 pub(crate) enum ProbeOutcome {
     Opened(StatelessLink, ServerFacts),
-    /// The server wants a handshake; this is what it said instead of an answer.
+    /// The server requires a handshake. Contains the error that it sent, if it did not stay silent.
     Older(Option<Error>),
 }
 
-/// Opens a connection of this era, and no other.
+/// Opens a connection of this era, without a fallback to the other.
 pub(crate) async fn open(opening: &Opening<'_>, version: ProtocolVersion) -> Result<OpenConnection> {
     let reached = opening.reach().await?;
     match probe(opening, &*reached.0, version, None).await? {
@@ -38,14 +39,15 @@ pub(crate) fn opened(
     OpenConnection { transport, inbox, era: Box::new(link), server }
 }
 
-/// Asks what the server speaks. With `patience`, one that is silent for so long counts as an older one.
+/// Asks which revisions the server supports. With `patience`, a server that is silent for that long counts as one of
+/// the handshake era.
 pub(crate) async fn probe(
     opening: &Opening<'_>,
     transport: &dyn Transport,
     mut version: ProtocolVersion,
     patience: Option<Duration>,
 ) -> Result<ProbeOutcome> {
-    // One correction is allowed: a server that refuses the revision it proposed itself is not argued with.
+    // The revision is corrected once. If the server also refuses the revision that it proposed itself, the probe fails.
     for attempt in 0..2 {
         let link = |version| StatelessLink::new(version, opening.answers, opening.info.clone());
         let asking = opening.in_time(exchange(transport, link(version).ping(opening.id())));
@@ -81,9 +83,9 @@ pub(crate) async fn probe(
     Err(incompatible())
 }
 
-/// What a failed probe says about the server; nothing, when the fault may lie elsewhere.
+/// The verdict of a failed probe about the server; `None` if the error may have another cause.
 pub(crate) fn verdict(error: &Error) -> Option<Verdict> {
-    // Who is not let in, or comes at a bad time, has not been listened to.
+    // With these statuses the request was refused before it was looked at, so they tell nothing about the era.
     if let Some(401 | 403 | 407 | 408 | 425 | 429 | 502..=504) = error.http_status() {
         return None;
     }

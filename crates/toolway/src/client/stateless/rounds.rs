@@ -1,4 +1,5 @@
-//! How is a request answered that the server has questions about? It is sent again, with the answers, as often as it takes.
+//! How does a request continue when the server has questions about it? It is sent again with the answers, for a limited
+//! number of rounds.
 
 use std::time::Duration;
 
@@ -13,17 +14,17 @@ use crate::client::answer::answers::{Answers, MAX_ASKED, Place, Unable, check};
 use crate::client::wire::terms::{Course, Reply};
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// How often one request is sent again. A server that never has enough is not followed for ever.
+/// How often one request is sent again. The limit stops a server that keeps asking.
 const MAX_ROUNDS: u32 = 10;
 
-/// What is waited before a request is sent again to a server that asked nothing; twice as long each time.
+/// The wait before a request is sent again to a server that asked nothing. It doubles each time.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
 /// The longest such wait.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Takes what the server sent for a request. If it asks something, the answers are collected and the next round is prepared; if not,
-/// the result is returned as it came.
+/// Takes what the server sent for a request. If the server asks something, collects the answers and prepares the next
+/// round; otherwise returns the result unchanged.
 pub(super) fn complete<'l>(
     version: ProtocolVersion,
     answers: &'l Answers,
@@ -44,14 +45,14 @@ pub(super) fn complete<'l>(
         let mut rounds = Rounds::default();
         rounds.request_state = required.request_state;
         if questions.is_empty() {
-            // The server is busy, and keeps its work in what we send back.
+            // The server is busy, and keeps its state of the work in the request state that is sent back.
             sleep(MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << course.waits.min(16)))).await;
             course.waits += 1;
         } else {
             rounds.input_responses = Some(answer(version, answers, &method, questions).await?);
         }
         let mut request = course.request().clone();
-        // No other request may be answered by questions.
+        // Only requests that have `rounds` can be answered with questions.
         if let Some(own) = request.rounds_mut() {
             *own = rounds;
         }
@@ -60,7 +61,7 @@ pub(super) fn complete<'l>(
     })))
 }
 
-/// What is still required; nothing if the result is complete. A server that does not say means complete.
+/// Returns the input that is still required, or `None` if the result is complete. A result without a type is complete.
 pub(super) fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequired>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -92,7 +93,7 @@ pub(super) fn read(result: &RawJson, method: &Method) -> Result<Option<InputRequ
     }
 }
 
-/// Has all questions answered, at once. The first that cannot be is the end of all.
+/// Answers all questions concurrently. Fails as soon as one of them cannot be answered.
 async fn answer(
     version: ProtocolVersion,
     answers: &Answers,
@@ -110,7 +111,7 @@ async fn answer(
     }
     let mut given = Vec::new();
     while let Some(answered) = asking.join_next().await {
-        // Panics of the application were caught inside; what is left is a runtime that shuts down.
+        // Panics of the application are caught inside the task, so this error means that the runtime shuts down.
         let answered = answered.map_err(|error| {
             Error::new(ErrorKind::Cancelled, "the questions of the server were given up").caused_by(error)
         })?;
@@ -121,7 +122,7 @@ async fn answer(
     Ok(RawJson::encoded(&given, version))
 }
 
-/// Answers one question of the server, which it asks about a request.
+/// Answers one question that the server asks about a request.
 pub(super) async fn answer_one(
     answers: Answers,
     during: Method,
@@ -136,7 +137,7 @@ pub(super) async fn answer_one(
     }
 }
 
-/// Why a call ends with a question that has no answer.
+/// The error of a call that ends because a question was not answered.
 fn failed(key: &str, kind: Method, unable: Unable) -> Error {
     let kind = kind.name();
     match unable {

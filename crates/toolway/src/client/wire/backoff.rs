@@ -1,16 +1,17 @@
-//! How long is waited before something is tried again?
+//! How long does a client wait before it retries?
 
 use std::time::Duration;
 
 use crate::ground::jitter::fraction;
 
-/// The longest first wait before something is tried again; twice as long each time.
+/// The upper limit of the first wait. The limit doubles with each attempt.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 
-/// The longest wait.
+/// The highest limit of a wait.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Any time up to a limit that doubles: clients that lost a server together do not come back together.
+/// Returns a random wait between zero and a limit that doubles with each attempt, plus `at_least`. The wait is random
+/// so that clients that lost the same server do not all reconnect at the same moment.
 pub(crate) fn backoff(attempt: u32, at_least: Option<Duration>) -> Duration {
     let limit = MAX_WAIT.min(FIRST_WAIT.saturating_mul(1 << attempt.min(16)));
     at_least.unwrap_or_default() + limit.mul_f64(fraction())

@@ -16,9 +16,10 @@ use crate::client::wire::transport::Transport;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 
-/// Writes the requests of one connection and knows what its server keeps in mind. Chosen once, when the connection is opened.
+/// Writes the requests of one connection and knows what its server remembers. Chosen once, when the connection is
+/// opened.
 ///
-/// What has a default is of one era only.
+/// Methods with a default implementation do something in one era only.
 pub(crate) trait EraLink: ForwardLink + Send + Sync {
     fn version(&self) -> ProtocolVersion;
 
@@ -26,77 +27,77 @@ pub(crate) trait EraLink: ForwardLink + Send + Sync {
     ///
     /// # Errors
     ///
-    /// The server has asked about the request, and the answers have no place in this era.
+    /// When the server has asked about the request, and this era has no way to send the answers.
     fn request(&self, id: Id, course: &Course<'_>, terms: &Terms) -> Result<Outgoing>;
 
-    /// Writes the request that asks whether the server is there.
+    /// Writes the request that checks whether the server responds.
     fn ping(&self, id: Id) -> Outgoing;
 
     fn notification(&self, method: Method, params: Option<&RawJson>) -> Outgoing;
 
-    /// Has the server tell of changes for as long as the connection lasts.
+    /// Has the server report changes for as long as the connection lasts.
     fn watch<'w>(&'w self, watch: WatchRequest<'w>) -> BoxFuture<'w, Result<()>>;
 
-    /// Takes what the server sent for a request: the result, or questions to be answered before the request is sent again.
-    /// Dropping the future ends the questions, too.
+    /// Takes what the server sent for a request: the result, or questions to answer before the request is sent again.
+    /// Dropping the future also drops the questions.
     fn complete<'l>(&'l self, _course: &'l mut Course<'_>, result: RawJson) -> Result<Reply<'l, ()>> {
         Ok(Reply::Complete(result))
     }
 
-    /// Says how much of the log later requests want.
+    /// Sets the log level of later requests.
     fn set_log_level(&self, _level: LogLevel) {}
 
-    /// How much of the log a request of now wants, where requests say so.
+    /// The log level that requests carry now, in an era in which requests carry one.
     fn log_level(&self) -> Option<LogLevel> {
         None
     }
 
-    /// The request that tells a server how much of the log is wanted, if the server keeps that in mind.
+    /// The request that sets the log level, if the server remembers it.
     fn log_level_request(&self, _level: LogLevel) -> Option<Request> {
         None
     }
 
-    /// Whether arguments of tools travel in headers too, where messages have headers.
+    /// Returns whether tool arguments are also sent in headers, on transports that have headers.
     fn mirrors_arguments(&self) -> bool {
         false
     }
 
-    /// Whether each list says how long it is true. Elsewhere it is so until the server says otherwise.
+    /// Returns whether each list says how long it is valid. If not, a list is valid until the server reports a change.
     fn lists_expire(&self) -> bool {
         false
     }
 
-    /// Notes for whom the connection is about to carry a request that the server may ask about.
+    /// Records the caller of a request that the connection is about to send and that the server may ask about.
     fn note_caller(&self, _caller: Option<&Arc<dyn Caller>>) {}
 
-    /// Whether an answer is being given that a request may wait for, which was sent then.
+    /// Returns whether a question is being answered that may hold up this request, which was sent at `sent`.
     fn is_asked_about(&self, _request: &Id, _sent: Instant) -> bool {
         false
     }
 
-    /// Whether the server is asked to tell of each resource by itself, and keeps that in mind.
+    /// Returns whether each resource is subscribed to with a request of its own, which the server remembers.
     fn has_subscriptions(&self) -> bool {
         false
     }
 }
 
-/// What an era needs to have a server tell of changes.
+/// The parts that an era needs to have a server report changes.
 pub(crate) struct WatchRequest<'w> {
     pub(crate) requester: &'w dyn Requester,
     pub(crate) filter: &'w SubscriptionFilter,
     /// How long the server may take to answer a request.
     pub(crate) timeout: Option<Duration>,
-    /// Called once the server tells of changes.
+    /// Called once the server reports changes.
     pub(crate) begun: Box<dyn FnOnce() + Send + 'w>,
-    /// Ends when the connection is over, or another one is used.
+    /// Completes when the connection has ended or was replaced.
     pub(crate) over: BoxFuture<'w, ()>,
 }
 
-/// A connection, for requests that an era makes by itself.
+/// A connection, for requests that an era makes itself.
 pub(crate) trait Requester: Send + Sync {
     fn next_id(&self) -> Id;
 
-    /// Sends a request, and waits for the result.
+    /// Sends a request and waits for the result.
     fn ask(&self, id: Id, request: Request, timeout: Option<Duration>) -> BoxFuture<'_, Result<RawJson>>;
 
     fn transport(&self) -> &dyn Transport;

@@ -1,4 +1,4 @@
-//! Where does what the server says unasked go?
+//! Where do the server's notifications and questions go?
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -13,9 +13,9 @@ use crate::client::notifications::listeners::Notifications;
 use crate::client::wire::outgoing::error_frame;
 use crate::ground::future::BoxFuture;
 
-/// Where what the server says unasked goes: its notifications, and its questions.
+/// Receives the messages that a server sends on its own: its notifications and its questions.
 ///
-/// A transport hands over every message of the server that is no reply:
+/// A transport hands over every message of the server that is not a reply:
 ///
 /// ```
 /// use toolway::client::Inbox;
@@ -36,45 +36,47 @@ use crate::ground::future::BoxFuture;
 pub struct Inbox {
     pub(crate) notifications: Arc<Notifications>,
     pub(crate) calls: Arc<OpenCalls>,
-    /// Set in an era in which servers send requests.
+    /// Set in the era in which servers send requests.
     handler: Arc<OnceLock<Arc<dyn RequestHandler>>>,
-    /// The request of ours on whose stream everything comes.
+    /// The client's request on whose stream the messages arrive.
     during: Option<Id>,
-    /// The most bytes that a message may have.
+    /// The maximum length of a message in bytes.
     pub(crate) max_message: usize,
 }
 
-/// Answers the requests of a server, in an era in which servers send them.
+/// Answers the requests of a server, in the era in which servers send them.
 pub(crate) trait RequestHandler: Send + Sync {
-    /// Decides how a request of the server is answered; `during` is the request of ours on whose stream it came.
+    /// Decides how a request of the server is answered; `during` is the client's request on whose stream it arrived.
     fn answer(&self, id: &Id, method: &Method, params: &Params, during: Option<&Id>) -> Option<Answering>;
 
     /// Stops answering a request that the server has cancelled.
     fn cancel(&self, cancelled: &Cancelled);
 
-    /// The caller whom a message is for that is about a request of ours.
+    /// The caller that a message about one of the client's requests is for.
     fn caller(&self, during: Option<&Id>) -> Option<Arc<dyn Caller>>;
 }
 
-/// How many questions may wait for their answers at once, if they are those of many callers.
+/// The maximum number of questions that may wait for answers at once when they go to the callers of forwarded requests.
 pub(crate) const MAX_PASSED: usize = 1024;
 
-/// How many answers a transport may be working on: as many as there may be questions, and some that do not get through.
+/// The maximum number of answers that a transport may work on: one for each question, and some that the server does not
+/// read.
 pub(crate) const MAX_ANSWERING: usize = 1088;
 const _: () = assert!(MAX_ANSWERING > MAX_PASSED, "each question has an answer");
 
 /// An answer to a request of the server.
 #[must_use = "the server waits for it"]
 pub enum Answering {
-    /// It is there already.
+    /// The answer is ready.
     Now(Bytes),
-    /// Somebody is to be asked, when this is awaited. Nothing is to be sent when the server takes its question back.
+    /// The answer is produced while this is awaited, for example by asking the user. It is `None` if the server cancels
+    /// its question; then nothing is sent.
     Later(BoxFuture<'static, Option<Bytes>>),
 }
 
 impl Answering {
-    /// Waits for the frame that is to be sent; there is none when the server takes its question back. Dropping the future ends
-    /// whatever was answering.
+    /// Waits for the frame to send. Returns `None` if the server cancels its question. Dropping the future stops
+    /// whatever produces the answer.
     pub async fn frame(self) -> Option<Bytes> {
         match self {
             Self::Now(frame) => Some(frame),
@@ -103,18 +105,18 @@ impl Inbox {
         Self { notifications, calls: Arc::default(), handler: Arc::default(), during: None, max_message }
     }
 
-    /// From now on the server may send requests, and this answers them.
+    /// Sets the handler of the server's requests. Until then the server cannot send requests.
     pub(crate) fn answer_with(&self, handler: Arc<dyn RequestHandler>) {
         let _ = self.handler.set(handler);
     }
 
-    /// The same place for what comes on the stream of one request, and so belongs to it. Where each reply has a stream of its own,
-    /// a transport hands over what it finds there through this.
+    /// Returns an inbox for the messages that arrive on the stream of one request, and so belong to it. A transport
+    /// uses it where each reply has a stream of its own.
     pub fn during(&self, request: &Id) -> Self {
         Self { during: Some(request.clone()), ..self.clone() }
     }
 
-    /// Takes a message of the server. One that is no notification, or that makes no sense, is left alone.
+    /// Takes a message of the server. Ignores messages that are not notifications or cannot be decoded.
     pub fn take(&self, message: &Message) {
         let Message::Notification { method, params } = message else { return };
         let Ok(Some(news)) = Notification::decode(method, params) else { return };
@@ -147,10 +149,10 @@ impl Inbox {
         self.notifications.take(&news, params.text().map_or(0, |text| text.as_bytes().len()));
     }
 
-    /// Takes a request of the server and says how it is answered. Nothing for messages that are no requests, and where
-    /// servers do not ask (stateless era).
+    /// Takes a request of the server and returns how it is answered. Returns `None` for messages that are not requests,
+    /// and in the era in which servers do not send requests (stateless).
     ///
-    /// The number of questions that wait is bounded: others are refused at once.
+    /// The number of questions that wait for an answer is limited: further questions are refused at once.
     pub fn answer(&self, message: &Message) -> Option<Answering> {
         let Message::Request { id, method, params } = message else { return None };
         let (id, max) = (id.clone(), self.max_message);
@@ -163,7 +165,8 @@ impl Inbox {
     }
 }
 
-/// An answer, or an error in its place if it is longer than a message may be: the server waits for one of them.
+/// Returns the answer, or an error in its place if the answer is longer than a message may be: the server waits for one
+/// of them.
 fn fitting(frame: Bytes, id: &Id, max: usize) -> Bytes {
     let size = frame.len();
     if size <= max {

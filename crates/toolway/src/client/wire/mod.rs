@@ -1,16 +1,17 @@
-//! What carries messages to a server, and where a server is. The doors (`pipe/`, `process/`, `http/`) implement it.
+//! What carries messages to a server, and how is a server located? `pipe/`, `process/` and `http/` implement the
+//! traits.
 //!
 //! | file | question |
 //! |---|---|
-//! | `transport.rs` | What must something do to carry messages? |
-//! | `outgoing.rs` | What does a transport know of a message that it sends? |
-//! | `inbox.rs` | Where does what the server says unasked go? |
-//! | `target.rs` | Where is a server, and how does one get there? |
-//! | `opening.rs` | What does an era need to open a connection, and what does it give back? |
+//! | `transport.rs` | What must a transport do? |
+//! | `outgoing.rs` | What does a transport know about a message that it sends? |
+//! | `inbox.rs` | Where do the server's notifications and questions go? |
+//! | `target.rs` | Where is a server, and how is it reached? |
+//! | `opening.rs` | What does an era need to open a connection, and what does it return? |
 //! | `era_link.rs` | What does an era decide about the requests of a connection? |
-//! | `forward_link.rs`, `no_forward_link.rs` | What does an era decide about requests that are made for another caller? |
-//! | `terms.rs` | What goes for one request, whichever era writes it? |
-//! | `backoff.rs` | How long is waited before something is tried again? |
+//! | `forward_link.rs`, `no_forward_link.rs` | What does an era decide about requests that are forwarded for another caller? |
+//! | `terms.rs` | Which settings and which progress does one request have, in either era? |
+//! | `backoff.rs` | How long does a client wait before it retries? |
 
 pub(crate) mod backoff;
 pub(crate) mod era_link;

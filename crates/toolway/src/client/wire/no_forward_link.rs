@@ -1,6 +1,6 @@
-//! The twin of `forward_link.rs` in a build without the feature `server`: no request is made for another caller.
+//! Replaces `forward_link.rs` in a build without the feature `server`: no request is forwarded for another caller.
 
-/// Nothing is forwarded.
+/// Empty, as nothing is forwarded.
 pub(crate) trait ForwardLink {}
 
 impl<T> ForwardLink for T {}

@@ -1,4 +1,4 @@
-//! What does an era need to open a connection, and what does it give back?
+//! What does an era need to open a connection, and what does it return?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,11 +17,11 @@ use crate::client::wire::target::Connector;
 use crate::client::wire::transport::Transport;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// A connection that is being opened.
+/// The settings of a connection that is being opened.
 pub(crate) struct Opening<'o> {
     pub(crate) connector: &'o dyn Connector,
     pub(crate) info: &'o Implementation,
-    /// What the application answers.
+    /// The application's answers to the server's questions.
     pub(crate) answers: &'o Answers,
     pub(crate) headers: &'o [(String, String)],
     pub(crate) max_message: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Opening<'o> {
     pub(crate) deadline: Instant,
 }
 
-/// A way to a server on which nothing was said yet.
+/// A transport on which nothing was sent yet, and its inbox.
 pub(crate) type FreshTransport = (Box<dyn Transport>, Inbox);
 
 /// A connection that was opened.
@@ -42,7 +42,7 @@ pub(crate) struct OpenConnection {
     pub(crate) server: ServerFacts,
 }
 
-/// What the server said about itself when the connection was opened.
+/// The facts that the server stated about itself when the connection was opened.
 pub(crate) struct ServerFacts {
     pub(crate) info: Option<Implementation>,
     pub(crate) capabilities: ServerCapabilities,
@@ -59,7 +59,8 @@ impl Opening<'_> {
         Ok((transport, inbox))
     }
 
-    /// Waits for an answer while there is time. Whoever is late is asked why, which is too late when all of this is dropped.
+    /// Waits for `asking` until the deadline. The transport still exists when this times out, so that the caller can
+    /// add its diagnosis to the error.
     pub(crate) async fn in_time<T>(&self, asking: impl Future<Output = Result<T>>) -> Result<T> {
         timeout_at(self.deadline, asking).await.unwrap_or_else(|_| {
             let message = format!("nothing came within {:?}", self.connect_timeout);
@@ -67,10 +68,10 @@ impl Opening<'_> {
         })
     }
 
-    /// When a time from now is over; some are longer than clocks go.
+    /// The moment when `limit` has passed. A limit that the clock cannot represent counts as one year.
     pub(crate) fn deadline(limit: Duration) -> Instant {
         let now = Instant::now();
-        now.checked_add(limit).unwrap_or(now + Duration::from_hours(24 * 365))
+        now.checked_add(limit).unwrap_or(now + Duration::from_secs(24 * 365 * 3600))
     }
 
     pub(crate) fn id(&self) -> Id {
@@ -78,10 +79,10 @@ impl Opening<'_> {
     }
 }
 
-/// Adds what is known about the server's state.
+/// Adds the transport's diagnosis to an error.
 pub(crate) fn explained(error: Error, transport: &dyn Transport) -> Error {
     match transport.diagnosis() {
-        // A connection that broke has said it already.
+        // The error of a broken connection contains the diagnosis already.
         Some(diagnosis) if error.kind() != ErrorKind::Transport => error.explained(diagnosis),
         _ => error,
     }

@@ -1,4 +1,4 @@
-//! What does a transport know of a message that it sends, and how are the parameters of one written?
+//! What does a transport know about a message that it sends, and how are its parameters written?
 
 use std::fmt;
 
@@ -9,26 +9,27 @@ use toolway_protocol::json::Members;
 use toolway_protocol::jsonrpc::write_error;
 use toolway_protocol::{Id, Method, ProtocolVersion, RawJson, RpcError};
 
-/// A frame to send, and what a transport may need to know about it without reading it.
+/// A frame to send, with what a transport may need to know about it without parsing it.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Outgoing {
     /// The frame: one JSON-RPC message, without line breaks.
     pub frame: Bytes,
-    /// The request's id; notifications have none and get no answer.
+    /// The id of the request. Notifications have none and get no reply.
     pub id: Option<Id>,
-    /// What is asked or told.
+    /// The method of the request or notification.
     pub method: Method,
-    /// The tool, prompt or resource it is about.
+    /// The tool, prompt or resource that the message is about.
     pub name: Option<String>,
-    /// The revision that the conversation speaks; nothing while that is being found out by a handshake.
+    /// The revision of the connection; `None` while a handshake negotiates it.
     pub version: Option<ProtocolVersion>,
-    /// Headers of this request alone, for transports that have headers: those of the caller, and the arguments of a tool
-    /// that travel in headers. Names and values are what goes out.
+    /// Headers of this request alone, for transports that have headers: those of the caller, and tool arguments that
+    /// are sent in headers. Names and values are sent as they are.
     pub headers: Vec<(String, String)>,
 }
 
-/// Shows what it is about, and of its headers the names: tokens may be among the values, and secrets in the frame.
+/// Shows only the names of the headers and the length of the frame: header values may be tokens, and the frame may hold
+/// secrets.
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
@@ -44,7 +45,7 @@ impl fmt::Debug for Outgoing {
 }
 
 impl Outgoing {
-    /// A frame about nothing in particular.
+    /// A frame without a name and headers.
     pub(crate) fn new(
         frame: Vec<u8>,
         id: Option<Id>,
@@ -55,14 +56,14 @@ impl Outgoing {
     }
 }
 
-/// The answer to a request of the server that has no result.
+/// An error reply to a request of the server.
 pub(crate) fn error_frame(id: &Id, error: &RpcError) -> Bytes {
     let mut frame = Vec::new();
     write_error(&mut frame, Some(id), error);
     frame.into()
 }
 
-/// Writes the members of an object of parameters.
+/// Writes the members of a parameters object.
 pub(crate) fn put_params(members: &mut Members<'_, '_>, params: Option<&RawJson>) {
     if let Some(text) = params.filter(|params| params.is_object()) {
         let text = text.as_bytes();
@@ -70,7 +71,8 @@ pub(crate) fn put_params(members: &mut Members<'_, '_>, params: Option<&RawJson>
     }
 }
 
-/// Takes what the caller wrote into `_meta` out of the parameters: an object has it once, and ours goes there too.
+/// Separates the caller's `_meta` from the parameters. An object has `_meta` only once, and the client adds members of
+/// its own to it.
 pub(crate) fn split_meta(params: Option<&RawJson>) -> (Option<RawJson>, Settings) {
     match params.and_then(|params| params.decode().ok()) {
         Some(Value::Object(mut members)) if members.contains_key("_meta") => {

@@ -1,4 +1,4 @@
-//! Where is a server, and how does one get there?
+//! Where is a server, and how is it reached?
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,32 +8,32 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 
-/// Opens the way to one server, as often as it takes: a client that loses its connection asks for another one.
+/// Opens transports to one server. A client that loses its connection asks for another transport.
 pub trait Connector: Send + Sync + 'static {
-    /// Opens the way. Nothing is said to the server yet.
+    /// Opens a transport. Sends nothing to the server yet.
     fn reach(&self) -> BoxFuture<'_, Result<Box<dyn Transport>>>;
 
-    /// Where that is, in words for a person and without secrets: a URL, a command line.
+    /// The name of the server for people, such as a URL or a command line. It contains no secrets.
     fn name(&self) -> String;
 
-    /// Whether the way can be opened more than once.
+    /// Returns whether more than one transport can be opened.
     fn is_lasting(&self) -> bool {
         true
     }
 
-    /// What tells this server from all others, for what is [remembered](crate::client::EraCache) of it; nothing, if nothing is to be. It is
-    /// shown to nobody.
+    /// A key that identifies this server, for what is [remembered](crate::client::EraCache) about it; `None` if nothing
+    /// is to be remembered. It is never shown.
     fn key(&self) -> Option<String> {
         self.is_lasting().then(|| self.name())
     }
 }
 
-/// Where a server is.
+/// The location of a server.
 #[derive(Clone)]
 pub struct Target(Arc<dyn Connector>);
 
 impl Target {
-    /// A server that `connector` finds.
+    /// A server that `connector` connects to.
     pub fn new(connector: impl Connector) -> Self {
         Self(Arc::new(connector))
     }
@@ -49,13 +49,13 @@ impl fmt::Debug for Target {
     }
 }
 
-/// What can say where a server is.
+/// Types that can be converted into the location of a server.
 pub trait IntoTarget {
-    /// Where it is.
+    /// Converts the value into a location.
     ///
     /// # Errors
     ///
-    /// When it says nothing that can be understood.
+    /// When the value cannot be understood as a location.
     fn into_target(self) -> Result<Target>;
 }
 
@@ -65,7 +65,7 @@ impl IntoTarget for Target {
     }
 }
 
-/// A transport is a way that can be gone once: a client that loses it has lost its server.
+/// A transport can be used once: a client that loses it cannot reconnect.
 impl<T: Transport> IntoTarget for T {
     fn into_target(self) -> Result<Target> {
         let transport: Box<dyn Transport> = Box::new(self);
@@ -73,7 +73,7 @@ impl<T: Transport> IntoTarget for T {
     }
 }
 
-/// What a [`Connector`] has reached.
+/// A transport that a [`Connector`] has opened.
 impl IntoTarget for Box<dyn Transport> {
     fn into_target(self) -> Result<Target> {
         Ok(Target::new(Once(Mutex::new(Some(self)))))

@@ -1,4 +1,4 @@
-//! What goes for one request, how far has it come, and what did the server send for it, whichever era writes it?
+//! Which settings does one request have, how far has it come, and what did the server send for it, in either era?
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use crate::client::notifications::listeners::Hook;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 
-/// What goes for one request and all its rounds.
+/// The settings of one request, for all its rounds.
 #[derive(Clone)]
 pub(crate) struct Terms {
-    /// How long nothing may be heard of it.
+    /// How long the server may be silent about the request.
     pub(crate) timeout: Option<Duration>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) meta: Option<Settings>,
     pub(crate) progress: Progressing,
-    /// The caller it is forwarded for, if it is not the application's own.
+    /// The caller that the request is forwarded for; `None` for a request of the application itself.
     pub(crate) caller: Option<Arc<dyn Caller>>,
 }
 
-/// Whether the server is asked to tell of progress, and who hears of it.
+/// The progress setting of a request: whether the server is asked to report progress, and which hook is called.
 #[derive(Clone)]
 pub(crate) enum Progressing {
     Unwanted,
@@ -32,7 +32,7 @@ pub(crate) enum Progressing {
 }
 
 impl Terms {
-    /// For a request about which nothing more was said.
+    /// The defaults.
     pub(crate) fn new(timeout: Option<Duration>) -> Self {
         let (headers, progress) = (Vec::new(), Progressing::Unwanted);
         Self { timeout, headers, meta: None, progress, caller: None }
@@ -43,16 +43,16 @@ impl Terms {
     }
 }
 
-/// How far a request has come that the server has questions about. What was asked and answered stays so when the connection is
-/// lost: from the beginning, the server would do again what it has done.
+/// The state of a request that the server may have questions about. Questions and answers survive a lost connection: if
+/// the request started again from the beginning, the server would repeat work that it has done.
 pub(crate) struct Course<'r> {
     first: &'r Request,
-    /// The request as it is to be sent next.
+    /// The request to send next, once the server has asked.
     again: Option<Request>,
     pub(crate) round: u32,
-    /// How often the server had nothing to ask and no result either.
+    /// How often the server sent neither questions nor a result.
     pub(crate) waits: u32,
-    /// How much of the log all rounds want, where requests say so.
+    /// The log level of all rounds, in an era in which requests carry one.
     pub(crate) log_level: Option<LogLevel>,
 }
 
@@ -61,26 +61,26 @@ impl<'r> Course<'r> {
         Self { first, again: None, round: 0, waits: 0, log_level: None }
     }
 
-    /// Whether the server has worked on the request.
+    /// Returns whether the server has worked on the request.
     pub(crate) fn has_begun(&self) -> bool {
         self.again.is_some()
     }
 
-    /// The request as it is to be sent in this round.
+    /// The request as it is sent in this round.
     pub(crate) fn request(&self) -> &Request {
         self.again.as_ref().unwrap_or(self.first)
     }
 
-    /// Sets what is sent in the next round.
+    /// Sets the request of the next round.
     pub(crate) fn go_on_with(&mut self, request: Request) {
         self.again = Some(request);
     }
 }
 
-/// What the server sent for a request.
+/// The server's reply to a request.
 pub(crate) enum Reply<'l, T> {
-    /// The result, as it came.
+    /// The result, unchanged.
     Complete(RawJson),
-    /// Questions. The application answers those that are its own while this is awaited.
+    /// Questions. Those that are for the application are answered while this is awaited.
     Asks(BoxFuture<'l, Result<T>>),
 }

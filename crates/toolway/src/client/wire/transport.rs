@@ -1,4 +1,4 @@
-//! What must something do to carry messages?
+//! What must a transport do?
 
 use toolway_protocol::{Message, Method, ProtocolVersion, RawJson};
 
@@ -7,38 +7,39 @@ use crate::client::wire::outgoing::Outgoing;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
-/// Carries messages to one server and brings the replies back. Dropping it ends whatever it has begun.
+/// Carries messages to one server and returns the replies. Dropping it ends everything that it has started.
 pub trait Transport: Send + Sync + 'static {
-    /// Sends a message and waits for the reply, if it is one that gets a reply.
+    /// Sends a message and waits for the reply, if the message gets one.
     fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Option<Message>>>;
 
-    /// Says where what the server tells and asks is to go. Called once, before anything is carried.
+    /// Sets the inbox for the server's notifications and questions. Called once, before anything is sent.
     fn deliver_to(&self, inbox: Inbox) {
         let _ = inbox;
     }
 
-    /// Whether messages can still be carried. Once this is false it stays so: whoever wants to go on connects again.
+    /// Returns whether messages can still be sent. Once this is `false`, it stays `false`: the client has to reconnect.
     fn is_connected(&self) -> bool {
         true
     }
 
-    /// Waits until messages cannot be carried any more.
+    /// Waits until messages can no longer be sent.
     fn lost(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
     }
 
-    /// Waits until what the server says unasked can arrive, where that takes something to be opened first.
+    /// Waits until the server's notifications and questions can arrive, on transports that first have to open a stream
+    /// for them.
     fn listening(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 
-    /// Whether messages have headers. The headers of [`Outgoing`] are for those that do.
+    /// Returns whether messages have headers. If not, the transport ignores the headers of [`Outgoing`].
     fn has_headers(&self) -> bool {
         false
     }
 
-    /// Takes headers that every message is to have. Called once, before anything is carried; a transport without headers
-    /// has no use for them.
+    /// Sets headers to send with every message. Called once, before anything is sent. A transport without headers
+    /// ignores them.
     ///
     /// # Errors
     ///
@@ -48,45 +49,45 @@ pub trait Transport: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Takes how many bytes a message may have, in both directions, and gives back the limit that holds: a transport that has one
-    /// of its own keeps it. Called once, before anything is carried. The client itself sends nothing longer; a transport fails
-    /// a call whose reply is longer, with [`ErrorKind::TooLarge`].
+    /// Sets the maximum length of a message in bytes, in both directions, and returns the limit that applies: a
+    /// transport with a limit of its own keeps it. Called once, before anything is sent. The client itself sends
+    /// nothing longer. If a reply is longer, the transport fails the call with [`ErrorKind::TooLarge`].
     fn use_max_message(&self, bytes: usize) -> usize {
         bytes
     }
 
-    /// Whether a server learns that nobody waits for the reply any more when what carries the request is dropped. Where it
-    /// does not, it is told by a message.
+    /// Returns whether dropping the future of [`carry`](Self::carry) tells the server that the request is cancelled. If
+    /// not, the client sends a cancel notification.
     fn cancels_by_dropping(&self, version: ProtocolVersion) -> bool {
         let _ = version;
         false
     }
 
-    /// What is known of the server that may explain why it does not answer, in words for a person: that it is running, what it
-    /// wrote to its stderr, that it printed what is no message. Nothing, if nothing is known.
+    /// A text for people that may explain why the server does not answer: that it is running, what it wrote to its
+    /// stderr, that it printed lines that are not messages. `None` if nothing is known.
     fn diagnosis(&self) -> Option<String> {
         None
     }
 
-    /// Ends the conversation and waits until the server knows. Nothing is carried afterwards.
+    /// Ends the connection and waits until the server knows. Nothing is sent afterwards.
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }
 
-/// The error of a call whose reply is longer than the client takes.
+/// The error of a call whose reply is longer than the client accepts.
 pub(crate) fn too_long_a_reply(max: usize) -> Error {
     let text =
         format!("the reply is longer than {max} bytes: ask for less, or raise `max_message` on the client");
     Error::new(ErrorKind::TooLarge, text)
 }
 
-/// A reply that cannot be read as what the protocol says it is.
+/// The error for a reply that does not have the form that the protocol requires.
 pub(crate) fn malformed_reply(method: &Method) -> Error {
     Error::new(ErrorKind::PeerMisbehaved, format!("the server's reply to {} is malformed", method.name()))
 }
 
-/// Sends a request and takes the result out of the reply.
+/// Sends a request and returns the result from the reply.
 pub(crate) async fn exchange(transport: &dyn Transport, outgoing: Outgoing) -> Result<RawJson> {
     let id = outgoing.id.clone();
     match transport.carry(outgoing).await? {

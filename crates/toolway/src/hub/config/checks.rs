@@ -1,4 +1,4 @@
-//! Which names, texts and addresses of a file cannot be used? Each function returns the reason.
+//! Which names, texts and addresses of a file are invalid? Each function returns the reason.
 
 pub(super) fn wrong_program(value: &str) -> Option<&'static str> {
     if value.trim().is_empty() {
@@ -12,7 +12,7 @@ pub(super) fn wrong_path(value: &str) -> Option<&'static str> {
     if value.is_empty() { Some("is empty: say which path, or leave it out") } else { wrong_text(value) }
 }
 
-/// What no program can be given.
+/// Checks a text that is passed to a program.
 pub(super) fn wrong_text(value: &str) -> Option<&'static str> {
     value.contains('\0').then_some("has a NUL character, which no program can be given: leave it out")
 }
@@ -44,14 +44,14 @@ pub(super) fn wrong_url(url: &str) -> Option<&'static str> {
     is_wrong.then_some("has a space or a control character in it: leave it out, or write `%20`")
 }
 
-/// What stands between the scheme and the path.
+/// Returns the part between the scheme and the path.
 fn authority(url: &str) -> Option<&str> {
     let (scheme, behind) = url.split_once("://")?;
     let is_http = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
     is_http.then(|| behind.split(['/', '?', '#', '\\']).next().unwrap_or_default())
 }
 
-/// Where a URL leads, without what may be secret: no user, no path, no query.
+/// Returns the scheme and host of a URL, without parts that may be secret: user, path and query.
 pub(super) fn origin_of(url: &str) -> String {
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
     let host = authority(url).and_then(|authority| authority.rsplit('@').next()).unwrap_or_default();

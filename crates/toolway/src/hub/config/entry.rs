@@ -1,7 +1,7 @@
 //! What does one entry of a file say about its server?
 //!
-//! Hosts agree on `command`, `args`, `env`, `cwd`, `url`, `headers` and `type`, and each has words of its own besides. Where
-//! two of them mean the same, both are understood; where a word means different things, the rule stands below.
+//! Hosts agree on `command`, `args`, `env`, `cwd`, `url`, `headers` and `type`, and each has additional members. Where
+//! two names mean the same, both are accepted. Where one name has several meanings, the rule is given below.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -18,19 +18,20 @@ use super::source::Node;
 use super::variables::Input;
 use crate::closest::closest;
 
-/// One server, as a file describes it. [`resolve`](Self::resolve) makes it something to connect to.
+/// A server as described in a file. [`resolve`](Self::resolve) returns what is needed to connect to it.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// What it is called in the file. Anything but control characters: names of tools are made from it by rules of their own.
+    /// The name in the file. It may contain anything but control characters; separate rules make names of tools from
+    /// it.
     pub name: String,
-    /// Whether the file says that it is not to be used. Then it may be described wrongly, which [`resolve`](Self::resolve) tells.
+    /// `true` if the file disables the server. It may have mistakes then, which [`resolve`](Self::resolve) reports.
     pub disabled: bool,
-    /// How long a request may take.
+    /// The timeout of a request.
     pub timeout: Option<Duration>,
-    /// How many bytes a message to or from it may have (`maxMessage`).
+    /// The maximum size of a message to or from the server, in bytes (`maxMessage`).
     pub max_message: Option<usize>,
-    /// Members that mean nothing here, in the order of the file: `autoApprove`, `trust`, `oauth`, …
+    /// Members that have no meaning here, in the order of the file: `autoApprove`, `trust`, `oauth`, …
     pub other: Vec<(String, RawJson)>,
     pub(crate) tools: Arc<Choice>,
     pub(super) endpoint: Endpoint,
@@ -39,18 +40,18 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// The file that describes it, if it was read from one.
+    /// Returns the file that describes the server, if it was read from one.
     pub fn file(&self) -> Option<&Path> {
         self.origin.file.as_deref()
     }
 
-    /// Whose file that is, as far as its name tells.
+    /// Returns the program that the file belongs to, as far as the path shows.
     pub fn host(&self) -> Option<Host> {
         self.origin.host
     }
 
-    /// Whether the file wants this tool of the server to be used: it is not among its `disabledTools` or `excludeTools`, and among
-    /// its `enabledTools` or `includeTools`, where there are any. A [`Hub`](crate::Hub) offers no others.
+    /// Returns whether the file allows this tool of the server: it is not in `disabledTools` or `excludeTools`, and it
+    /// is in `enabledTools` or `includeTools`, if the file has them. A [`Hub`](crate::Hub) offers only allowed tools.
     ///
     /// ```
     /// use toolway::hub::Config;
@@ -65,13 +66,13 @@ impl ServerConfig {
         self.tools.takes(tool)
     }
 
-    /// The folder of the project to which the file belongs; `None` for files of a user.
+    /// Returns the directory of the project to which the file belongs; `None` for files of a user.
     pub fn project(&self) -> Option<&Path> {
         self.origin.project.as_deref()
     }
 }
 
-/// Without what may be secret.
+/// Prints the server without values that may be secret.
 impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, disabled, timeout, max_message, other, endpoint, .. } = self;
@@ -87,12 +88,12 @@ impl fmt::Debug for ServerConfig {
     }
 }
 
-/// Which tools of a server a file wants to be offered.
+/// The tools of a server that a file allows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Choice {
-    /// These and no others, where the file says so.
+    /// If present, only these tools are allowed.
     only: Option<HashSet<String>>,
-    /// None of these.
+    /// These tools are not allowed.
     without: HashSet<String>,
 }
 
@@ -102,7 +103,7 @@ impl Choice {
     }
 }
 
-/// How the server is reached, with variables as they are written.
+/// How to connect to the server, with variables not yet replaced.
 #[derive(Clone)]
 pub(super) enum Endpoint {
     Command {
@@ -117,11 +118,11 @@ pub(super) enum Endpoint {
         headers: Vec<(String, Text)>,
         sse: bool,
     },
-    /// It is wrong, which does not matter as long as it is not used.
+    /// The entry has mistakes, which do not matter as long as the server is not used.
     Wrong(Mistakes),
 }
 
-/// A string of the file that may have variables in it.
+/// A string of the file that may contain variables.
 #[derive(Clone)]
 pub(super) struct Text {
     pub(super) written: String,
@@ -129,19 +130,19 @@ pub(super) struct Text {
     pub(super) place: Place,
 }
 
-/// Which members of an entry count.
+/// The kind of server, which determines the relevant members of an entry.
 #[derive(Clone, Copy)]
 enum Aim {
     Command,
     Url { member: &'static str, sse: bool },
 }
 
-/// Reads an entry, and the name that stands in it if the file has a list: `{"name": "github", "command": …}`. One that is switched
-/// off may be wrong.
+/// Reads an entry. In a file with a list, also returns the name in it: `{"name": "github", "command": …}`. An entry
+/// that is disabled may have mistakes.
 ///
 /// # Errors
 ///
-/// Everything that is wrong with it.
+/// Returns all mistakes in the entry.
 pub(super) fn read(
     node: Node<'_>,
     path: &str,
@@ -171,7 +172,7 @@ pub(super) fn read(
     }
 }
 
-/// Whether an entry says that it is not to be used, whatever else it says.
+/// Returns whether an entry disables its server, whatever else it contains.
 fn is_off(node: Node<'_>) -> bool {
     let members = node.members().unwrap_or_default();
     let says = |name: &str, word: bool| {
@@ -180,7 +181,7 @@ fn is_off(node: Node<'_>) -> bool {
     says("disabled", true) || says("enabled", false)
 }
 
-/// Reads values of a file, and keeps what is wrong with them.
+/// Reads values of a file, and collects their mistakes.
 pub(super) struct Reader<'r> {
     path: &'r str,
     server: Option<&'r str>,
@@ -193,7 +194,7 @@ impl<'r> Reader<'r> {
     }
 
     fn entry(&mut self, node: Node<'_>, blank: ServerConfig) -> Option<(Option<String>, ServerConfig)> {
-        // Asked for now, because places are found faster in the order of the file.
+        // Computed first, because positions are found faster in the order of the file.
         let place = node.place();
         let members = self.members(self.path.to_owned(), node)?;
         let aim = self.aim(&members, place);
@@ -205,7 +206,7 @@ impl<'r> Reader<'r> {
         for (key, value) in members {
             let field = member(self.path, &key);
             match (&*key, aim) {
-                // Written by programs that write every member they know.
+                // Some programs write every member they know.
                 _ if value.is_null() => {}
                 ("name", _) if self.server.is_none() => name = self.take(&field, value, Node::text),
                 ("type" | "transport", _) => {}
@@ -213,7 +214,7 @@ impl<'r> Reader<'r> {
                 ("enabled", _) => server.disabled |= self.take(&field, value, Node::truth) == Some(false),
                 ("timeout", _) => server.timeout = self.take(&field, value, timeout),
                 ("maxMessage", _) => server.max_message = self.take(&field, value, max_message),
-                // Cline's, Windsurf's and Roo's word, and the Gemini CLI's.
+                // The first name is used by Cline, Windsurf and Roo, the second by the Gemini CLI.
                 ("disabledTools" | "excludeTools", _) => tools.without.extend(self.names(&field, value)),
                 ("enabledTools" | "includeTools", _) => {
                     let names: HashSet<_> = self.names(&field, value).collect();
@@ -247,18 +248,18 @@ impl<'r> Reader<'r> {
         Some((name, server))
     }
 
-    /// Whether the server is started or called. What `type` says counts; without it, what is there.
+    /// Decides whether the server is a command or a URL: by `type`, or without it by the other members.
     fn aim(&mut self, members: &[(String, Node<'_>)], place: Place) -> Option<Aim> {
         let has = |name: &str| members.iter().any(|(key, value)| key == name && !value.is_null());
         let declared = members.iter().find(|(key, value)| {
-            // FastMCP and LangChain say `transport`.
+            // FastMCP and LangChain use `transport`.
             (key == "type" || key == "transport") && !value.is_null()
         });
         let declared = match declared {
             Some((key, value)) => Some(self.take(&member(self.path, key), *value, self::declared)?),
             None => None,
         };
-        // Gemini has `url` for the older transport beside `httpUrl`, which then counts.
+        // Gemini has `url` for the older transport in addition to `httpUrl`, which otherwise takes precedence.
         let addresses = if declared == Some(Type::Sse) { ["url", "serverUrl", "httpUrl"] } else { ADDRESSES };
         let address = addresses.into_iter().find(|name| has(name));
         let reason = match (declared, has("command"), address) {
@@ -296,7 +297,7 @@ impl<'r> Reader<'r> {
         self.list(field, value).into_iter().map(|text| text.written)
     }
 
-    /// An object of names and strings: `env` and `headers`.
+    /// Reads an object of names and strings: `env` or `headers`.
     fn named<'s>(
         &mut self,
         field: &str,
@@ -327,7 +328,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// The members of an object; those that are there twice are mistakes.
+    /// Returns the members of an object. Duplicates are mistakes.
     fn members<'s>(&mut self, field: String, node: Node<'s>) -> Option<Vec<(String, Node<'s>)>> {
         let members = self.take(&field, node, Node::members)?;
         let mut seen = HashSet::new();
@@ -374,12 +375,12 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// What `type` says.
+/// Reads the value of `type`.
 fn declared(value: Node<'_>) -> Result<Type, String> {
     let text = value.text()?;
     let plain: String = text.chars().filter(|letter| !"-_".contains(*letter)).collect();
     match &*plain.to_ascii_lowercase() {
-        // Copilot's word for it.
+        // Copilot uses `local`.
         "stdio" | "local" => Ok(Type::Stdio),
         "http" | "streamablehttp" => Ok(Type::Http),
         "sse" => Ok(Type::Sse),
@@ -400,15 +401,16 @@ fn program(value: Node<'_>) -> Result<String, String> {
 
 fn url(value: Node<'_>) -> Result<String, String> {
     let text = value.text()?;
-    // With a variable in it, it can be looked at only when its value is known.
+    // A URL with a variable can be checked only when its value is known.
     match wrong_url(&text).filter(|_| !text.contains('$')) {
         Some(reason) => Err(reason.to_owned()),
         None => Ok(text),
     }
 }
 
-/// Claude Code, the Gemini CLI and `FastMCP` count milliseconds, Cline and Roo seconds. Nobody means less than a
-/// second, nor a quarter of an hour and more in seconds.
+/// Reads a timeout. Claude Code, the Gemini CLI and `FastMCP` use milliseconds, Cline and Roo seconds. A timeout of
+/// less than a second, or of more than a quarter of an hour in seconds, is not plausible, so the size of the number
+/// decides.
 fn timeout(value: Node<'_>) -> Result<Duration, String> {
     let number =
         value.number().ok_or_else(|| format!("must be a number of milliseconds; found {}", value.found()))?;
@@ -417,7 +419,7 @@ fn timeout(value: Node<'_>) -> Result<Duration, String> {
     time.ok_or_else(|| format!("must be a time that can be waited for; found {}", value.found()))
 }
 
-/// A word of our own: how many bytes a message may have.
+/// Reads the maximum size of a message in bytes. Only this library has this member.
 fn max_message(value: Node<'_>) -> Result<usize, String> {
     let is_number = |bytes: &f64| *bytes >= 1.0 && *bytes <= f64::from(u32::MAX) && bytes.fract() == 0.0;
     #[expect(
@@ -436,14 +438,14 @@ enum Type {
     Sse,
 }
 
-/// A question whether a member that is there was meant to be one of those that are not.
+/// Returns a hint if a member looks like a misspelling of a missing one.
 fn meant(members: &[(String, Node<'_>)], missing: &[&str]) -> String {
     let slip = members.iter().find_map(|(key, _)| Some((key, closest(key, missing.iter().copied())?)));
     slip.map(|(key, meant)| format!(" (is `{}` meant to be `{meant}`?)", shown(key))).unwrap_or_default()
 }
 
-/// Members that say where a server is; the first one that is there counts.
+/// The members for the address of a server; the first one present is used.
 pub(super) const ADDRESSES: [&str; 3] = ["httpUrl", "serverUrl", "url"];
 
-/// Numbers below are seconds, others milliseconds.
+/// Numbers below this are seconds, others milliseconds.
 const SECONDS_BELOW: f64 = 1000.0;

@@ -1,8 +1,9 @@
-//! Which variables does a file of `NAME=value` lines hold?
+//! Which variables are in a file of `NAME=value` lines?
 //!
-//! VS Code and Cursor name one with `envFile`. A line is empty, a comment with `#`, or `NAME=value`, with `export` in front if
-//! somebody likes. A value may stand in single quotes, where everything is text, or in double quotes, where `\n`, `\t`, `\"`,
-//! `\$` and `\\` are what they are elsewhere; without quotes it ends at the line or at ` #`. No variables are looked for in values.
+//! VS Code and Cursor name such a file with `envFile`. A line is empty, a comment with `#`, or `NAME=value`, with an
+//! optional `export` before it. A value may be in single quotes, where all characters are literal, or in double quotes,
+//! where `\n`, `\t`, `\"`, `\$` and `\\` are escapes. Without quotes it ends at the end of the line or at ` #`.
+//! Variables in values are not expanded.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,12 +12,12 @@ use std::path::Path;
 
 use super::checks::wrong_variable_name;
 
-/// Reads such a file, or says what is wrong with it. The later of two equal names counts.
+/// Reads such a file, or returns what is wrong with it. If a name occurs twice, the later value is used.
 pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, String> {
     let shown = path.display();
     let mut bytes = Vec::new();
     let cannot = |error| format!("names the file {shown}, which cannot be read: {error}");
-    // A pipe or a terminal is not waited for.
+    // A pipe or a terminal could block.
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(format!("names {shown}, which is no file"));
     }
@@ -95,7 +96,7 @@ fn nothing_follows(rest: &str) -> Result<(), &'static str> {
     }
 }
 
-/// The longest file of variables that is read.
+/// The maximum size of a file of variables, in bytes.
 const MAX_ENV_FILE: u64 = 1 << 20;
 
 #[cfg(test)]

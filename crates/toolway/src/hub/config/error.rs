@@ -1,14 +1,14 @@
-//! What is wrong with a file, where, and what to do about it?
+//! What is wrong with a file, where, and how can it be corrected?
 //!
-//! Every mistake of a file is told at once, with its place, the server and the field. Texts of the file are repeated only
-//! where they are names: values may be secrets.
+//! All mistakes of a file are reported together, each with its position, server and field. Messages repeat
+//! strings of the file only if they are names: values may be secrets.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::ground::error::{Error, ErrorKind};
 
-/// What is wrong with a configuration, all of it.
+/// All mistakes in a configuration.
 ///
 /// ```
 /// use toolway::hub::Config;
@@ -32,37 +32,37 @@ pub struct ConfigError {
     more: usize,
 }
 
-/// One thing that is wrong.
+/// One mistake in a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mistake {
-    /// The server it is about, if it is about one.
+    /// The server that the mistake is about, if any.
     pub server: Option<String>,
-    /// Where in the file's objects: `mcpServers.github.args[1]`. Empty if it is about the file.
+    /// The path in the file's objects: `mcpServers.github.args[1]`. Empty for the file as a whole.
     pub field: String,
-    /// Where in the file's text.
+    /// The position in the file's text.
     pub place: Option<Place>,
-    /// What is wrong, and what to do.
+    /// A sentence that describes the mistake and how to correct it.
     pub message: String,
 }
 
-/// A place in a text; both numbers begin with 1.
+/// A position in a text; both numbers start at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Place {
     /// The line.
     pub line: usize,
-    /// The character in the line.
+    /// The column, in characters.
     pub column: usize,
 }
 
 impl ConfigError {
-    /// Everything that is wrong, in the order of the file.
+    /// Returns all mistakes, in the order of the file.
     pub fn mistakes(&self) -> &[Mistake] {
         &self.mistakes
     }
 
-    /// The file, if it came from one.
+    /// Returns the file, if the text was read from one.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
@@ -72,20 +72,20 @@ impl ConfigError {
         Self { file: file.map(Path::to_owned), mistakes, more }
     }
 
-    /// One mistake that has no place in a text.
+    /// Creates an error with one mistake without a position.
     pub(super) fn about(file: Option<&Path>, message: impl Into<String>) -> Self {
         Self::new(file, Mistake::of_file(None, message).into())
     }
 }
 
 impl Mistake {
-    /// One that is about the file as a whole.
+    /// Creates a mistake about the file as a whole.
     pub(super) fn of_file(place: Option<Place>, message: impl Into<String>) -> Self {
         Self { server: None, field: String::new(), place, message: message.into() }
     }
 }
 
-/// Mistakes as they are found: the first ones, and how many more there are.
+/// The mistakes found so far: the first ones, and the number of further ones.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mistakes {
     all: Vec<Mistake>,
@@ -156,14 +156,14 @@ impl fmt::Display for Mistake {
 
 impl std::error::Error for ConfigError {}
 
-/// The program or its files are to blame: [`ErrorKind::Misuse`].
+/// Converts to [`ErrorKind::Misuse`]: the program or its files have to be corrected.
 impl From<ConfigError> for Error {
     fn from(error: ConfigError) -> Self {
         Self::new(ErrorKind::Misuse, error.to_string())
     }
 }
 
-/// A name from the file as it is shown: on one line, and not longer than anybody reads.
+/// Formats a name from the file for messages: on one line, escaped and truncated.
 pub(super) fn shown(name: &str) -> String {
     let mut letters = name.chars();
     let mut shown: String = letters.by_ref().take(SHOWN).flat_map(char::escape_debug).collect();
@@ -173,7 +173,7 @@ pub(super) fn shown(name: &str) -> String {
     shown
 }
 
-/// The path of a member: `mcpServers` and `github` are `mcpServers.github`.
+/// Returns the path of a member: `mcpServers` and `github` give `mcpServers.github`.
 pub(super) fn member(path: &str, name: &str) -> String {
     let is_plain = !name.is_empty()
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
@@ -184,8 +184,8 @@ pub(super) fn member(path: &str, name: &str) -> String {
     }
 }
 
-/// Mistakes that are told at once.
+/// The maximum number of mistakes in a report.
 const MAX_MISTAKES: usize = 100;
 
-/// Characters of a name that are repeated.
+/// The number of characters of a name that are shown.
 const SHOWN: usize = 60;

@@ -1,4 +1,4 @@
-//! What is a configuration, and what is read from a file?
+//! What is a configuration, and how is it read from a file?
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
@@ -12,7 +12,7 @@ use super::shape::{Layout, Spot, layout, name_for, nothing_found};
 use super::source::Source;
 use super::variables::Input;
 
-/// The servers that a file names.
+/// The servers of a configuration file.
 ///
 /// ```
 /// use toolway::hub::Config;
@@ -43,29 +43,30 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads the text of a file.
+    /// Parses the text of a configuration file.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it.
+    /// Returns all mistakes in the text.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         Self::read(text.as_bytes(), Origin::default())
     }
 
-    /// Reads a file.
+    /// Reads a configuration file.
     ///
-    /// `${workspaceFolder}` is the folder of the project that it lies in: that of `.mcp.json`, and the one around `.vscode` and
-    /// its kin.
+    /// `${workspaceFolder}` is the directory of the project that contains the file: the one that contains
+    /// `mcp.json`, `.mcp.json`, `.vscode`, `.cursor` or `.gemini`.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, is larger than 16 MiB, or has mistakes: all of them.
+    /// Returns an error if the file cannot be read, is larger than 16 MiB, or has mistakes; the error lists all of
+    /// them.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         Self::read(&bytes_of(path)?, Origin::of(path))
     }
 
-    /// The server of this name.
+    /// Returns the server with this name.
     pub fn server(&self, name: &str) -> Option<&ServerConfig> {
         self.servers.iter().find(|server| server.name == name)
     }
@@ -93,7 +94,7 @@ impl Config {
     }
 }
 
-/// A server's name, and the server unless something is wrong with it.
+/// The name of a server, and the server or its mistakes.
 pub(super) type Outcome = (String, Result<ServerConfig, Mistakes>);
 
 fn read_all(bytes: &[u8], origin: &Arc<Origin>, mistakes: &mut Mistakes) -> Result<Vec<Outcome>, Mistake> {
@@ -111,7 +112,7 @@ fn read_all(bytes: &[u8], origin: &Arc<Origin>, mistakes: &mut Mistakes) -> Resu
     }
 }
 
-/// Reads each server of a file.
+/// Reads all servers of a file.
 pub(super) fn servers_of(layout: Layout<'_>, origin: &Arc<Origin>, mistakes: &mut Mistakes) -> Vec<Outcome> {
     let inputs: Arc<[Input]> = layout.inputs.into();
     let mut outcomes = Vec::new();
@@ -175,7 +176,7 @@ fn wrong_name(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What a file holds, if it is not too much.
+/// Reads a file, up to the maximum size.
 pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let mut bytes = Vec::new();
     let outcome = std::fs::File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes));
@@ -188,11 +189,11 @@ pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, ConfigError> {
     }
 }
 
-/// The longest file that is read. That of Claude Code has the history of its projects beside its servers.
+/// The maximum size of a file in bytes. The file of Claude Code also contains the history of its projects.
 const MAX_FILE: u64 = 16 << 20;
 
-/// Servers that a file may have.
+/// The maximum number of servers in a file.
 pub(super) const MAX_SERVERS: usize = 1000;
 
-/// Characters of a server's name.
+/// The maximum length of a server's name, in characters.
 const MAX_NAME: usize = 128;

@@ -1,7 +1,7 @@
-//! In which file is a server of this name?
+//! Which file contains the server with a given name?
 //!
-//! Files of the project come first, in the current folder and not above it; then those of the user. The first one that
-//! has the name counts.
+//! Files of the project come first, in the current directory and not above it; then those of the user. The first file
+//! that contains the name is used.
 
 use std::fmt::Write;
 use std::io::ErrorKind;
@@ -16,7 +16,8 @@ use super::shape::{layout, layout_of_project};
 use super::source::Source;
 use crate::closest::closest;
 
-/// The folders in which files of known programs are looked for. The default is where this process runs, and for whom.
+/// The directories in which files of known programs are searched. The default is the current directory, and the
+/// directories of the current user.
 ///
 /// ```
 /// use toolway::hub::config::Places;
@@ -29,7 +30,7 @@ use crate::closest::closest;
 #[derive(Debug, Clone)]
 pub struct Places {
     project: PathBuf,
-    /// Which files of the project count.
+    /// The files of the project that are searched.
     of_project: &'static [(Host, &'static str)],
     home: Option<PathBuf>,
     settings: Option<PathBuf>,
@@ -54,13 +55,13 @@ impl Default for Places {
 }
 
 impl Places {
-    /// Looks in the folder of a project, and nowhere else.
+    /// Searches only the directory of a project.
     pub fn new(project: impl Into<PathBuf>) -> Self {
         Self { project: project.into(), of_project: &PROJECT_FILES, home: None, settings: None }
     }
 
-    /// Leaves out the files that lie in the project. What they name is a stranger's word, and hides what the user has under the
-    /// same name.
+    /// Excludes the files in the project. They may come from an untrusted author, and would hide servers of the user
+    /// with the same name.
     ///
     /// ```
     /// use toolway::hub::config::Places;
@@ -73,24 +74,24 @@ impl Places {
         self
     }
 
-    /// Looks in this folder of a user, too.
+    /// Also searches this home directory.
     pub fn with_home(mut self, home: impl Into<PathBuf>) -> Self {
         self.home = Some(home.into());
         self
     }
 
-    /// Looks where programs keep what their user has set, too: `~/.config`, `~/Library/Application Support` or `%APPDATA%`.
+    /// Also searches this directory for user settings: `~/.config`, `~/Library/Application Support` or `%APPDATA%`.
     pub fn with_settings(mut self, settings: impl Into<PathBuf>) -> Self {
         self.settings = Some(settings.into());
         self
     }
 
-    /// The files that are looked for, in the order in which they count, and whose they are.
+    /// Returns the files that are searched, in order of precedence, each with its program.
     pub fn files(&self) -> Vec<(Host, PathBuf)> {
         let project = self.of_project.iter().map(|(host, file)| (*host, self.project.join(file)));
         let mut files: Vec<(Host, PathBuf)> = Vec::new();
         for (host, file) in project.chain(self.of_user()) {
-            // In the user's own folder, a file can be both.
+            // If the project is the home directory, a file can be in both lists.
             if files.iter().all(|(_, other)| *other != file) {
                 files.push((host, file));
             }
@@ -108,7 +109,8 @@ impl Places {
         })
     }
 
-    /// Whether somebody else may have written it. What lies where the user's own files do is the user's, also in a project.
+    /// Returns whether the file belongs to the project, so that it may come from an untrusted author. A file that is
+    /// also one of the user's files counts as the user's.
     fn is_of_project(&self, file: &Path) -> bool {
         self.of_project.iter().any(|(_, name)| self.project.join(name) == file)
             && self.of_user().all(|(_, own)| own != file)
@@ -116,26 +118,27 @@ impl Places {
 }
 
 impl Config {
-    /// Looks for a server by its name in the files of known programs: those of the project in the current folder
-    /// (`mcp.json`, `.mcp.json`, `.vscode/mcp.json`, `.cursor/mcp.json`, `.gemini/settings.json`), then those of the user
-    /// (Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Gemini CLI).
+    /// Searches for a server by its name in the files of known programs: first those of the project in the current
+    /// directory (`mcp.json`, `.mcp.json`, `.vscode/mcp.json`, `.cursor/mcp.json`, `.gemini/settings.json`), then those
+    /// of the user (Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Gemini CLI).
     ///
-    /// `cursor:weather` looks in files of Cursor only. Before the colon stands the [name of a host](Host::name), or
-    /// `claude` for both of Claude's.
+    /// `cursor:weather` searches only files of Cursor. The part before the colon is the [name of a host](Host::name),
+    /// or `claude` for Claude Code and Claude Desktop.
     ///
-    /// A project is somebody else's work: whoever starts what its files name without asking runs a stranger's
-    /// programs, and sends them whatever variables the files ask for. [`ServerConfig::project`] says whether the server comes from
-    /// such a file, and [`Places::without_project_files`] keeps to those of the user.
+    /// A project may come from an untrusted author. A program that starts the servers in its files without asking the
+    /// user runs untrusted programs, and sends them all variables that the files name. [`ServerConfig::project`] tells
+    /// whether the server comes from such a file, and [`Places::without_project_files`] searches only the files of the
+    /// user.
     ///
     /// # Errors
     ///
-    /// There is no such server; the text has the names that there are. Or the server has mistakes, or a file that comes
-    /// before it cannot be read. Mistakes in other servers do not matter.
+    /// Returns an error if the server does not exist (the text lists the existing names), if it has mistakes, or if a
+    /// file before it in the order cannot be read. Mistakes in other servers are ignored.
     pub fn find(name: &str) -> Result<ServerConfig, ConfigError> {
         Self::find_in(name, &Places::default())
     }
 
-    /// [`find`](Self::find) with other folders.
+    /// Searches for a server as [`find`](Self::find) does, in other directories.
     pub fn find_in(name: &str, places: &Places) -> Result<ServerConfig, ConfigError> {
         let (hosts, server) = match name.split_once(':') {
             Some((host, server)) if !Host::called(host).is_empty() => (Host::called(host), server),
@@ -151,7 +154,7 @@ impl Config {
                 let mut hit = None;
                 for (found, outcome) in outcomes {
                     if found == server {
-                        // Where a name is there twice, the second is the mistake.
+                        // If a name occurs twice, the second entry has the mistake.
                         hit = Some(outcome);
                     } else {
                         seen.push((found, file.clone()));
@@ -167,11 +170,11 @@ impl Config {
     }
 }
 
-/// The servers of one of the known files, those that count more first; none if it is not there, or about something
-/// else.
+/// Reads the servers of a known file, in groups, those with higher precedence first. Returns nothing if the file does
+/// not exist or contains no servers.
 fn servers_in(host: Host, file: &Path, places: &Places) -> Result<Vec<Vec<Outcome>>, ConfigError> {
     match std::fs::metadata(file) {
-        // What somebody put there that is no file, a pipe for one, is not waited for.
+        // Anything but a regular file, such as a pipe, could block and is ignored.
         Ok(metadata) if !metadata.is_file() => return Ok(Vec::new()),
         Ok(_) => {}
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -189,7 +192,7 @@ fn servers_in(host: Host, file: &Path, places: &Places) -> Result<Vec<Vec<Outcom
         return Ok(Vec::new());
     }
     let root = source.root().map_err(wrong)?;
-    // What is wrong around the servers, such as an input without an id, is told when it is needed.
+    // Mistakes outside of the servers, such as an input without an id, are reported when they matter.
     let mut mistakes = Mistakes::default();
     let local = if host == Host::ClaudeCode && is_of_user {
         layout_of_project(root, &places.project, &mut mistakes)
@@ -222,7 +225,7 @@ fn not_found(name: &str, seen: &[(String, PathBuf)], looked: &[PathBuf]) -> Stri
     text
 }
 
-/// Files that lie in a project.
+/// The files in a project.
 const PROJECT_FILES: [(Host, &str); 5] = [
     (Host::Project, "mcp.json"),
     (Host::ClaudeCode, ".mcp.json"),
@@ -231,7 +234,7 @@ const PROJECT_FILES: [(Host, &str); 5] = [
     (Host::Gemini, ".gemini/settings.json"),
 ];
 
-/// Files that a user has.
+/// The files of a user.
 const USER_FILES: [(Host, Folder, &str); 6] = [
     (Host::ClaudeCode, Folder::Home, ".claude.json"),
     (Host::ClaudeDesktop, Folder::Settings, "Claude/claude_desktop_config.json"),
@@ -246,5 +249,5 @@ enum Folder {
     Settings,
 }
 
-/// Servers that are listed when another was looked for.
+/// The maximum number of servers in the message for an unknown name.
 const MAX_LISTED: usize = 50;

@@ -1,13 +1,13 @@
-//! Whose file is it, and what follows from that?
+//! Which program does a file belong to, and what follows from that?
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-/// A program whose configuration is understood.
+/// A program whose configuration files are supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Host {
-    /// Nobody's in particular: `mcp.json`.
+    /// Not a specific program: `mcp.json`.
     Project,
     /// Claude Code: `.mcp.json`, `~/.claude.json`.
     ClaudeCode,
@@ -24,7 +24,7 @@ pub enum Host {
 }
 
 impl Host {
-    /// What it is called before a server's name: `cursor:weather`.
+    /// Returns the name of the program, for use before a server's name: `cursor:weather`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -37,7 +37,7 @@ impl Host {
         }
     }
 
-    /// The hosts that a name stands for; `claude` is both of them. Empty if it stands for none.
+    /// Returns the programs with this name; `claude` means both of Claude's. Empty if the name is unknown.
     pub(super) fn called(name: &str) -> Vec<Self> {
         let all = [
             Self::Project,
@@ -55,7 +55,7 @@ impl Host {
         all.into_iter().filter(is_called).collect()
     }
 
-    /// Whose file this is, by its name and its folder.
+    /// Returns the program to which a file belongs, by its name and directory.
     fn of(path: &Path) -> Option<Self> {
         match last_three(path) {
             (_, ".vscode", "mcp.json") | ("Code", "User", "mcp.json") => Some(Self::VsCode),
@@ -76,25 +76,25 @@ impl fmt::Display for Host {
     }
 }
 
-/// Where a configuration comes from.
+/// The origin of a configuration.
 #[derive(Debug, Default)]
 pub(super) struct Origin {
     pub(super) file: Option<PathBuf>,
     pub(super) host: Option<Host>,
-    /// The folder of the project it belongs to.
+    /// The directory of the project to which the file belongs.
     pub(super) project: Option<PathBuf>,
 }
 
 impl Origin {
-    /// What the path of a file tells.
+    /// Determines the origin from the path of a file.
     pub(super) fn of(path: &Path) -> Self {
-        // `mcp.json` has no folder in its path if it is in the current one.
+        // The relative path `mcp.json` has no directory.
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let host = Host::of(&absolute);
         let beside = absolute.parent();
         let around = beside.and_then(Path::parent);
         let project = match last_three(&absolute) {
-            // Those of the user do not belong to the folder they lie in.
+            // Files of the user do not belong to the directory that contains them.
             ("Code", "User", _) => None,
             (_, ".vscode" | ".cursor" | ".gemini", _) => around.filter(|folder| !is_home(folder)),
             (.., "mcp.json" | ".mcp.json") => beside,
@@ -104,12 +104,12 @@ impl Origin {
     }
 }
 
-/// `~/.cursor/mcp.json` is the user's, and the home no project.
+/// Returns whether a directory is the home directory, which is not a project: `~/.cursor/mcp.json` belongs to the user.
 fn is_home(folder: &Path) -> bool {
     std::env::home_dir().is_some_and(|home| home == folder)
 }
 
-/// The names of a file, of its folder and of the one around it, outermost first.
+/// Returns the names of the directory above a file's directory, of that directory and of the file.
 fn last_three(path: &Path) -> (&str, &str, &str) {
     let mut names = path.components().rev().filter_map(|component| match component {
         Component::Normal(name) => name.to_str(),

@@ -1,6 +1,6 @@
-//! Which servers does a file name, and how are they reached?
+//! Which servers are in a file, and how does a client connect to them?
 //!
-//! | who | file | shape |
+//! | program | file | format |
 //! |---|---|---|
 //! | Claude Desktop | `claude_desktop_config.json` | `{"mcpServers": {"name": {"command", "args", "env"}}}` |
 //! | Claude Code | `.mcp.json`, `~/.claude.json` | the same, or `{"type": "http", "url", "headers"}` |
@@ -8,26 +8,26 @@
 //! | VS Code | `.vscode/mcp.json` | `{"servers": {…}, "inputs": […]}`; `envFile` |
 //! | Windsurf | `mcp_config.json` | `{"mcpServers": {"name": {"serverUrl", "headers"}}}` |
 //! | Gemini CLI | `.gemini/settings.json` | `{"mcpServers": {"name": {"httpUrl", "headers"}}}` |
-//! | frameworks | anything | `[{"command", "args"}]`, or servers by their names and nothing around them |
+//! | frameworks | any | `[{"command", "args"}]`, or an object of servers by name at the top level |
 //!
-//! The shape is recognised, not the file's name, so each can be anywhere. Comments and trailing commas are accepted. Members that mean
-//! nothing here are kept in [`ServerConfig::other`].
+//! The format is recognised by its content, not by the file's name, so each format is accepted in any file. Comments
+//! and trailing commas are accepted. Members that have no meaning here are kept in [`ServerConfig::other`].
 //!
-//! A file is read in two steps. [`Config::parse`] tells every mistake in it at once. [`ServerConfig::resolve`] puts values where the
-//! file has [variables](Variables) and gives what is needed to connect: one server whose token is missing does not keep
-//! the others from being used.
+//! A file is read in two steps. [`Config::parse`] reports all mistakes in it together. [`ServerConfig::resolve`]
+//! replaces the [variables](Variables) of one server and returns what is needed to connect. A server whose token is
+//! missing therefore does not affect the others.
 //!
 //! | file | question |
 //! |---|---|
-//! | `source.rs`, `tolerant.rs` | What stands where in a file? |
-//! | `file.rs` | What is a configuration, and what is read from a file? |
+//! | `source.rs`, `tolerant.rs` | Which values are in a file, and at which positions? |
+//! | `file.rs` | What is a configuration, and how is it read from a file? |
 //! | `shape.rs` | Where in a file are the servers? |
 //! | `entry.rs` | What does one entry say? |
-//! | `variables.rs` | What do `${…}` stand for? |
-//! | `resolve.rs`, `env_file.rs` | How is the server reached, with values instead of variables? |
-//! | `find.rs`, `host.rs` | In which file is a server of this name? |
-//! | `checks.rs` | Which names, texts and addresses cannot be used? |
-//! | `error.rs` | What is wrong, where, and what to do? |
+//! | `variables.rs` | What does `${…}` stand for? |
+//! | `resolve.rs`, `env_file.rs` | How does a client connect, with variables replaced? |
+//! | `find.rs`, `host.rs` | Which file contains the server with a given name? |
+//! | `checks.rs` | Which names, texts and addresses are invalid? |
+//! | `error.rs` | What is wrong, where, and how can it be corrected? |
 
 mod checks;
 mod entry;

@@ -1,4 +1,4 @@
-//! How is a server reached, with values instead of variables?
+//! How does a client connect to a server, with variables replaced?
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,48 +11,47 @@ use super::error::{ConfigError, Mistake, Mistakes};
 use super::host::Host;
 use super::variables::{Dollar, Known, MAX_EXPANDED, Variables};
 
-/// What is needed to connect to a server.
+/// The values needed to connect to a server.
 ///
-/// Its `Debug` shows no arguments, no values of variables and headers, and of a URL only where it leads: they may be
-/// secrets.
+/// Its `Debug` output omits everything that may be secret: arguments, values of variables and headers, and all of a URL
+/// except scheme and host.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerKind {
-    /// A program that is started and spoken with over its stdin and stdout.
+    /// A program that is started and uses stdin and stdout.
     #[non_exhaustive]
     Command {
-        /// The program: a path, or a name to be looked for on `PATH`. No shell reads it.
+        /// The program: a path, or a name that is searched on `PATH`. It is not passed to a shell.
         program: String,
-        /// Its arguments.
+        /// The arguments.
         args: Vec<String>,
-        /// Variables of its environment, besides those it has anyway. What `envFile` says comes first and counts less.
+        /// Additional environment variables. Those of `envFile` come first and have lower precedence.
         env: Vec<(String, String)>,
-        /// Where it runs.
+        /// The working directory.
         cwd: Option<PathBuf>,
     },
-    /// A server that runs somewhere and is spoken with over HTTP.
+    /// A server that is reached over HTTP.
     #[non_exhaustive]
     Url {
-        /// Where: begins with `https://` or `http://`.
+        /// The URL, which begins with `https://` or `http://`.
         url: String,
-        /// Headers that go with every request.
+        /// Headers that are sent with every request.
         headers: Vec<(String, String)>,
-        /// Whether the file says that it speaks the oldest transport, with two endpoints. If it says nothing, this is
-        /// false, and a server may still turn out to be so old.
+        /// `true` if the file says that the server uses the oldest transport, with two endpoints. If the file says
+        /// nothing this is `false`, and the server may use that transport nevertheless.
         sse: bool,
     },
 }
 
 impl ServerConfig {
-    /// Puts values where the file has variables, reads the file of variables if there is one, and gives what is needed
-    /// to connect.
+    /// Replaces the variables, reads the file of variables if there is one, and returns what is needed to connect.
     ///
-    /// A relative `cwd` is taken from the folder of the project.
+    /// A relative `cwd` is relative to the directory of the project.
     ///
     /// # Errors
     ///
-    /// Every variable that is missing, with the field that needs it; and every value that cannot be used where it
-    /// stands. Values are not shown.
+    /// Returns all missing variables, each with the field that needs it, and all values that are invalid in their
+    /// field. Values are not shown.
     ///
     /// ```
     /// use toolway::hub::Config;
@@ -101,9 +100,10 @@ impl ServerConfig {
         }
     }
 
-    /// The program and its arguments as the file has them, with variables and without what they stand for; nothing for a URL.
+    /// Returns the program and its arguments as written in the file, with variables not replaced. Returns `None` for a
+    /// URL.
     ///
-    /// This is what may be shown: values of variables are often secrets.
+    /// This text can be shown: values of variables are often secrets.
     ///
     /// ```
     /// use toolway::hub::Config;
@@ -121,7 +121,7 @@ impl ServerConfig {
         }
     }
 
-    /// The URL as the file has it, with variables and without what they stand for; nothing for a command.
+    /// Returns the URL as written in the file, with variables not replaced. Returns `None` for a command.
     pub fn written_url(&self) -> Option<&str> {
         match &self.endpoint {
             Endpoint::Url { url, .. } => Some(&url.written),
@@ -129,7 +129,7 @@ impl ServerConfig {
         }
     }
 
-    /// Where the server is, for people: of what may be secret, nothing.
+    /// Returns a description of the server's address for messages, without anything that may be secret.
     pub(crate) fn place(&self) -> String {
         match &self.endpoint {
             Endpoint::Command { program, .. } => format!("`{}`", program.written),
@@ -139,7 +139,7 @@ impl ServerConfig {
     }
 }
 
-/// The values of one server's texts, and what is wrong with them.
+/// Computes the values of one server's texts, and collects mistakes.
 struct Values<'v> {
     server: &'v str,
     known: Known<'v>,
@@ -148,7 +148,7 @@ struct Values<'v> {
 }
 
 impl Values<'_> {
-    /// The value, unless something is wrong with it.
+    /// Returns the value, or records what is wrong with it.
     fn value(&mut self, text: &Text, wrong: impl Fn(&str) -> Option<&'static str>) -> Option<String> {
         match self.known.expand(&text.written, &mut self.room) {
             Ok(value) => match wrong(&value) {
@@ -168,7 +168,7 @@ impl Values<'_> {
         texts.iter().filter_map(|(name, text)| Some((name.clone(), self.value(text, &wrong)?))).collect()
     }
 
-    /// A path, which begins at the folder of the project unless it says where it begins.
+    /// Returns a path. A relative path is relative to the directory of the project.
     fn path(&mut self, text: &Text) -> Option<PathBuf> {
         let path = self.value(text, wrong_path)?;
         Some(self.known.workspace.map_or_else(|| PathBuf::from(&path), |folder| folder.join(&path)))

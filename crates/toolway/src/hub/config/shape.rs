@@ -1,4 +1,4 @@
-//! Where in a file are the servers, and what are they called?
+//! Where in a file are the servers, and what are their names?
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,21 +9,21 @@ use super::source::Node;
 use super::variables::Input;
 use crate::closest::closest;
 
-/// The servers of a file, before they are read.
+/// The servers of a file, before their entries are read.
 pub(super) struct Layout<'s> {
     pub(super) places: Vec<Spot<'s>>,
     pub(super) inputs: Vec<Input>,
 }
 
-/// Where one server is described.
+/// The location of one server's entry.
 pub(super) struct Spot<'s> {
-    /// The key it stands under; entries of lists have none.
+    /// The key of the entry; entries of lists have none.
     pub(super) key: Option<String>,
     pub(super) path: String,
     pub(super) node: Node<'s>,
 }
 
-/// Finds the servers in a file of any shape; `None` if it is about something else.
+/// Finds the servers in a file of any format. Returns `None` if the file is about something else.
 pub(super) fn layout<'s>(root: Node<'s>, mistakes: &mut Mistakes) -> Option<Layout<'s>> {
     let mut layout = Layout { places: Vec::new(), inputs: Vec::new() };
     if root.is_list() {
@@ -45,7 +45,7 @@ pub(super) fn layout<'s>(root: Node<'s>, mistakes: &mut Mistakes) -> Option<Layo
         match &**key {
             "mcpServers" | "servers" => servers.push((key.clone(), *value)),
             "inputs" => asked.push((key.clone(), *value)),
-            // The settings of VS Code, before it had a file for servers.
+            // The settings of VS Code, before it had a separate file for servers.
             "mcp" if value.is_object() => {
                 for (key, value) in value.members().unwrap_or_default() {
                     match &*key {
@@ -72,7 +72,7 @@ pub(super) fn layout<'s>(root: Node<'s>, mistakes: &mut Mistakes) -> Option<Layo
         layout.places.push(Spot { key: None, path: String::new(), node: root });
         return Some(layout);
     }
-    // Servers by their names, and nothing around them.
+    // An object of servers by name at the top level.
     if !members.is_empty() && members.iter().all(|(_, value)| is_server(*value)) {
         layout.add("", root, mistakes);
         return Some(layout);
@@ -86,7 +86,7 @@ pub(super) fn layout_of_project<'s>(
     project: &Path,
     mistakes: &mut Mistakes,
 ) -> Option<Layout<'s>> {
-    // Written with `/` on Windows, too.
+    // Claude Code writes `/` on Windows, too.
     let project = project.to_str()?.replace('\\', "/");
     let servers = root.member("projects")?.member(&project)?.member("mcpServers")?;
     let mut layout = Layout { places: Vec::new(), inputs: Vec::new() };
@@ -94,7 +94,7 @@ pub(super) fn layout_of_project<'s>(
     Some(layout)
 }
 
-/// What to say about a file in which no servers were found.
+/// Returns the mistake for a file without servers.
 pub(super) fn nothing_found(root: Node<'_>) -> Mistake {
     let members = root.members().unwrap_or_default();
     let known = || ["mcpServers", "servers"].into_iter();
@@ -115,7 +115,7 @@ fn about(field: String, node: Node<'_>, message: String) -> Mistake {
 }
 
 impl<'s> Layout<'s> {
-    /// Adds servers that stand in an object by their names, or in a list.
+    /// Adds servers from an object by name, or from a list.
     fn add(&mut self, path: &str, servers: Node<'s>, mistakes: &mut Mistakes) {
         if servers.is_null() {
             return;
@@ -176,18 +176,18 @@ fn inputs(path: &str, node: Node<'_>, mistakes: &mut Mistakes) -> Vec<Input> {
     inputs
 }
 
-/// What can be chosen is a text, or something with a `value`.
+/// Reads an option, which is a text or an object with a `value`.
 fn option(node: Node<'_>) -> Option<String> {
     let value = if node.is_object() { node.member("value")? } else { node };
     value.scalar().ok()
 }
 
-/// A name for a server that the file gives none: what is run, or where it is. With a number if it is taken.
+/// Returns a name for a server without one: the name of the program or the host, with a number if it is taken.
 pub(super) fn name_for(endpoint: &Endpoint, taken: &HashSet<String>) -> String {
     let name = match endpoint {
         Endpoint::Command { program, args, .. } => {
             let program = stem(&program.written);
-            // What an interpreter or a package runner runs says more than its own name.
+            // The argument of an interpreter or a package runner is more specific than its own name.
             let run = args.iter().map(|arg| &*arg.written).find(|arg| !arg.starts_with('-'));
             match run.map(stem).filter(|run| RUNNERS.contains(&program) && !run.is_empty()) {
                 Some(run) => run,
@@ -212,7 +212,7 @@ pub(super) fn name_for(endpoint: &Endpoint, taken: &HashSet<String>) -> String {
     names.find(|name| !taken.contains(name)).expect("numbers do not end")
 }
 
-/// `weather` of `/usr/lib/weather.py`, `@acme/weather@1.2` and `C:\tools\weather.exe`.
+/// Returns `weather` for `/usr/lib/weather.py`, `@acme/weather@1.2` and `C:\tools\weather.exe`.
 fn stem(path: &str) -> &str {
     let last = path.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
     let last = last.split_once('@').map_or(last, |(name, _)| name);
@@ -227,5 +227,5 @@ const RUNNERS: [&str; 12] =
 
 const ENDINGS: [&str; 9] = ["js", "mjs", "cjs", "ts", "py", "rb", "php", "exe", "cmd"];
 
-/// Characters of a name that is made here.
+/// The maximum length of a generated name, in characters.
 const LONGEST: usize = 40;

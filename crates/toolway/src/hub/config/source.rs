@@ -1,7 +1,7 @@
-//! What stands where in a file?
+//! Which values are in a file, and at which positions?
 //!
-//! A [`Source`] is the text of a file that has proved to be JSON, a [`Node`] one value in it. Nothing is decoded before
-//! somebody asks for it, so that members keep their order, doubles are seen, and each value knows its place.
+//! A [`Source`] is the text of a file, and a [`Node`] is one JSON value in it. Values are decoded only on demand, so
+//! members keep their order, duplicates are detected, and each value knows its position.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -19,7 +19,7 @@ use super::tolerant::plain;
 pub(super) struct Source<'t> {
     text: &'t str,
     plain: Cow<'t, str>,
-    /// The last offset whose place was asked for. Most questions are about what comes next.
+    /// The last offset whose position was computed. Most lookups are for a later one.
     known: Cell<(usize, Place)>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Node<'s> {
     raw: &'s RawValue,
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Object,
@@ -42,7 +42,7 @@ enum Kind {
 }
 
 impl<'t> Source<'t> {
-    /// Reads bytes as UTF-8, with or without a byte-order mark, and sets comments and trailing commas aside.
+    /// Reads bytes as UTF-8, with or without a byte order mark, and blanks out comments and trailing commas.
     pub(super) fn new(bytes: &'t [u8]) -> Result<Self, Mistake> {
         let wrong = |message: &str| Mistake::of_file(None, message);
         if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
@@ -60,12 +60,12 @@ impl<'t> Source<'t> {
         Ok(source)
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether the file is empty, apart from comments and white space.
     pub(super) fn is_empty(&self) -> bool {
         self.plain.trim().is_empty()
     }
 
-    /// The value that the file is.
+    /// Returns the top-level value of the file.
     pub(super) fn root(&self) -> Result<Node<'_>, Mistake> {
         match serde_json::from_str(&self.plain) {
             Ok(raw) => Ok(Node { source: self, raw }),
@@ -79,7 +79,7 @@ impl<'t> Source<'t> {
     }
 
     fn place(&self, at: usize) -> Place {
-        let at = self.text.floor_char_boundary(at);
+        let at = (0..=at.min(self.text.len())).rfind(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
         let (mut from, mut place) = self.known.get();
         if at < from {
             (from, place) = (0, BEGINNING);
@@ -113,19 +113,19 @@ impl<'s> Node<'s> {
         self.kind() == Kind::Object
     }
 
-    /// The members of an object, in the order of the file, doubles included; or what is wrong.
+    /// Returns the members of an object, in the order of the file and with duplicates, or what is wrong.
     pub(super) fn members(self) -> Result<Vec<(String, Node<'s>)>, String> {
         self.expect(Kind::Object)?;
         let Keyed(members) = self.decode::<Keyed<&RawValue>>()?;
         Ok(members.into_iter().map(|(name, raw)| (name, Node { raw, ..self })).collect())
     }
 
-    /// The first member of this name, if it is an object that has one.
+    /// Returns the first member with this name, if the value is an object that has one.
     pub(super) fn member(self, name: &str) -> Option<Node<'s>> {
         self.members().ok()?.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// The items of a list.
+    /// Returns the items of a list.
     pub(super) fn items(self) -> Result<Vec<Node<'s>>, String> {
         self.expect(Kind::List)?;
         let items: Vec<&RawValue> = self.decode()?;
@@ -137,7 +137,7 @@ impl<'s> Node<'s> {
         self.decode()
     }
 
-    /// A string, or a number or truth as it is written.
+    /// Returns a string, or a number or boolean as written.
     pub(super) fn scalar(self) -> Result<String, String> {
         match self.kind() {
             Kind::Number | Kind::Bool => Ok(self.raw.get().to_owned()),
@@ -150,17 +150,18 @@ impl<'s> Node<'s> {
         self.decode()
     }
 
-    /// A number; `None` if the value is none.
+    /// Returns a number; `None` if the value is not a number.
     pub(super) fn number(self) -> Option<f64> {
         (self.kind() == Kind::Number).then(|| self.raw.get().parse().ok()).flatten()
     }
 
-    /// The value as it is written, but for comments.
+    /// Returns the value as written, without comments.
     pub(super) fn raw(self) -> RawJson {
         RawJson::parse(self.raw.get()).expect("a piece of JSON is JSON")
     }
 
-    /// What stands there instead of what was expected. Strings are not repeated: they may be secrets.
+    /// Describes the value that was found instead of the expected one. Strings are not repeated, because they may be
+    /// secrets.
     pub(super) fn found(self) -> String {
         match self.kind() {
             Kind::Object => "an object".to_owned(),
@@ -197,7 +198,7 @@ impl<'s> Node<'s> {
         Err(format!("must be {expected}; found {}", self.found()))
     }
 
-    /// What is JSON can still hold no text: `"\ud800"`.
+    /// Decodes the value. Valid JSON can still be an invalid string: `"\ud800"`.
     fn decode<T: Deserialize<'s>>(self) -> Result<T, String> {
         serde_json::from_str(self.raw.get())
             .map_err(|error| format!("cannot be read: {}", json::reason(&error)))
@@ -206,5 +207,5 @@ impl<'s> Node<'s> {
 
 const BEGINNING: Place = Place { line: 1, column: 1 };
 
-/// Digits of a number that are repeated.
+/// The maximum length of a number that is repeated in a message.
 const SHORT: usize = 20;

@@ -1,6 +1,6 @@
-//! Does any text, and do any bytes, become either a configuration or a list of mistakes?
+//! Does every input, text or bytes, give a configuration or a list of mistakes, and never a panic?
 //!
-//! `SEED=7 cargo test -p toolway config::tests` generates other inputs; a failure prints its seed.
+//! `SEED=7 cargo test -p toolway config::tests` draws other inputs; a failure prints its seed.
 
 use std::io::Write;
 
@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// Uses everything that was parsed: prints it and resolves it.
+/// Uses every result: formats it, resolves it, and prints its mistakes.
 fn use_all(bytes: &[u8]) -> bool {
     let variables = Variables::from_fn(|name| (name.len() % 2 == 0).then(|| "${A}\u{7f}".to_owned()));
     match Config::read(bytes, Origin::default()) {

@@ -1,18 +1,17 @@
-//! How does JSON with comments and trailing commas become JSON, with everything where it was?
+//! How does JSON with comments and trailing commas become JSON, with all positions unchanged?
 
 use std::borrow::Cow;
 
-/// Writes spaces over comments, and over commas that nothing follows. Every other byte stays at its place, and so do the
-/// ends of lines.
+/// Replaces comments and trailing commas with spaces. All other bytes, including line breaks, keep their position.
 ///
 /// # Errors
 ///
-/// Where a comment begins that does not end.
+/// Returns the offset of a comment that does not end.
 pub(super) fn plain(text: &str) -> Result<Cow<'_, str>, usize> {
     let bytes = text.as_bytes();
     let mut blank = Vec::new();
     let mut at = 0;
-    // What came last that is neither space nor comment, what came before it, and where it is.
+    // The last two bytes that are not part of white space or a comment, and the offset of the last one.
     let (mut last, mut before, mut last_at) = (0, 0, 0);
     while let Some(&byte) = bytes.get(at) {
         let end = match (byte, bytes.get(at + 1)) {
@@ -53,7 +52,7 @@ pub(super) fn plain(text: &str) -> Result<Cow<'_, str>, usize> {
     Ok(Cow::Owned(String::from_utf8(plain).expect("whole characters were replaced by spaces")))
 }
 
-/// Where the string ends that begins at `start`: behind its quote, or where the text ends.
+/// Returns the end of the string that begins at `start`: after its closing quote, or at the end of the text.
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {

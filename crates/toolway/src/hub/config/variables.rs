@@ -1,17 +1,17 @@
-//! What do `${…}` in a file stand for?
+//! What does `${…}` in a file stand for?
 //!
 //! | written | stands for |
 //! |---|---|
-//! | `${NAME}`, `${env:NAME}` | the variable of the environment |
-//! | `${NAME:-text}`, `${env:NAME:-text}` | the same, or the text if it is not set or empty |
+//! | `${NAME}`, `${env:NAME}` | the environment variable |
+//! | `${NAME:-text}`, `${env:NAME:-text}` | the same, or the text if the variable is unset or empty |
 //! | `${input:id}` | the answer to an input that the file declares |
-//! | `${workspaceFolder}`, `${workspaceFolderBasename}` | the folder of the project, and its name |
-//! | `${userHome}` | the user's folder |
+//! | `${workspaceFolder}`, `${workspaceFolderBasename}` | the directory of the project, and its name |
+//! | `${userHome}` | the user's home directory |
 //! | `${pathSeparator}`, `${/}` | `/`, or `\` on Windows |
-//! | `$NAME` | the variable, in files of the Gemini CLI only; elsewhere it is just text |
-//! | `$${` | `${`, as text |
+//! | `$NAME` | the environment variable, in files of the Gemini CLI only; literal text elsewhere |
+//! | `$${` | the literal text `${` |
 //!
-//! What a variable holds is text and nothing else: no variables are looked for in it.
+//! The value of a variable is literal text: variables in it are not expanded.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 use super::error::shown;
 
-/// Where the values of variables come from.
+/// The source of the values of variables.
 ///
-/// The default is the environment of this process. [`from_fn`](Self::from_fn) takes them from somewhere else, and then
-/// from nowhere besides.
+/// The default is the environment of this process. [`from_fn`](Self::from_fn) uses a function instead, and then the
+/// environment is not used at all.
 ///
 /// ```
 /// use toolway::hub::Config;
@@ -66,19 +66,19 @@ pub struct Variables {
 type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 type Answering = Arc<dyn Fn(&Input) -> Option<String> + Send + Sync>;
 
-/// Something that a file of VS Code wants to be told by its user: a token, most of the time.
+/// A value that a file of VS Code requests from the user: in most cases a token.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Input {
-    /// What it is called in `${input:id}`.
+    /// The id in `${input:id}`.
     pub id: String,
-    /// What the user is asked.
+    /// The text of the question to the user.
     pub description: Option<String>,
-    /// Whether the answer is to be hidden while it is typed.
+    /// `true` if the answer is hidden while it is typed.
     pub password: bool,
-    /// What can be chosen from; empty if anything can be typed.
+    /// The options to choose from; empty if any text is allowed.
     pub options: Vec<String>,
-    /// What is taken if nobody answers.
+    /// The value if the user does not answer.
     pub default: Option<String>,
 }
 
@@ -95,36 +95,36 @@ impl Default for Variables {
 }
 
 impl Variables {
-    /// Takes the variables from a function instead of the environment. The user's folder and the current folder are not
-    /// known then, unless they are said.
+    /// Takes the variables from a function instead of the environment. The home directory and the current directory are
+    /// then unknown, unless they are set.
     pub fn from_fn(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self { lookup: Arc::new(lookup), answer: None, workspace: None, here: None, home: None }
     }
 
-    /// Answers inputs: asks the user, or a store of secrets.
+    /// Sets a function that answers inputs, for example from the user or a store of secrets.
     ///
-    /// What the function does not answer is looked for in the environment, as `INPUT_` and the input's id in capitals;
-    /// then the input's default counts.
+    /// An input that the function does not answer is looked up as a variable: `INPUT_` and its id in capitals. Its
+    /// default is used last.
     pub fn on_input(mut self, answer: impl Fn(&Input) -> Option<String> + Send + Sync + 'static) -> Self {
         self.answer = Some(Arc::new(answer));
         self
     }
 
-    /// Says what `${workspaceFolder}` is. Otherwise it is the folder of the project that the file lies in, and for files of
-    /// the user the current folder.
+    /// Sets `${workspaceFolder}`. By default it is the directory of the project that contains the file, or the current
+    /// directory for files of the user.
     pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
         self.workspace = Some(folder.into());
         self
     }
 
-    /// Says what `${userHome}` is.
+    /// Sets `${userHome}`.
     pub fn home(mut self, folder: impl Into<PathBuf>) -> Self {
         self.home = Some(folder.into());
         self
     }
 }
 
-/// Everything that the variables of one file can stand for.
+/// All values that variables of one file can have.
 pub(super) struct Known<'a> {
     variables: &'a Variables,
     inputs: &'a [Input],
@@ -132,7 +132,7 @@ pub(super) struct Known<'a> {
     dollar: Dollar,
 }
 
-/// What a dollar means that no brace follows.
+/// The meaning of a dollar sign without a brace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dollar {
     Text,
@@ -150,8 +150,8 @@ impl<'a> Known<'a> {
         Self { variables, inputs, workspace, dollar }
     }
 
-    /// The text with values instead of variables, or everything that is wrong with it. `room` is how long all texts
-    /// together may become.
+    /// Replaces the variables in a text, or returns all mistakes in it. `room` is the remaining length for all texts
+    /// together, in bytes.
     pub(super) fn expand(&self, text: &str, room: &mut usize) -> Result<String, Vec<String>> {
         let mut expanded = String::new();
         let mut wrong = Vec::new();
@@ -204,10 +204,10 @@ impl<'a> Known<'a> {
             Some((name, default)) => (name, Some(default)),
             None => (text, None),
         };
-        // Windows has names like `ProgramFiles(x86)`: with `env:` in front there is no doubt what is meant.
+        // Windows has names like `ProgramFiles(x86)`, which are accepted only after `env:`.
         let is_name = if text == written { is_name(name) } else { !name.is_empty() };
         if !is_name {
-            // A default may be a secret, so what follows a colon is not repeated.
+            // A default may be a secret, so the text after a colon is not repeated.
             let name = shown(name.split(':').next().unwrap_or_default());
             return Err(format!(
                 "has `${{{name}…}}`, which is no variable known here: write `$${{` if it is text"
@@ -244,7 +244,7 @@ impl<'a> Known<'a> {
 }
 
 impl Input {
-    /// The variable of the environment that answers it.
+    /// Returns the name of the variable that answers the input.
     fn variable(&self) -> String {
         let letters = self.id.chars().map(|letter| match letter {
             letter if letter.is_ascii_alphanumeric() => letter.to_ascii_uppercase(),
@@ -265,7 +265,7 @@ fn path(name: &str, path: Option<&Path>) -> Result<String, String> {
 /// A part of a text.
 enum Piece<'t> {
     Text(&'t str),
-    /// What stands between the braces.
+    /// The text between the braces.
     Variable(&'t str),
     Unclosed,
 }
@@ -281,7 +281,7 @@ fn pieces(text: &str, dollar: Dollar) -> Vec<Piece<'_>> {
         let escaped =
             behind.strip_prefix('$').filter(|text| text.starts_with('{') || bare_name(text, dollar) > 0);
         rest = if let Some(text) = escaped {
-            // The dollar and what follows it, up to the next one, is text.
+            // The dollar sign and the text after it, up to the next dollar sign, is literal.
             let end = 1 + text.find('$').unwrap_or(text.len());
             pieces.push(Piece::Text(&behind[..end]));
             &behind[end..]
@@ -304,7 +304,7 @@ fn pieces(text: &str, dollar: Dollar) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// How long the name is that a text begins with, where names need no braces.
+/// Returns the length of the name at the start of a text, if names are allowed without braces.
 fn bare_name(text: &str, dollar: Dollar) -> usize {
     if dollar == Dollar::Text {
         return 0;
@@ -331,7 +331,7 @@ impl fmt::Debug for Variables {
     }
 }
 
-/// Without what may be secret.
+/// Prints the input without values that may be secret.
 impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, description, password, options, .. } = self;
@@ -344,7 +344,7 @@ impl fmt::Debug for Input {
     }
 }
 
-/// What all texts of a server together may be with what their variables hold.
+/// The maximum length of all expanded texts of a server together, in bytes.
 pub(super) const MAX_EXPANDED: usize = 1 << 20;
 
 #[cfg(test)]

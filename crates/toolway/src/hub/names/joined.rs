@@ -1,18 +1,19 @@
-//! What are the tools of several servers called in one list, and whose is a name?
+//! Which names do the tools of several servers have in one list, and which server has a name?
 //!
-//! A joined name is `server__tool`: the server's tag, a separator, and what stands for the element. No tag has the separator in
-//! it, so the first one in a name ends the tag, and names of two servers cannot be equal, whatever their tools are called:
+//! A joined name is `server__tool`: the server's tag, a separator, and a part for the element. No tag contains the
+//! separator, so the first separator in a name ends the tag. Names of two servers can therefore never be equal,
+//! whatever the names of their tools are:
 //!
 //! | server | tool | joined name |
 //! |---|---|---|
 //! | `a` | `b__c` | `a__b__c` |
-//! | `a__b` | `c` | `a--b-` and a hash, `__c` |
+//! | `a__b` | `c` | `a--b-`, a hash and `__c` |
 //!
-//! A server's name is its tag if only allowed letters are in it and it takes no more than half of the room; an element keeps
-//! its name if there is room for it then. Else the name is cleaned, shortened, and ends with a hash of the whole. A
-//! name depends on nothing else: not on the order, and not on what other servers have. The one exception is a true
-//! collision, where a name equals what was made of another one by hashing: the name that is kept stays, and the other gets
-//! another hash.
+//! The tag of a server is its name, if that has only allowed characters and is at most half as long as a joined name
+//! may be. An element keeps its name if it has only allowed characters and fits in the rest. Otherwise the name is
+//! cleaned, truncated, and ends with a hash of the original name. A name depends on nothing else: neither on the order
+//! of servers nor on the elements of other servers. The only exception is a true collision, where an original name
+//! equals a hashed one: the original name is kept, and the other name gets another hash.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use super::rules::NameRules;
 use super::tags::{Hash, Tags, assign, fnv, hashed};
 use crate::ground::error::Result;
 
-/// The names of tools, or of prompts, of several servers in one list.
+/// The names of the tools, or of the prompts, of several servers in one list.
 ///
 /// ```
 /// use toolway::hub::Names;
@@ -41,13 +42,13 @@ pub struct Names {
     tags: Tags,
     servers: BTreeMap<String, Server>,
     routes: HashMap<String, (Arc<str>, Arc<str>)>,
-    /// There is one server, whose names are kept as they are.
+    /// `true` if there is only one server, whose names are not changed.
     pub(crate) is_alone: bool,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Server {
-    /// The tag that the joined names begin with.
+    /// The prefix of the joined names.
     tag: String,
     elements: BTreeSet<String>,
     joined: HashMap<String, String>,
@@ -60,11 +61,12 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Begins a list whose names follow these rules.
+    /// Creates an empty list whose names follow these rules.
     ///
     /// # Errors
     ///
-    /// The separator is empty, longer than 8 or not made of the punctuation; the punctuation is none; or the limit is below 32.
+    /// Returns an error if the separator is empty, longer than 8 characters or not made of the punctuation, if the
+    /// punctuation is not ASCII punctuation, or if the limit is below 32.
     pub fn new(rules: NameRules) -> Result<Self> {
         rules.check()?;
         Ok(Self::with_hash(rules, fnv))
@@ -75,9 +77,9 @@ impl Names {
         Self { rules, hash, tags, servers: BTreeMap::new(), routes: HashMap::new(), is_alone: false }
     }
 
-    /// Says which elements a server has now, in place of those it had.
+    /// Sets the elements of a server, in place of its previous ones.
     ///
-    /// A server that is only away for a while is better left as it is: its names stay what they are, and nobody else gets them.
+    /// Do not remove a server that is only temporarily unavailable: its names then stay reserved and do not change.
     pub fn set<E: Into<String>>(&mut self, server: &str, elements: impl IntoIterator<Item = E>) {
         self.tags.insert(server);
         let elements = elements.into_iter().map(Into::into).collect();
@@ -86,7 +88,7 @@ impl Names {
         self.join();
     }
 
-    /// Takes a server and its elements out.
+    /// Removes a server and its elements.
     pub fn remove(&mut self, server: &str) {
         self.tags.remove(server);
         self.servers.remove(server);
@@ -94,33 +96,33 @@ impl Names {
         self.join();
     }
 
-    /// The joined name of a server's element.
+    /// Returns the joined name of an element of a server.
     pub fn name(&self, server: &str, element: &str) -> Option<&str> {
         self.servers.get(server)?.joined.get(element).map(String::as_str)
     }
 
-    /// Whose a joined name is, and what the element is called there.
+    /// Returns the server of a joined name, and the element's name there.
     pub fn route(&self, name: &str) -> Option<(&str, &str)> {
         self.routes.get(name).map(|(server, element)| (&**server, &**element))
     }
 
-    /// The server whose elements begin like this name, whether it has that element or not.
+    /// Returns the server to which the prefix of this name belongs, whether or not it has that element.
     pub(crate) fn owner(&self, name: &str) -> Option<&str> {
         let (tag, _) = name.split_once(&*self.rules.separator)?;
         self.tags.server(tag)
     }
 
-    /// All joined names, with server and element, in no order.
+    /// Iterates over all joined names, each with its server and element, in arbitrary order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.routes.iter().map(|(name, (server, element))| (&**name, &**server, &**element))
     }
 
-    /// Joins the names of servers that are new or have another tag now.
+    /// Joins the names of servers that are new or whose tag changed.
     fn join(&mut self) {
         let Self { rules, hash, tags, servers, routes, is_alone } = self;
         let changed = |name: &str, server: &Server| tags.get(name) != Some(&*server.tag);
         let changed: Vec<_> = servers.iter_mut().filter(|(name, server)| changed(name, server)).collect();
-        // All old names go before the first new one comes, which may be equal to one of them.
+        // All old names are removed first, because a new one may be equal to one of them.
         for old in changed.iter().flat_map(|(_, server)| server.joined.values()) {
             routes.remove(old);
         }
@@ -140,7 +142,7 @@ impl Names {
     }
 }
 
-/// The joined names of a server's elements.
+/// Creates the joined names of the elements of a server.
 fn joined(elements: &BTreeSet<String>, tag: &str, rules: &NameRules, hash: Hash) -> HashMap<String, String> {
     let room = rules.limit - tag.len() - rules.separator.len();
     let is_kept = |name: &str| {

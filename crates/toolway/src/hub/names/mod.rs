@@ -1,11 +1,11 @@
-//! What are the elements of several servers called in one list, and whose is what?
+//! Which names do the elements of several servers have in one list, and which server has each?
 //!
 //! | file | question |
 //! |---|---|
 //! | `rules.rs` | What do joined names look like? |
-//! | `joined.rs` | What are the tools of several servers called in one list, and whose is a name? |
-//! | `tags.rs` | What stands for a server in the names of its elements? |
-//! | `uris.rs` | How are resources of several servers told apart, and whose is a URI? |
+//! | `joined.rs` | Which names do the tools of several servers have in one list, and which server has a name? |
+//! | `tags.rs` | Which prefix do the elements of a server have? |
+//! | `uris.rs` | How are resources of several servers distinguished, and which server has a URI? |
 
 pub(super) mod joined;
 pub(super) mod rules;

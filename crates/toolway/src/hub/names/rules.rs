@@ -2,7 +2,7 @@
 
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// What joined names look like.
+/// The rules for joined names.
 ///
 /// ```
 /// use toolway::hub::{NameRules, Names};
@@ -16,11 +16,11 @@ use crate::ground::error::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NameRules {
-    /// What stands between server and element; `__` by default.
+    /// The text between server and element; `__` by default.
     pub separator: String,
-    /// How long a joined name may be; 64 by default.
+    /// The maximum length of a joined name, in characters; 64 by default.
     pub limit: usize,
-    /// Which letters are allowed besides those of ASCII and digits; `_.-` by default.
+    /// The characters that are allowed in addition to ASCII letters and digits; `_.-` by default.
     pub punctuation: String,
 }
 
@@ -31,19 +31,19 @@ impl Default for NameRules {
 }
 
 impl NameRules {
-    /// Says what stands between server and element: some of the punctuation that is allowed.
+    /// Sets the text between server and element. It must consist of allowed punctuation.
     pub fn with_separator(mut self, separator: impl Into<String>) -> Self {
         self.separator = separator.into();
         self
     }
 
-    /// Says how long a joined name may be: 32 or more.
+    /// Sets the maximum length of a joined name: 32 or more.
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Says which letters are allowed besides those of ASCII and digits.
+    /// Sets the characters that are allowed in addition to ASCII letters and digits.
     pub fn with_punctuation(mut self, punctuation: impl Into<String>) -> Self {
         self.punctuation = punctuation.into();
         self
@@ -69,19 +69,20 @@ impl NameRules {
         letter.is_ascii_alphanumeric() || self.punctuation.contains(letter)
     }
 
-    /// What stands for letters that are not allowed. It is not in the separator, so none arises.
+    /// Returns the replacement for characters that are not allowed. It is not part of the separator, so that a
+    /// replacement never creates one.
     pub(crate) fn filler(&self) -> char {
         let usable = |letter: &char| self.punctuation.contains(*letter) && !self.separator.contains(*letter);
         ['-', '_', '.'].into_iter().find(usable).unwrap_or('x')
     }
 
-    /// Half of what there is, so that there is always room for elements.
+    /// Returns the maximum length of a tag: half of the available length, so that there is always room for the element.
     pub(crate) fn longest_tag(&self) -> usize {
         (self.limit - self.separator.len()) / 2
     }
 
-    /// Whether a server's name can stand before a separator and be found again: `a_` and `__` make `a___`, in which the first
-    /// `__` comes too early.
+    /// Returns whether a server's name can be its tag, so that the first separator in a joined name follows it: `a_`
+    /// and `__` make `a___`, in which the first `__` comes too early.
     pub(crate) fn can_be_tag(&self, name: &str) -> bool {
         let joined = format!("{name}{}", self.separator);
         !name.is_empty()
@@ -94,11 +95,11 @@ impl NameRules {
     }
 }
 
-/// How long a joined name may be, unless the rules say something else. Most models take no longer ones.
+/// The default maximum length of a joined name. Most models accept no longer names.
 const MAX_JOINED: usize = 64;
 
-/// The least that a limit can be: two halves, with a hash in each and something to read before it.
+/// The minimum for the limit: two halves, each with a hash and some readable characters before it.
 const SHORTEST_JOINED: usize = 32;
 
-/// A separator that is longer says no more.
+/// The maximum length of a separator.
 const LONGEST_SEPARATOR: usize = 8;

@@ -1,16 +1,16 @@
-//! What stands for a server in the names of its elements, and what for a name that cannot be kept?
+//! Which prefix do the elements of a server have, and what replaces a name that cannot be kept?
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::rules::NameRules;
 use toolway_schema::legal_name::{first_free, fnv1a, with_hash};
 
-/// For each server its tag: a text of its own in which no separator occurs, so that what follows the first separator
-/// of a joined name is the element, whatever that is called.
+/// The tag of each server: a unique text without a separator, so that everything after the first separator of a joined
+/// name is the element's name.
 ///
-/// A server's name is its tag where that is possible. Elsewhere the tag ends with a hash. A tag depends on no other server, but
-/// for one case: somebody named a server exactly like the hashed tag of another. Then the name stays, and the hashed
-/// one gets another hash.
+/// The tag of a server is its name if possible; otherwise it ends with a hash. A tag does not depend on other servers,
+/// except in one case: a server has exactly the name that is the hashed tag of another. Then the name is kept, and the
+/// hashed tag gets another hash.
 #[derive(Debug, Clone)]
 pub(crate) struct Tags {
     rules: NameRules,
@@ -19,7 +19,7 @@ pub(crate) struct Tags {
     whose: HashMap<String, String>,
 }
 
-/// Mixes a text and the number of an attempt.
+/// Hashes a text and the number of an attempt.
 pub(crate) type Hash = fn(&str, u32) -> u64;
 
 impl Default for Tags {
@@ -67,8 +67,8 @@ impl Tags {
     }
 }
 
-/// Gives each text a name of its own: itself where it can be kept, and a hashed one elsewhere. Those that are kept come
-/// first. The texts are sorted, so the order in which somebody learned of them does not matter.
+/// Gives each text a unique name: the text itself if it can be kept, or a hashed name. Texts that are kept come first.
+/// The texts are sorted, so the order in which they were added does not matter.
 pub(crate) fn assign<'t>(
     texts: impl Iterator<Item = &'t str> + Clone,
     is_kept: impl Fn(&str) -> bool,
@@ -87,7 +87,7 @@ pub(crate) fn assign<'t>(
     assigned
 }
 
-/// As much of a text as there is room for, and a hash of all of it. The text has only letters that take one byte.
+/// Truncates a text to the available room and appends a hash. The text must be ASCII.
 pub(crate) fn hashed(mut text: String, room: usize, hash: u64, filler: char) -> String {
     let digits = (0..HASH_LETTERS).map(|digit| (hash >> (digit * 5)) & 31);
     let digits = digits.map(|digit| char::from(DIGITS[usize::try_from(digit).unwrap_or_default()]));
@@ -97,9 +97,9 @@ pub(crate) fn hashed(mut text: String, room: usize, hash: u64, filler: char) -> 
     if text.is_empty() { hash } else { with_hash(text, room, filler, &hash) }
 }
 
-/// FNV-1a, and then every bit of it is spread over all others. The same in every program and version, because names
-/// made from it are remembered; that somebody can find texts of equal hash does no harm, for the names of a server
-/// collide with none of another, and its own are told apart.
+/// FNV-1a, followed by a mix of all bits. It must stay the same in every program and version, because names made from
+/// it are remembered. It need not resist crafted collisions: names of two servers never collide, and equal hashes
+/// within one server are resolved.
 pub(crate) fn fnv(text: &str, attempt: u32) -> u64 {
     let hash = fnv1a(text.bytes().chain(attempt.to_le_bytes()));
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -107,7 +107,7 @@ pub(crate) fn fnv(text: &str, attempt: u32) -> u64 {
     hash ^ (hash >> 32)
 }
 
-/// Letters of a hash: 40 bits.
+/// The number of characters of a hash: 40 bits.
 const HASH_LETTERS: usize = 8;
 
 const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";

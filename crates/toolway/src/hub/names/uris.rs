@@ -1,22 +1,22 @@
-//! How are resources of several servers told apart, and whose is a URI?
+//! How are resources of several servers distinguished, and which server has a URI?
 //!
-//! A URI means something: `https:` can be fetched, `file:` is a path, `ui:` is a page. So it is kept where only one server can mean it,
-//! and is `hub://server/` and the whole of it elsewhere. Which is which follows from what the servers list:
+//! A URI has a meaning: `https:` can be fetched, `file:` is a path, `ui:` is a page. It is therefore kept if only one
+//! server can mean it, and otherwise gets the prefix `hub://server/`. The lists of the servers decide:
 //!
-//! - a resource claims its URI, and a template every URI that begins like it, up to its first `{`;
-//! - what is claimed by one server only is kept; what two servers claim is kept by neither, so that none can take the place of
-//!   another;
+//! - A resource claims its URI. A template claims every URI with the same beginning, up to its first `{`.
+//! - A URI that only one server claims is kept. If two servers claim it, neither of them keeps it, so that no server
+//!   can impersonate another.
 //! - `hub://` itself, and templates that do not begin with a scheme, are never kept.
 //!
-//! A URI with `hub://server/` before it always leads to that server, whether it needs it or not. Like with names, the order
-//! in which servers come does not matter. A server that comes changes URIs of others only where both claim the same.
+//! A URI with the prefix `hub://server/` always leads to that server, whether or not the prefix is needed. As with
+//! names, the order of the servers does not matter. A new server changes URIs of others only where both claim the same.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
 use super::tags::Tags;
 
-/// The URIs of resources, and of templates, of several servers in one list.
+/// The URIs of the resources, and of the resource templates, of several servers in one list.
 ///
 /// ```
 /// use toolway::hub::Uris;
@@ -37,15 +37,15 @@ use super::tags::Tags;
 pub struct Uris {
     tags: Tags,
     servers: BTreeMap<String, Listed>,
-    /// Who keeps a URI that is listed; `None` if nobody does.
+    /// The server that keeps each listed URI; `None` if no server does.
     resources: HashMap<String, Option<String>>,
-    /// Who keeps what begins like this.
+    /// The server that keeps URIs with this beginning; `None` if no server does.
     templates: BTreeMap<String, Option<String>>,
-    /// The only server, to which every URI leads as it is.
+    /// The only server, to which every URI leads unchanged.
     pub(crate) alone: Option<String>,
 }
 
-/// What one server lists.
+/// The resources and templates of one server.
 #[derive(Debug, Clone)]
 struct Listed {
     resources: BTreeSet<String>,
@@ -53,9 +53,9 @@ struct Listed {
 }
 
 impl Uris {
-    /// Says which resources and templates a server lists now, in place of those it had.
+    /// Sets the resources and templates of a server, in place of its previous ones.
     ///
-    /// A server that is only away for a while is better left as it is: nobody else can keep its URIs then.
+    /// Do not remove a server that is only temporarily unavailable: its URIs then stay reserved.
     pub fn set<R: Into<String>, T: Into<String>>(
         &mut self,
         server: &str,
@@ -69,7 +69,7 @@ impl Uris {
         self.settle();
     }
 
-    /// Takes a server out.
+    /// Removes a server.
     pub fn remove(&mut self, server: &str) {
         self.tags.remove(server);
         if self.servers.remove(server).is_some() {
@@ -77,22 +77,23 @@ impl Uris {
         }
     }
 
-    /// What a resource of a server is called here, whether the server lists it or not. `None` if there is no such server.
+    /// Returns the URI in the hub of a resource of a server, whether or not the server lists it. Returns `None` if the
+    /// server does not exist.
     ///
-    /// [`route`](Self::route) leads back.
+    /// [`route`](Self::route) is the inverse.
     pub fn uri(&self, server: &str, uri: &str) -> Option<String> {
         let is_kept = self.route(uri) == Some((server, uri));
         if is_kept { Some(uri.to_owned()) } else { self.wrapped(server, uri) }
     }
 
-    /// What a template of a server is called here. What it is expanded to is a URI of the same server.
+    /// Returns the template in the hub of a template of a server. Its expansions are URIs of the same server.
     pub fn template(&self, server: &str, template: &str) -> Option<String> {
         let keeper = self.templates.get(beginning(template)).and_then(Option::as_deref);
         let keeper = keeper.or(self.alone.as_deref());
         if keeper == Some(server) { Some(template.to_owned()) } else { self.wrapped(server, template) }
     }
 
-    /// Whose a URI is, and what it is there. `None` if it is nobody's, or more than one can mean it.
+    /// Returns the server of a URI, and the URI there. Returns `None` if no server, or more than one, can mean it.
     pub fn route<'u>(&self, uri: &'u str) -> Option<(&str, &'u str)> {
         if let Some(server) = &self.alone {
             return Some((server, uri));
@@ -109,7 +110,7 @@ impl Uris {
         self.tags.get(server).map(|tag| format!("{WRAPPER}{tag}/{uri}"))
     }
 
-    /// Who keeps the longest beginning that the URI has.
+    /// Finds the keeper of the longest claimed beginning of the URI.
     fn deepest(&self, uri: &str) -> Option<&Option<String>> {
         let mut rest = uri;
         loop {
@@ -118,7 +119,7 @@ impl Uris {
             if rest.starts_with(&**beginning) {
                 return Some(keeper);
             }
-            // Whatever else begins the URI is not longer than what the two have in common.
+            // Any other claimed beginning of the URI is at most as long as the common prefix of the two.
             let pairs = rest.char_indices().zip(beginning.chars());
             let mut different = pairs.skip_while(|((_, left), right)| left == right);
             let ((common, _), _) = different.next()?;
@@ -126,8 +127,8 @@ impl Uris {
         }
     }
 
-    /// Finds out again who keeps what: one walk over all claims in their order, in which everything that begins like a
-    /// template comes right behind it.
+    /// Recomputes which server keeps what, in one pass over all claims in sorted order, in which everything that begins
+    /// like a template directly follows it.
     fn settle(&mut self) {
         let mut claims: BTreeMap<&str, Claims<'_>> = BTreeMap::new();
         for (server, listed) in &self.servers {
@@ -141,7 +142,7 @@ impl Uris {
             }
         }
         let mut claims: Vec<_> = claims.into_iter().collect();
-        // The templates around the current claim, outermost first, by their places in `claims`.
+        // The templates that enclose the current claim, outermost first, as indices of `claims`.
         let mut around: Vec<usize> = Vec::new();
         for index in 0..claims.len() {
             let text = claims[index].0;
@@ -172,7 +173,7 @@ impl Uris {
     }
 }
 
-/// Who claims a text, in which way, and who claims what is around it and what begins like it.
+/// The servers that claim a text as a resource or a template, and those that claim an enclosing or a longer text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Claims<'s> {
     resource: Own<'s>,
@@ -181,7 +182,7 @@ struct Claims<'s> {
     below: Own<'s>,
 }
 
-/// The servers that claim something.
+/// The set of servers that claim something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Own<'s> {
     #[default]
@@ -211,7 +212,7 @@ impl<'s> Own<'s> {
     }
 }
 
-/// Passes on what was found inside of a template, when all of it has been seen.
+/// Adds the claims inside a template to the enclosing one, once all of them were seen.
 fn tell_outer(claims: &mut [(&str, Claims<'_>)], inner: usize, around: &[usize]) {
     if let Some(outer) = around.last() {
         let Claims { template, below, .. } = claims[inner].1;
@@ -220,13 +221,13 @@ fn tell_outer(claims: &mut [(&str, Claims<'_>)], inner: usize, around: &[usize])
     }
 }
 
-/// What every URI begins with that a template can become.
+/// Returns the literal beginning of all URIs that a template can expand to.
 fn beginning(template: &str) -> &str {
     template.split('{').next().unwrap_or_default()
 }
 
-/// Whether a template can be told by how it begins: there is a scheme, it is not ours, and nothing in it is written in another way
-/// when it is expanded.
+/// Returns whether a template can be recognised by its beginning: it has a scheme, which is not `hub`, and all its
+/// characters stay the same when it is expanded.
 fn can_be_kept(beginning: &str) -> bool {
     let has_scheme = beginning.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
@@ -238,5 +239,5 @@ fn can_be_kept(beginning: &str) -> bool {
     has_scheme && is_literal && !beginning.starts_with(WRAPPER) && !WRAPPER.starts_with(beginning)
 }
 
-/// Before the server's tag.
+/// The prefix before the server's tag.
 const WRAPPER: &str = "hub://";

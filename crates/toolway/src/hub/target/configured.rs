@@ -1,25 +1,25 @@
-//! How does what a file says become a way to a server?
+//! How does a configured server become a target to connect to?
 
 use super::over_http;
 use crate::client::{Command, IntoTarget, Target};
 use crate::ground::error::Result;
 use crate::hub::config::{ServerConfig, ServerKind, Variables};
 
-/// A server as a file describes it, with values in place of variables.
+/// A server from a configuration, with the values of variables filled in.
 impl IntoTarget for ServerKind {
     fn into_target(self) -> Result<Target> {
         target(self, None)
     }
 }
 
-/// A server as a file describes it, with variables from the environment.
+/// A server from a configuration, with variables from the environment.
 impl IntoTarget for &ServerConfig {
     fn into_target(self) -> Result<Target> {
         configured(self, &Variables::default())
     }
 }
 
-/// A server as a file describes it. What is shown of it is what stands in the file.
+/// Creates the target for a configured server. Messages show the text of the file, without the values of variables.
 pub(crate) fn configured(config: &ServerConfig, variables: &Variables) -> Result<Target> {
     target(config.resolve(variables)?, config.written_command())
 }

@@ -1,9 +1,9 @@
-//! How does what a file says become a way to a server?
+//! How does a configured server become a target to connect to?
 //!
 //! | file | question |
 //! |---|---|
-//! | `configured.rs` | How does a described server become a way to it? |
-//! | `over_http.rs`, `without_http.rs` | How does a URL? |
+//! | `configured.rs` | How does a configured server become a target? |
+//! | `over_http.rs`, `without_http.rs` | How does a URL become a target? |
 
 pub(super) mod configured;
 #[cfg(feature = "http")]

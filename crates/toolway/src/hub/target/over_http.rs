@@ -1,4 +1,4 @@
-//! How does a URL of a file become a way to a server?
+//! How does a configured URL become a target to connect to?
 
 use crate::client::{Http, IntoTarget, Target};
 use crate::ground::error::Result;

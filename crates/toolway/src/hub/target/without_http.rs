@@ -1,4 +1,4 @@
-//! The twin of `over_http.rs` in a build without HTTP: there is no way to a URL.
+//! Replaces `over_http.rs` in a build without HTTP: a URL is always an error.
 
 use crate::client::Target;
 use crate::ground::error::{Error, ErrorKind, Result};

@@ -1,7 +1,8 @@
-//! Who may come in, and as whom?
+//! Which callers are admitted, and as which principal?
 //!
-//! The doors ask before they take a message: HTTP for every request, a pipe once. A server that has nothing to say about it
-//! ([`on_connect`](crate::server::ServerBuilder::on_connect)) admits everybody as nobody, and the question costs nothing.
+//! Every transport asks before it reads a message: HTTP for every request, a pipe once. A server without
+//! [`on_connect`](crate::server::ServerBuilder::on_connect) admits every caller without a principal, and the check
+//! costs nothing.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::server::call::scope::{Arrival, Scope};
 use crate::server::call::visibility::Allowed;
 use crate::server::handler::function::{Erased, Handler};
 
-/// The peer may come in.
+/// The decision to admit a peer.
 ///
 /// ```
 /// use toolway::Admit;
@@ -36,25 +37,26 @@ pub struct Admit {
 }
 
 impl Admit {
-    /// As nobody in particular: handlers that take a [`Principal`] refuse it.
+    /// Admits the peer without a principal. Calls of handlers that take a [`Principal`] are refused.
     pub fn anyone() -> Self {
         Self { principal: None, extensions: Extensions::new(), allowed: None }
     }
 
-    /// As somebody: handlers take it as [`Principal`], or ask [`Ctx::principal`](crate::server::Ctx::principal).
+    /// Admits the peer as this principal. Handlers take it as [`Principal`], or call
+    /// [`Ctx::principal`](crate::server::Ctx::principal).
     pub fn as_principal(id: impl Into<String>) -> Self {
         Self { principal: Some(Principal::new(id.into())), ..Self::anyone() }
     }
 
-    /// Adds a value that handlers take as [`Extension<T>`](crate::server::Extension), or ask [`Ctx::get`](crate::server::Ctx::get) for. It
-    /// takes the place of one of the same type that came with the request.
+    /// Adds a value that handlers take as [`Extension<T>`](crate::server::Extension), or get with
+    /// [`Ctx::get`](crate::server::Ctx::get). It replaces a value of the same type that came with the request.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions.insert(value);
         self
     }
 }
 
-/// The peer may not come in, and is told why.
+/// The decision to refuse a peer, with a reason for it.
 ///
 /// ```
 /// use toolway::Refuse;
@@ -65,7 +67,7 @@ impl Admit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refuse {
     pub(crate) why: Why,
-    /// The `WWW-Authenticate` header of an HTTP answer.
+    /// The `WWW-Authenticate` header of an HTTP response.
     pub(crate) challenge: Option<String>,
 }
 
@@ -73,13 +75,13 @@ pub struct Refuse {
 pub(crate) enum Why {
     Unauthorized,
     Forbidden(String),
-    /// The handler failed. The log knows more than the peer may.
+    /// The handler failed. The cause goes to the log only.
     Unchecked,
 }
 
 impl Refuse {
-    /// The peer has to say who it is, and a client finds out how at this URL (RFC 9728). Over HTTP this is the status 401
-    /// with the challenge `Bearer resource_metadata="…"`, which makes clients begin to authorize.
+    /// Requires authentication. The URL tells clients how to authorize (RFC 9728). Over HTTP this is the status 401
+    /// with the challenge `Bearer resource_metadata="…"`, which makes clients start the authorization.
     pub fn unauthorized(resource_metadata_url: impl Into<String>) -> Self {
         Self::challenge("Bearer").with_parameter(
             "resource_metadata",
@@ -88,8 +90,9 @@ impl Refuse {
         )
     }
 
-    /// The peer has to say who it is, in this way. Over HTTP this is the status 401 with the text as its challenge
-    /// (`WWW-Authenticate`): `Bearer`, `Basic realm="app"`. What cannot stand in a header is left out.
+    /// Requires authentication with this challenge. Over HTTP this is the status 401 with the text as its
+    /// `WWW-Authenticate` header: `Bearer`, `Basic realm="app"`. Characters that are not allowed in a header are left
+    /// out.
     ///
     /// ```
     /// use toolway::Refuse;
@@ -102,8 +105,8 @@ impl Refuse {
         Self { why: Why::Unauthorized, challenge: Some(text) }
     }
 
-    /// Says which scope a token needs (RFC 6750), in the challenge of the answer. One that is
-    /// [forbidden](Self::forbidden) gets a challenge by that, and clients ask their user for more rights.
+    /// Adds the scope that a token needs (RFC 6750) to the challenge. A refusal that is [forbidden](Self::forbidden)
+    /// gets a challenge by this, and clients ask their user for more rights.
     ///
     /// ```
     /// use toolway::Refuse;
@@ -115,8 +118,8 @@ impl Refuse {
         self.with_parameter("scope", scope.as_ref(), is_of_text)
     }
 
-    /// Says what is wrong with a token (RFC 6750), in the challenge of the answer: `invalid_token`,
-    /// `insufficient_scope`, `invalid_request`, and a description for developers, which may be empty.
+    /// Adds the error of a token (RFC 6750) to the challenge: `invalid_token`, `insufficient_scope`, `invalid_request`.
+    /// The description is for developers, and may be empty.
     pub fn with_error(self, error: impl AsRef<str>, description: impl AsRef<str>) -> Self {
         let with_error = self.with_parameter("error", error.as_ref(), is_of_text);
         match description.as_ref() {
@@ -125,11 +128,11 @@ impl Refuse {
         }
     }
 
-    /// Adds a parameter to the challenge. It is a valid one whatever the value was: what cannot stand there is encoded,
-    /// and what would end a quoted string or a line is among it.
+    /// Adds a parameter to the challenge. The result is always valid: bytes that are not allowed are percent-encoded,
+    /// including those that would end a quoted string or a line.
     fn with_parameter(mut self, name: &str, value: &str, is_legal: fn(u8) -> bool) -> Self {
         let challenge = self.challenge.get_or_insert_with(|| "Bearer".to_owned());
-        // After the name of a scheme comes its first parameter.
+        // The first parameter follows the scheme after a space, further parameters follow after a comma.
         challenge.push_str(if challenge.contains('=') { ", " } else { " " });
         challenge.push_str(name);
         challenge.push_str("=\"");
@@ -144,12 +147,12 @@ impl Refuse {
         self
     }
 
-    /// The peer may not, whoever it is; it reads the text. Over HTTP this is the status 403.
+    /// Refuses the peer even if it authenticates; it gets the text. Over HTTP this is the status 403.
     pub fn forbidden(text: impl Into<String>) -> Self {
         Self { why: Why::Forbidden(text.into()), challenge: None }
     }
 
-    /// What stands in the body of an answer. The protocol has no code for it.
+    /// Returns the error for the body of a response. The protocol has no error code of its own for refusals.
     pub(crate) fn error(&self) -> RpcError {
         match self.why {
             Why::Unauthorized | Why::Forbidden(_) => RpcError::invalid_request(self.to_string()),
@@ -158,7 +161,7 @@ impl Refuse {
     }
 }
 
-/// What the peer reads.
+/// The text that the peer gets.
 impl fmt::Display for Refuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.why {
@@ -171,23 +174,24 @@ impl fmt::Display for Refuse {
 
 impl std::error::Error for Refuse {}
 
-/// What may stand in a URL.
+/// Returns whether a byte is allowed in a URL.
 fn is_of_url(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"\"\\<>^`{|}".contains(&byte)
 }
 
-/// What may stand in a quoted string without further ado.
+/// Returns whether a byte is allowed in a quoted string without escaping.
 fn is_of_text(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && !b"\"\\".contains(&byte)
 }
 
-/// What a handler of [`on_connect`](crate::server::ServerBuilder::on_connect) may return: [`Admit`], or a `Result` of that and [`Refuse`].
+/// The return type of an [`on_connect`](crate::server::ServerBuilder::on_connect) handler: [`Admit`], or a `Result` of
+/// [`Admit`] and [`Refuse`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` says neither who may come in nor why not",
     note = "a handler of `on_connect` returns `Admit` or `Result<Admit, Refuse>`"
 )]
 pub trait IntoAdmission {
-    /// Makes the verdict.
+    /// Converts the value into a decision.
     fn into_admission(self) -> Result<Admit, Refuse>;
 }
 
@@ -214,7 +218,7 @@ where
 }
 
 impl Server {
-    /// Asks whether somebody may come in. `extensions` came with the request.
+    /// Runs `on_connect` for a peer, if there is one. `extensions` came with the request.
     pub(crate) async fn admit(
         &self,
         connecting: Connecting,
@@ -223,7 +227,7 @@ impl Server {
         let Some(admission) = &self.inner.admission else {
             return Ok(Box::new(Arrival { extensions, ..Arrival::default() }));
         };
-        // It has not said anything yet.
+        // The peer has not sent a message yet.
         let arrival = Arrival {
             headers: connecting.headers.clone(),
             extensions: extensions.clone(),
@@ -242,10 +246,10 @@ impl Server {
 }
 
 impl Admit {
-    /// Shows the caller these tools only, by the names under which they are registered; all others are as if they were not
-    /// there, in lists and in calls. An empty list hides every tool. Names of tools that do not exist (yet) do no harm.
+    /// Shows the caller only these tools, by the names under which they are registered. All other tools are hidden, in
+    /// lists and in calls. An empty list hides every tool. Names of tools that do not exist (yet) are allowed.
     ///
-    /// Called again, it takes away what the new list does not have: what is hidden once stays hidden.
+    /// A second call can only hide more: a tool stays visible only if both lists contain it.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -279,7 +283,7 @@ impl Admit {
         self
     }
 
-    /// Shows the caller these prompts only, by name; see [`only_tools`](Self::only_tools).
+    /// Shows the caller only these prompts, by name; see [`only_tools`](Self::only_tools).
     ///
     /// ```
     /// use toolway::Admit;
@@ -292,12 +296,12 @@ impl Admit {
         self
     }
 
-    /// Shows the caller these resources only: registered ones by URI or by name, those of
-    /// [`list_resources`](crate::server::ServerBuilder::list_resources) and [`read_resource`](crate::server::ServerBuilder::read_resource) by
-    /// URI. An empty list hides every resource.
+    /// Shows the caller only these resources: registered ones by URI or by name, those of
+    /// [`list_resources`](crate::server::ServerBuilder::list_resources) and
+    /// [`read_resource`](crate::server::ServerBuilder::read_resource) by URI. An empty list hides every resource.
     ///
-    /// A URI that a template answers is the template's affair ([`only_templates`](Self::only_templates)); one that stands
-    /// here can be read whatever is said about templates.
+    /// A URI that a template answers is controlled by [`only_templates`](Self::only_templates). But a URI in this list
+    /// can always be read, even if its template is hidden.
     ///
     /// ```
     /// use toolway::Admit;
@@ -309,13 +313,14 @@ impl Admit {
         self
     }
 
-    /// Shows the caller these templates only, by the text of the template or by name, and lets it read their resources only. An
-    /// empty list hides every template.
+    /// Shows the caller only these templates, by the text of the template or by name, and allows it to read only their
+    /// resources. An empty list hides every template.
     ///
-    /// The template that answers a URI decides, which is the most literal one of those that take it. A registered resource
-    /// is never read through a template, and a resource that [`only_resources`](Self::only_resources) hides is hidden
-    /// whatever templates take its URI. What a [mounted](crate::server::ServerBuilder::mount) server reads without listing it may be of any
-    /// template: then it can be read only if `only_resources` names it.
+    /// If several templates match a URI, the most literal one answers it and decides. A registered resource is never
+    /// read through a template: if [`only_resources`](Self::only_resources) hides it, it stays hidden, whichever
+    /// templates match its URI. A [mounted](crate::server::ServerBuilder::mount) server may read a URI that it does not
+    /// list, and that could belong to any template. With this restriction, such a URI can be read only if
+    /// `only_resources` names it.
     ///
     /// ```
     /// use toolway::Admit;

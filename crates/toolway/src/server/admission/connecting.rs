@@ -1,4 +1,4 @@
-//! Who knocks, and what does it say of itself?
+//! What is known about a caller before its first message?
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,10 +11,10 @@ use http::header::AUTHORIZATION;
 use crate::server::call::scope::Scope;
 use crate::server::handler::parameter::{Missing, Parameter};
 
-/// Who knocks, as a parameter of the handler that [`on_connect`](crate::server::ServerBuilder::on_connect) was given.
+/// A peer that wants to connect, as a parameter of the [`on_connect`](crate::server::ServerBuilder::on_connect)
+/// handler.
 ///
-/// Nothing that it says of itself is proven: headers and queries are what the peer wrote. `Debug` shows no values, since they
-/// may be secret.
+/// Headers and queries are written by the peer, and prove nothing. `Debug` shows no values, since they may be secret.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -30,7 +30,7 @@ use crate::server::handler::parameter::{Missing, Parameter};
 /// ```
 #[derive(Clone)]
 pub struct Connecting {
-    /// None on a pipe.
+    /// `None` on a pipe.
     pub(crate) headers: Option<Arc<HeaderMap>>,
     pub(crate) query: Option<String>,
     pub(crate) session_id: Option<String>,
@@ -42,21 +42,21 @@ impl Connecting {
         Self { headers: None, query: None, session_id: None, remote: None }
     }
 
-    /// The headers of the HTTP request; none on a pipe.
+    /// Returns the headers of the HTTP request; empty on a pipe.
     pub fn headers(&self) -> &HeaderMap {
         static NONE: LazyLock<HeaderMap> = LazyLock::new(HeaderMap::new);
         self.headers.as_deref().unwrap_or(&NONE)
     }
 
-    /// What stands behind the `?` of the URL, as it was written.
+    /// Returns the query of the URL, the part after the `?`, without decoding it.
     pub fn query(&self) -> Option<&str> {
         self.query.as_deref()
     }
 
-    /// The value of this name in the query, decoded as browsers encode it: `%2F` is a slash, `+` is a space.
+    /// Returns the query value of this name, decoded as browsers encode it: `%2F` is a slash, `+` is a space.
     ///
-    /// Nothing if the name is there more than once, or the value is not well encoded: of two values, others on the way may
-    /// have looked at the other one.
+    /// Returns `None` if the name occurs more than once, because a proxy may have checked the other value. Also returns
+    /// `None` if the value is not encoded correctly.
     pub fn query_value(&self, name: &str) -> Option<Cow<'_, str>> {
         let pairs = self.query.as_deref()?.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
         let mut found = pairs.filter(|(key, _)| decoded(key).is_some_and(|key| key == name));
@@ -64,28 +64,30 @@ impl Connecting {
         decoded(value)
     }
 
-    /// The session that the request says it belongs to. It proves nothing.
+    /// Returns the session that the request names. It does not prove that the peer owns the session.
     pub fn session_id(&self) -> Option<&str> {
         self.session_id.as_deref()
     }
 
-    /// Where the connection comes from, if the door knows: a proxy's address, where there is one.
+    /// Returns the address of the connection, if it is known. Behind a proxy this is the address of the proxy.
     pub fn remote(&self) -> Option<SocketAddr> {
         self.remote
     }
 
-    /// The token of an `Authorization: Bearer …` header. Nothing if there are several such headers, or if it is none.
+    /// Returns the token of an `Authorization: Bearer …` header. Returns `None` if the request has several
+    /// `Authorization` headers, or if the value is not a bearer token.
     pub fn bearer(&self) -> Option<&str> {
         let mut lines = self.headers().get_all(AUTHORIZATION).iter();
         let (Some(line), None) = (lines.next(), lines.next()) else { return None };
         let (scheme, token) = line.to_str().ok()?.split_once(' ')?;
         let token = token.trim_matches(' ');
-        // A comma is what is left of two headers that somebody joined.
+        // A comma may come from a proxy that joined two headers.
         let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
         (is_token && scheme.eq_ignore_ascii_case("bearer")).then_some(token)
     }
 
-    /// Whether this is a pipe, such as the stdin and stdout of this process: no headers, no query, no address.
+    /// Returns whether this is a pipe, such as stdin and stdout of this process. A pipe has no headers, query or
+    /// address.
     pub fn is_pipe(&self) -> bool {
         self.headers.is_none()
     }
@@ -108,7 +110,7 @@ impl Parameter for Connecting {
     }
 }
 
-/// What a piece of a query stands for; nothing if it is not well encoded, or not text.
+/// Decodes a part of a query. Returns `None` if it is not encoded correctly, or is not UTF-8.
 fn decoded(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains(['%', '+']) {
         return Some(Cow::Borrowed(text));
@@ -218,7 +220,7 @@ mod tests {
         for query in unclear {
             assert_eq!(with_query(query).query_value("k"), None, "{query:?}");
         }
-        // What is wrong beside it does not matter.
+        // Malformed pairs beside it do not matter.
         assert_eq!(with_query("%zz=%&k=a&&=").query_value("k").as_deref(), Some("a"));
     }
 

@@ -1,9 +1,9 @@
-//! Admission: which callers may come in, and as whom?
+//! Admission: which callers are admitted, and as which principal?
 //!
 //! | file | question |
 //! |---|---|
-//! | `connecting.rs` | What does a caller say of itself before its first message? |
-//! | `admit.rs` | What does the server's hook decide? |
+//! | `connecting.rs` | What is known about a caller before its first message? |
+//! | `admit.rs` | How does `on_connect` decide? |
 
 pub(crate) mod admit;
 pub(crate) mod connecting;

@@ -1,17 +1,17 @@
-//! Asking the client's user, its model and its roots: one source for every client.
+//! Questions to the client's user, to its model, and about its roots: one implementation for every client.
 //!
-//! A function that asks runs in rounds. A question that has no answer ends the round; then the client is asked, and the
-//! function runs again from its beginning, now with the answer. It is so in both eras, so that a server behaves alike
-//! everywhere: the eras differ only in who carries what the rounds remember .
+//! A function that asks runs in rounds. A question without an answer ends the round; then the client is asked, and the
+//! function runs again from its beginning, now with the answer. Both eras work this way, so that a server behaves the
+//! same everywhere. They differ only in which side keeps the state between rounds.
 //!
 //! | file | question |
 //! |---|---|
 //! | `question.rs`, `questions.rs` | What can be asked, and what is its answer? |
-//! | `once.rs` | What is not done again? |
+//! | `once.rs` | Which effects are not repeated? |
 //! | `form/` | What can a user be asked to fill in? |
 //!
-//! What was asked and answered in a run stands in `call/question_log.rs`, and what the rounds leave to the next one in
-//! `call/replay.rs`.
+//! `call/question_log.rs` holds the questions and answers of one run. `call/replay.rs` holds what one round passes to
+//! the next.
 
 pub(crate) mod form;
 pub(crate) mod once;

@@ -1,4 +1,4 @@
-//! What is not done again when a function runs again?
+//! Which effects are not repeated when a function runs again?
 
 use std::convert::Infallible;
 
@@ -11,13 +11,13 @@ use crate::server::call::context::Ctx;
 use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
 
 impl Ctx {
-    /// Does something and remembers its result for when the function runs again with an answer. A failure is not
-    /// remembered.
+    /// Runs an effect and remembers its result, so that the effect is skipped when the function runs again with an
+    /// answer. A failure is not remembered.
     ///
-    /// The result travels to clients of 2026-07-28 and back, sealed: keep it small, and do not put into it what must be
-    /// taken back one day. It is done **at least once**, not exactly once: a client may call again with an older state, and a
-    /// server may die between the effect and its memory. What must not happen twice needs a key by which the other side
-    /// recognises it; [`remember`](Self::remember) keeps one.
+    /// The result travels to clients of 2026-07-28 and back, sealed. Keep it small, and do not store anything in it
+    /// that must be revocable. The effect runs **at least once**, not exactly once: a client may call again with an
+    /// older state, and a server may crash between the effect and the moment when its result is stored. An effect that
+    /// must not happen twice needs an idempotency key for the other side; [`remember`](Self::remember) can keep one.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -39,12 +39,13 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// What the effect failed with keeps its own face: a [`ToolError`](crate::ToolError) reads for the caller as if it had
-    /// been returned. Besides, a result may be too large to remember, or of another type than the one that was remembered.
+    /// The error of the effect is passed on unchanged: the caller sees a [`ToolError`](crate::ToolError) as if it had
+    /// been returned. It also fails if the result is too large to remember, or if the remembered result has another
+    /// type.
     ///
     /// # Cancellation
     ///
-    /// An effect that is dropped before it ends is not remembered.
+    /// An effect that is dropped before it completes is not remembered.
     pub async fn once<T, E, F>(
         &self,
         key: impl Into<String>,
@@ -64,7 +65,8 @@ impl Ctx {
         Ok(result)
     }
 
-    /// Does something that cannot fail and remembers what it gives, as [`once`](Self::once) does with the value of a result.
+    /// Runs an effect that cannot fail and remembers its value, as [`once`](Self::once) does with the value of a
+    /// result.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -84,15 +86,15 @@ impl Ctx {
     /// }
     /// ```
     ///
-    /// Where nothing is awaited, [`remember`](Self::remember) is shorter.
+    /// If nothing is awaited, [`remember`](Self::remember) is shorter.
     ///
     /// # Errors
     ///
-    /// When the value is too large to remember, or of another type than the one that was remembered.
+    /// Fails if the value is too large to remember, or if the remembered value has another type.
     ///
     /// # Cancellation
     ///
-    /// An effect that is dropped before it ends is not remembered.
+    /// An effect that is dropped before it completes is not remembered.
     pub async fn once_value<T, F>(
         &self,
         key: impl Into<String>,
@@ -105,8 +107,7 @@ impl Ctx {
         self.once(key, || async { Ok::<T, Infallible>(effect().await) }).await
     }
 
-    /// Makes a value and remembers it for when the function runs again: a random number, the time, a key by which others
-    /// recognise a request.
+    /// Computes a value and remembers it for later runs of the function: a random number, the time, an idempotency key.
     ///
     /// ```
     /// use std::time::SystemTime;
@@ -122,7 +123,7 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// As [`once`](Self::once).
+    /// The same as [`once_value`](Self::once_value).
     pub fn remember<T>(&self, key: impl Into<String>, make: impl FnOnce() -> T) -> Result<T, OnceError>
     where
         T: Serialize + DeserializeOwned,

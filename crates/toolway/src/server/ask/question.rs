@@ -15,9 +15,9 @@ use crate::server::ask::form::{Form, check};
 use crate::server::call::context::Ctx;
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
-/// A question that may be awaited, or asked [together with others](Ctx::ask_all). Nothing happens until then.
+/// A question to await, or to ask [together with others](Ctx::ask_all). It does nothing until then.
 ///
-/// It is made by [`Ctx::ask`], [`Ctx::question`], [`Ctx::ask_url`], [`Ctx::sample`] and [`Ctx::roots`].
+/// Made by [`Ctx::ask`], [`Ctx::question`], [`Ctx::ask_url`], [`Ctx::sample`] and [`Ctx::roots`].
 #[must_use = "a question is asked when it is awaited"]
 pub struct Ask<T> {
     ctx: Ctx,
@@ -26,27 +26,27 @@ pub struct Ask<T> {
     read: Box<dyn FnOnce(InputResponse) -> Result<T, AskError> + Send>,
 }
 
-/// What became of a question to the user.
+/// The user's reaction to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UserAnswer<T> {
     /// The user answered.
     Accepted(T),
-    /// The user refused to.
+    /// The user declined to answer.
     Declined,
-    /// The user closed the question without a word.
+    /// The user closed the question without an answer.
     Cancelled,
 }
 
 impl<T: Send + 'static> Ask<T> {
-    /// Gives the question another key. A key is a name that stays the same whenever the function runs; two different
-    /// questions of one call must not share it.
+    /// Sets the key of the question. A key must stay the same in every run of the function; two different questions of
+    /// one call must not share a key.
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = key.into();
         self
     }
 
-    /// Makes *declined* and *cancelled* values, where they are not failures.
+    /// Returns *declined* and *cancelled* as values instead of errors.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -78,21 +78,23 @@ impl<T: Send + 'static> Ask<T> {
         Ask { ctx, key, question, read: Box::new(read) }
     }
 
-    /// The answer, if this run has one; else the question goes out at the end of it.
+    /// Returns the answer if this run has one. Otherwise the question is sent at the end of the run.
     pub(super) fn find(self) -> Result<T, AskError> {
         let Self { ctx, key, question, read } = self;
         ctx.scope().find(&key, &question, read)
     }
 }
 
-/// Asks. Nothing is waited for: there is an answer, or the run of the function ends here and begins again with one.
+/// Asks the question. This does not wait for the user: either there is an answer already, or the run of the function
+/// ends here and starts again with one.
 impl<T: Send + 'static> IntoFuture for Ask<T> {
     type Output = Result<T, AskError>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            // A function that asks the same again and again gets the same again and again; others must be able to stop it.
+            // A function may ask the same question in an endless loop. Yielding here lets other tasks run, and lets
+            // them cancel it.
             tokio::task::consume_budget().await;
             self.find()
         })
@@ -105,7 +107,7 @@ impl<T> fmt::Debug for Ask<T> {
     }
 }
 
-/// A text with a key, before it is clear what kind of answer is wanted. Made by [`Ctx::question`].
+/// The key and text of a question whose kind is not chosen yet. Made by [`Ctx::question`].
 #[must_use = "this asks nothing yet: call `ask`, `form` or `url`"]
 pub struct Question {
     ctx: Ctx,
@@ -114,12 +116,12 @@ pub struct Question {
 }
 
 impl Question {
-    /// Asks for a form to be filled in.
+    /// Asks the user to fill in a form.
     pub fn ask<F: Form>(self) -> Ask<F> {
         self.fill_in(F::schema(), F::read)
     }
 
-    /// Asks for a form to be filled in that was put together by hand; the answer is what was filled in, by field.
+    /// Asks the user to fill in a form that was built at run time. The answer is the content by field name.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -146,7 +148,7 @@ impl Question {
         elicit(self.ctx, self.key, Elicit::Form(form), move |content| check(&schema, content).and_then(read))
     }
 
-    /// Asks the user to do something at a web page: see [`Ctx::ask_url`].
+    /// Asks the user to open a web page: see [`Ctx::ask_url`].
     pub fn url(self, url: impl Into<String>) -> Ask<()> {
         elicit(self.ctx, self.key, Elicit::Url(ElicitUrl::new(self.text, url)), |_| Ok(()))
     }
@@ -158,10 +160,9 @@ impl fmt::Debug for Question {
     }
 }
 
-/// What can be asked of the client's model: a whole [`CreateMessage`], or a text, which may be answered with up to a thousand
-/// tokens.
+/// A request to the client's model: a complete [`CreateMessage`], or a text, whose answer may have up to 1000 tokens.
 pub trait IntoSample {
-    /// Makes it one.
+    /// Converts it to a request.
     fn into_sample(self) -> CreateMessage;
 }
 
@@ -184,12 +185,12 @@ impl IntoSample for String {
 }
 
 impl Ctx {
-    /// Asks the user to fill in a form. The key of the question is the name of the form's type; where a function asks the same
-    /// form more than once, [`question`](Self::question) gives each its own.
+    /// Asks the user to fill in a form. The key of the question is [`Form::name`]. A function that asks the same form
+    /// more than once uses [`question`](Self::question) to give each question its own key.
     ///
-    /// The same function serves every client. A client of 2025-11-25 is asked while the call runs, one of 2026-07-28 calls again
-    /// with the answer; either way **the function runs again from its beginning**, now with the answer. What must not be
-    /// done twice stands in [`once`](Self::once).
+    /// The same function serves every client. A client of 2025-11-25 is asked while the call runs; a client of
+    /// 2026-07-28 calls again with the answer. In both cases **the function runs again from its beginning**, now with
+    /// the answer. Wrap effects that must not be repeated in [`once`](Self::once).
     ///
     /// ```
     /// use serde_json::json;
@@ -228,15 +229,15 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// [`AskError`] tells the kinds apart. The first run of the function ends with
-    /// [`Unanswered`](AskErrorKind::Unanswered); pass it on with `?`. To ask again after an answer that does not fit, take
-    /// another key: the same key has the same answer for the rest of the call.
+    /// [`AskError::kind`] tells the cases apart. The first run of the function ends with
+    /// [`Unanswered`](AskErrorKind::Unanswered); pass it on with `?`. To ask again after an invalid answer, use another
+    /// key: a key keeps its answer for the rest of the call.
     pub fn ask<F: Form>(&self, text: impl Into<String>) -> Ask<F> {
         self.question(F::name(), text).ask()
     }
 
-    /// A question with a key of its own, for functions that ask the same form several times, and for forms that are put
-    /// together by hand.
+    /// Starts a question with its own key, for functions that ask the same form several times, and for forms that are
+    /// built at run time.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -261,8 +262,9 @@ impl Ctx {
         Question { ctx: self.clone(), key: key.into(), text: text.into() }
     }
 
-    /// Asks the user to do something at a web page, such as to pay, or to enter a secret that must not pass through the
-    /// client. The answer says that the user agreed to open the page, not that anything was done there: find out yourself.
+    /// Asks the user to open a web page, for example to pay, or to enter a secret that must not pass through the
+    /// client. The answer says only that the user agreed to open the page. Check separately whether the user completed
+    /// the task there.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -279,7 +281,7 @@ impl Ctx {
         self.question("url", text).url(url)
     }
 
-    /// Asks the model of the client. The protocol calls this sampling, and has deprecated it in 2026-07-28.
+    /// Asks the model of the client. The protocol calls this sampling, and deprecated it in 2026-07-28.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -303,7 +305,7 @@ impl Ctx {
         }
     }
 
-    /// Asks for the folders that the client works in. The protocol has deprecated this in 2026-07-28.
+    /// Asks for the folders that the client works in. The protocol deprecated this in 2026-07-28.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -327,7 +329,7 @@ impl Ctx {
     }
 }
 
-/// A question to the user.
+/// Makes a question to the user.
 fn elicit<T: Send + 'static>(
     ctx: Ctx,
     key: String,

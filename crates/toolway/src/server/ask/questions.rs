@@ -4,7 +4,7 @@ use crate::server::ask::question::Ask;
 use crate::server::call::context::Ctx;
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
-/// Questions that are asked together: a tuple of up to eight of them, or a `Vec`.
+/// Questions that are asked together: a tuple of up to eight, or a `Vec`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are no questions",
     note = "give a tuple or a `Vec` of what `ctx.ask(…)`, `ctx.question(…).ask()`, `ctx.sample(…)` and `ctx.roots()` return, without `.await`"
@@ -35,7 +35,7 @@ macro_rules! tuples {
             #[allow(non_snake_case, reason = "each value is named after its type")]
             fn find_all(self) -> Result<Self::Answers, AskError> {
                 let ($($name,)*) = self;
-                // Every question is asked before one of them is found to have no answer.
+                // Ask every question before the first missing answer is returned as an error.
                 $(let $name = $name.find();)*
                 first_failure([$($name.as_ref().err()),*].into_iter().flatten())?;
                 Ok(($($name?,)*))
@@ -45,7 +45,8 @@ macro_rules! tuples {
 }
 tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; A B C D E F G; A B C D E F G H; }
 
-/// That one has no answer yet matters more than that another has failed: the function runs again and meets that one then.
+/// Returns the error to report. A missing answer goes before any other failure: the function runs again, and meets the
+/// other failure then.
 fn first_failure<'e>(failures: impl Iterator<Item = &'e AskError>) -> Result<(), AskError> {
     let failures: Vec<_> = failures.collect();
     let unanswered = failures.iter().find(|failure| failure.kind() == AskErrorKind::Unanswered);
@@ -56,8 +57,8 @@ fn first_failure<'e>(failures: impl Iterator<Item = &'e AskError>) -> Result<(),
 }
 
 impl Ctx {
-    /// Asks several questions in one round, of any kinds. Each needs a key of its own. A round has 32 questions at most; what is
-    /// more is asked in the next one.
+    /// Asks several questions of any kind in one round. Each needs its own key. A round has at most 32 questions; the
+    /// rest are asked in the next round.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -72,7 +73,7 @@ impl Ctx {
     ///     colour: String,
     /// }
     ///
-    /// /// Greet somebody.
+    /// /// Greet a person.
     /// #[tool]
     /// async fn greet(ctx: Ctx) -> Result<String, ToolError> {
     ///     let name = ctx.ask::<Name>("Your name?");
@@ -84,7 +85,8 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// That of the first question without an answer. To hear of each, [`Ask::answer`] makes refusals values.
+    /// The error of the first question that still needs an answer, otherwise of the first that failed. [`Ask::answer`]
+    /// returns refusals as values instead.
     #[expect(clippy::unused_async, reason = "that nothing is waited for is nobody's business")]
     pub async fn ask_all<Q: Questions>(&self, questions: Q) -> Result<Q::Answers, AskError> {
         questions.find_all()

@@ -1,4 +1,4 @@
-//! What does the author say about the server?
+//! What can the author configure on a server?
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,10 +35,10 @@ use crate::server::stateless::seal::keys::SealKeys;
 use crate::store::{Careful, Store};
 use crate::transport::frame::MAX_MESSAGE;
 
-/// A server that is being described. Made by [`Server::new`](crate::server::Server::new).
+/// A builder for a server. Made by [`Server::new`](crate::server::Server::new).
 ///
-/// What it needs is added in any order; [`build`](Self::build) checks it all at once, and so do the doors that build it
-/// themselves: `serve_stdio`, `serve_http`, [`serve_io`](Self::serve_io).
+/// Add elements and settings in any order. [`build`](Self::build) checks everything at once, and so do the methods that
+/// build and serve in one step: `serve_stdio`, `serve_http`, [`serve_io`](Self::serve_io).
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -61,11 +61,11 @@ use crate::transport::frame::MAX_MESSAGE;
 pub struct ServerBuilder {
     pub(crate) info: Implementation,
     pub(crate) instructions: Option<String>,
-    /// What was added explicitly; it wins over what was found.
+    /// The elements that were added explicitly; they replace discovered elements of the same name.
     pub(crate) elements: Elements,
     pub(crate) found: Vec<&'static Marked>,
     pub(crate) states: States,
-    /// The values of servers that were merged into this one.
+    /// The state values of servers that were merged into this one.
     pub(crate) merged: Vec<Arc<States>>,
     pub(crate) readers: Vec<Reader>,
     pub(crate) listers: Vec<Lister>,
@@ -75,9 +75,9 @@ pub struct ServerBuilder {
     pub(crate) eras: Option<Vec<Era>>,
     pub(crate) pin: ProtocolPin,
     pub(crate) without: Without,
-    /// The names of merged servers that would not have admitted everybody.
+    /// The names of merged servers that have `on_connect`.
     pub(crate) guarded: Vec<String>,
-    /// What is known to be wrong before it is built.
+    /// Mistakes that are known before the server is built.
     pub(crate) mistakes: Vec<String>,
     pub(crate) layers: Stages,
     pub(crate) reporter: Option<Reporter>,
@@ -141,31 +141,31 @@ impl ServerBuilder {
         }
     }
 
-    /// A name for people.
+    /// Sets the title, which users see.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
     }
 
-    /// What the server is, for people.
+    /// Sets a description of the server for users.
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.info.description = Some(text.into());
         self
     }
 
-    /// Where to read more.
+    /// Sets the URL of a website about the server.
     pub fn website(mut self, url: impl Into<String>) -> Self {
         self.info.website_url = Some(url.into());
         self
     }
 
-    /// Adds a picture.
+    /// Adds an icon.
     pub fn icon(mut self, icon: Icon) -> Self {
         self.info.icons.get_or_insert_default().push(icon);
         self
     }
 
-    /// How to use this server, for the model.
+    /// Sets instructions for the model on how to use this server.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self
@@ -182,13 +182,13 @@ impl ServerBuilder {
         self.tools([tool])
     }
 
-    /// Adds resources and families of them, usually `resources![index, note]`. They are listed in this order.
+    /// Adds resources and resource templates, usually `resources![index, note]`. They are listed in this order.
     pub fn resources(mut self, resources: impl IntoIterator<Item = ResourceEntry>) -> Self {
         self.elements.resources.extend(resources);
         self
     }
 
-    /// Adds a resource or a family of them.
+    /// Adds a resource or a resource template.
     pub fn resource(self, resource: ResourceEntry) -> Self {
         self.resources([resource])
     }
@@ -235,7 +235,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Goes on only under a condition.
+    /// Applies `more` to the builder if the condition is `true`.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -258,9 +258,9 @@ impl ServerBuilder {
         self
     }
 
-    /// Reads every resource that is listed but has no handler of its own, and any other URI. The handler takes
-    /// [`Reading`](crate::server::Reading) and whatever else handlers take, and returns what resources return; `None` means that
-    /// there is no such resource.
+    /// Sets a handler that reads every resource that is listed without its own handler, and any other URI. The handler
+    /// takes [`Reading`](crate::server::Reading) and any other parameter of a handler, and returns a type that
+    /// resources return; `None` means that the resource does not exist.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -282,9 +282,10 @@ impl ServerBuilder {
         self
     }
 
-    /// Lists resources that are not registered, after those that are. The handler takes [`Cursor`](crate::server::Cursor) and
-    /// returns a [`ResourcePage`](crate::server::ResourcePage), or a list if one page is all; what it gives as the next cursor
-    /// comes back to it, signed on the way.
+    /// Sets a handler that lists more resources, after the registered ones. The handler takes
+    /// [`Cursor`](crate::server::Cursor) and returns a [`ResourcePage`](crate::server::ResourcePage), or a list if
+    /// there is only one page. The next cursor that it returns is signed, sent to the client, and passed to the handler
+    /// with the request for the next page.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -317,8 +318,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Adds a JSON-RPC method of your own. The handler's argument is the whole of `params`, and is checked as the arguments of a
-    /// tool are: the caller is told everything that is wrong at once, as one JSON-RPC error (-32602).
+    /// Adds a custom JSON-RPC method. The handler's argument receives all of `params`, and is checked like the
+    /// arguments of a tool: all problems are reported to the caller at once, as one JSON-RPC error (-32602).
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -342,7 +343,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Hears a notification of your own. Nothing is answered.
+    /// Adds a handler for a custom notification. Nothing is sent back.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -372,12 +373,12 @@ impl ServerBuilder {
         name: impl Into<String>,
         handler: H,
     ) -> Self {
-        // Nothing is answered, so nothing is looked for that the type itself lets pass.
+        // Problems cannot be reported to the client, so only the type checks the arguments.
         self.notifications.push((name.into(), custom(handler, None)));
         self
     }
 
-    /// What peers are told of errors that were not meant for them.
+    /// Sets what clients are told about errors that were not written for them.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -391,7 +392,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Takes no `"5"` for 5: arguments are what the schema says, to the letter.
+    /// Turns off coercion: `"5"` is not accepted for 5, and arguments must match the schema exactly.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -418,7 +419,8 @@ impl ServerBuilder {
         self
     }
 
-    /// How many entries a page of a list has at most. Without it each list is one page: many clients read only the first.
+    /// Sets the maximum number of entries on a page of a list. By default each list is one page, because many clients
+    /// read only the first.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -438,8 +440,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Makes cursors good on every server that has the same secret, and after a restart. Without it each server has a
-    /// random key of its own.
+    /// Makes cursors valid on every server with the same secret, and after a restart. By default each server has its
+    /// own random key.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -453,16 +455,16 @@ impl ServerBuilder {
         self
     }
 
-    /// The keys with which the server seals what it remembers of a call while the client is asked something.
+    /// Sets the keys that seal the state of a call while the client is asked a question.
     ///
-    /// Where the protocol lets a server remember nothing, the client carries that from one round of the call to the next, and can
-    /// neither read nor change it. Several machines that answer for one server need common keys, and so does a server that is to go on after a
-    /// restart. Each key is 32 bytes in base64, or 64 hexadecimal digits; `openssl rand -base64 32` makes one. The first seals, and
-    /// all of them open: to replace a key, put the new one before it, and take the old one away when no call of its time is open any more.
+    /// In revisions without sessions, the client carries this state from one round of the call to the next, and can
+    /// neither read nor change it. Several machines that serve as one server need common keys, and so does a server
+    /// that must continue calls after a restart. Each key is 32 bytes in base64, or 64 hexadecimal digits;
+    /// `openssl rand -base64 32` generates one. The first key seals, and all keys can open: to replace a key, put the
+    /// new one before it, and remove the old one when no call that used it is open any more.
     ///
-    /// Without this call the keys are those of the environment variable `TOOLWAY_SEAL_KEYS`, with commas between them;
-    /// without that each server has a random one of its own. A key that cannot be read is a mistake that
-    /// [`build`](Self::build) reports.
+    /// By default the keys are read from the environment variable `TOOLWAY_SEAL_KEYS`, separated by commas; if it is
+    /// not set, each server has its own random key. An invalid key is a mistake that [`build`](Self::build) reports.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -484,9 +486,9 @@ impl ServerBuilder {
         self
     }
 
-    /// How long answers of one kind may be kept, and by whom.
+    /// Sets how long answers of one kind may be cached, and by which clients.
     ///
-    /// One answer can say otherwise with [`Ctx::cache`](crate::server::Ctx::cache).
+    /// A handler can override this for one answer with [`Ctx::cache`](crate::server::Ctx::cache).
     ///
     /// ```
     /// use std::time::Duration;
@@ -505,8 +507,9 @@ impl ServerBuilder {
         self
     }
 
-    /// Says what the server can do, whatever it has. What it has is added by itself; this is for capabilities that will
-    /// only be used later, such as tools that are added to a running server, and for experimental ones.
+    /// Declares capabilities, whatever elements the server has. The capabilities of existing elements are added
+    /// automatically; use this for capabilities that are needed only later, such as tools that are added to a running
+    /// server, and for experimental ones.
     ///
     /// ```
     /// use toolway::capability::{ServerCapabilities, Settings};
@@ -523,8 +526,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Where the server keeps what outlives one request: sessions, the events of their streams. Servers that share a store
-    /// are one server to their clients. In memory, unless said otherwise.
+    /// Sets the store for data that outlives one request: sessions, the events of their streams. Servers that share a
+    /// store act as one server for their clients. The default store is in memory.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which marked functions does a server find by itself?
+//! Which marked functions can a server discover?
 
 use std::panic::Location;
 
@@ -6,13 +6,14 @@ use crate::server::build::builder::ServerBuilder;
 use crate::server::catalog::discover::Marked;
 
 impl ServerBuilder {
-    /// Adds every function of the caller's own package that is marked `#[tool]`, `#[resource]` or `#[prompt]`, sorted by
-    /// module and name. What is added explicitly wins over what is found, by name, URI or template; two that are found and
-    /// mean the same are a mistake that [`build`](Self::build) reports.
+    /// Adds every function of the caller's own package that is marked `#[tool]`, `#[resource]` or `#[prompt]`, sorted
+    /// by module and name. An element that is added explicitly replaces a discovered one with the same name, URI or
+    /// template. Two discovered elements with the same name, URI or template are a mistake that [`build`](Self::build)
+    /// reports.
     ///
-    /// Packages are told apart by where their sources stand, so this has to be called from the package whose
-    /// functions are meant; [`discover_in`](Self::discover_in) names modules instead. Methods of a
-    /// [`service`](Self::service) are not found: they need their value.
+    /// Packages are told apart by the location of their sources, so call this from the package whose functions are
+    /// meant; [`discover_in`](Self::discover_in) names modules instead. Methods of a [`service`](Self::service) are not
+    /// discovered, because they need a value.
     ///
     /// ```no_run
     /// use toolway::prelude::*;
@@ -35,7 +36,7 @@ impl ServerBuilder {
         self.discovered(|marked| is_in(caller, marked.package))
     }
 
-    /// Adds every marked function of a module and the modules in it: `"my_app::tools"`, or `"my_app"` for a whole crate.
+    /// Adds every marked function of a module and its submodules: `"my_app::tools"`, or `"my_app"` for a whole crate.
     /// The empty path means everything that is linked into the program.
     ///
     /// ```
@@ -69,21 +70,21 @@ impl ServerBuilder {
     }
 
     fn discovered(mut self, wanted: impl Fn(&Marked) -> bool) -> Self {
-        // Places may lie in each other.
+        // A module may be discovered more than once, because modules are nested.
         let is_known = |marked: &Marked| self.found.iter().any(|known| std::ptr::eq(*known, marked));
         let mut found: Vec<_> = inventory::iter::<Marked>
             .into_iter()
             .filter(|marked| wanted(marked) && !is_known(marked))
             .collect();
-        // The linker's order is no order.
+        // The order of the linker is arbitrary.
         found.sort_by_key(|marked| (marked.module, marked.name));
         self.found.extend(found);
         self
     }
 }
 
-/// Whether a source file belongs to a package. The package at the root of a workspace has the empty directory; it owns what
-/// stands in the directories that Cargo knows.
+/// Returns whether a source file belongs to a package. The package at the root of a workspace has the empty directory;
+/// it owns the files in Cargo's standard directories.
 fn is_in(file: &str, package: &str) -> bool {
     let file = file.replace('\\', "/");
     let package = package.replace('\\', "/");

@@ -1,7 +1,7 @@
-//! Can a door give the handlers what they take?
+//! Can a transport provide the parameters of all handlers?
 //!
-//! A door of the server's own, without a hook or a layer that could give values to calls, cannot: a handler that takes such a
-//! value fails every call. That is told when the door is opened.
+//! A built-in transport cannot, if no hook or layer attaches values to calls: a handler that needs such a value would
+//! fail every call. This is reported when the transport is started.
 
 use crate::ground::error::Result;
 use crate::ground::mistakes::mistaken;
@@ -10,7 +10,8 @@ use crate::server::call::layer::stages::Stages;
 use crate::server::call::state::Absent;
 
 impl Server {
-    /// Looks for handlers that would fail every call over a door where only `on_connect` and layers give values.
+    /// Checks for handlers that would fail every call over a transport where only `on_connect` and layers attach
+    /// values.
     ///
     /// # Errors
     ///
@@ -20,7 +21,7 @@ impl Server {
         if inner.admission.is_some() {
             return Ok(());
         }
-        // A layer may insert any value, but it cannot name the caller.
+        // A layer may attach any value, but it cannot set the principal.
         let absent = |layers: &Stages| Absent {
             principal: true,
             extensions: layers.is_empty() && inner.layers.is_empty(),

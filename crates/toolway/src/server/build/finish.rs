@@ -1,4 +1,4 @@
-//! How does what the author said become a server, and what is wrong with it?
+//! How do the author's settings become a server, and which mistakes are found?
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::server::{Inner, Server};
 use crate::store::{Memory, Store};
 
 impl ServerBuilder {
-    /// Checks everything and makes the server.
+    /// Checks everything and builds the server.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl ServerBuilder {
         let has_resource_handlers = !self.readers.is_empty() || !self.listers.is_empty();
         let mut declared = self.declared;
         if !self.sources.is_empty() && (has_resource_handlers || !elements.resources.is_empty()) {
-            // What sources say of theirs takes nothing away from the server's own.
+            // The capabilities of sources must not limit those of the server's own resources.
             declare(&mut declared, &own_resources());
         }
         self.sources.iter().for_each(|source| declare(&mut declared, &source.capabilities()));
@@ -119,7 +119,7 @@ impl ServerBuilder {
             }
         };
         let (store, mut changes) = match self.store {
-            // Whoever brings a store may share it.
+            // A store that the author provides may be shared.
             Some(store) => (store.clone(), Changes::shared(store, &self.info.name)),
             None => (Arc::new(Memory::new()) as Arc<dyn Store>, Changes::default()),
         };
@@ -171,7 +171,7 @@ impl ServerBuilder {
     }
 }
 
-/// Adds what sources can do to what was declared. What has settings of its own keeps them.
+/// Adds the capabilities of sources to the declared ones. Settings that exist already are kept.
 fn declare(declared: &mut ServerCapabilities, source: &ServerCapabilities) {
     let add = |into: &mut Option<Settings>, from: &Option<Settings>| {
         for (name, value) in from.iter().flatten() {
@@ -187,7 +187,7 @@ fn declare(declared: &mut ServerCapabilities, source: &ServerCapabilities) {
     add(&mut declared.completions, &source.completions);
 }
 
-/// What resources that the server has itself make it say.
+/// Returns the capabilities that the server's own resources need.
 fn own_resources() -> ServerCapabilities {
     let settings = ["listChanged", "subscribe"].map(|name| (name.to_owned(), true.into()));
     ServerCapabilities::new().with_resources(Settings::from_iter(settings))

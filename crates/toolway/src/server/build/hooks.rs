@@ -1,16 +1,17 @@
-//! Hooks: what of the author's runs when a caller comes or goes, a call ends, or a handler fails?
+//! Hooks: which of the author's functions run when a caller connects or disconnects, a call ends, or a handler fails?
 
 use crate::server::admission::admit::{IntoAdmission, admission};
 use crate::server::build::builder::ServerBuilder;
 use crate::server::handler::function::{Handler, hook};
 
 impl ServerBuilder {
-    /// Hears of every error that was not meant for the peer: what came through `?`, panics, results that their own schema does
-    /// not allow. Not of [`ToolError::new`](crate::server::ToolError::new) and its kin, which are answers.
+    /// Sets a hook for every error that was not written for the client: errors that were converted by `?`, panics,
+    /// results that do not match their own schema. Errors made with [`ToolError::new`](crate::server::ToolError::new)
+    /// and the like are answers, and are not reported.
     ///
-    /// The handler takes [`ErrorReport`](crate::server::ErrorReport) and whatever else handlers take, those of the call that failed. The answer waits for it,
-    /// for five seconds at most; if it panics, that is written to the log. Without one there is the log only, which has
-    /// every error anyway.
+    /// The handler takes [`ErrorReport`](crate::server::ErrorReport) and any other parameter of a handler, from the
+    /// call that failed. The answer waits for it, for at most five seconds; a panic in it is logged. The log gets every
+    /// error, with or without this hook.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -50,12 +51,12 @@ impl ServerBuilder {
         self
     }
 
-    /// Hears of every call that is over, once: those that went well, those that failed, and those that nobody waited for any
-    /// more. What a call is, [`layer`](Self::layer) says; beside these, a request is counted that names no method of this server
-    /// or cannot be read. A call that ends in a question to the user is not over.
+    /// Sets a hook that runs once for every call that ends: successful, failed or cancelled. [`layer`](Self::layer)
+    /// defines what a call is; requests that cannot be read or that name an unknown method count too. A call that ends
+    /// with a question to the user has not ended.
     ///
-    /// The handler takes [`RequestStats`](crate::server::RequestStats) and whatever else handlers take, those of the call. The answer does not wait for
-    /// it beyond its first `.await`; it may take five seconds.
+    /// The handler takes [`RequestStats`](crate::server::RequestStats) and any other parameter of a handler, from the
+    /// call. The answer waits only until the hook's first `.await`; the hook may run for five seconds.
     ///
     /// ```
     /// use std::collections::HashMap;
@@ -96,13 +97,14 @@ impl ServerBuilder {
         self
     }
 
-    /// Does something whenever a peer has gone: over HTTP once for each request that was let in, when its reply was written
-    /// to its end or its client went away before that; on a pipe once, when the pipe has ended. The handler takes
-    /// [`Disconnected`](crate::server::Disconnected) and what handlers take of a request: [`State<T>`](crate::server::State), [`Headers`](crate::server::Headers),
+    /// Adds a hook that runs when a client disconnects: over HTTP once for each admitted request, when its reply was
+    /// written completely or its client disconnected before that; on a pipe once, when the pipe has ended. The handler
+    /// takes [`Disconnected`](crate::server::Disconnected) and parameters from the request:
+    /// [`State<T>`](crate::server::State), [`Headers`](crate::server::Headers),
     /// [`Extension<T>`](crate::server::Extension), [`Principal`](crate::server::Principal).
     ///
-    /// It runs when the request is over and delays nobody. One that panics is told in the log, one that takes longer than
-    /// five seconds is stopped. Of several, each runs, in the order in which they were added.
+    /// It runs after the request and does not delay anything. A panic in it is logged; after five seconds it is
+    /// stopped. If several hooks are added, all run, in that order.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -124,14 +126,14 @@ impl ServerBuilder {
         self
     }
 
-    /// Does something whenever a session has ended for good: it was deleted, was silent for too long, its pipe ended, or
-    /// the server stops. Once for each session, on each server that has served it. Requests that stand alone have no
-    /// session, and nothing happens for them. The handler takes [`Terminated`](crate::server::Terminated) and [`State<T>`](crate::server::State), and
-    /// [`Principal`](crate::server::Principal) where every session has one; a session that has expired has no request that the rest
-    /// could come from.
+    /// Adds a hook that runs when a session has ended permanently: it was deleted, it timed out, its pipe ended, or the
+    /// server shuts down. It runs once for each session, on each server that has served it. Stateless requests have no
+    /// session, so it does not run for them. The handler takes [`Terminated`](crate::server::Terminated) and
+    /// [`State<T>`](crate::server::State), and [`Principal`](crate::server::Principal) if every session has one. Other
+    /// parameters are not available, because a session that has expired has no request.
     ///
-    /// It runs as hooks of [`on_disconnect`](Self::on_disconnect) do. What is
-    /// [remembered](crate::server::Ctx::memory) in a session is forgotten by itself.
+    /// It runs under the same conditions as [`on_disconnect`](Self::on_disconnect). The
+    /// [memory](crate::server::Ctx::memory) of a session is deleted automatically.
     ///
     /// ```
     /// use std::collections::HashMap;
@@ -160,14 +162,16 @@ impl ServerBuilder {
         }
     }
 
-    /// Decides who may come in, and as whom. The handler takes [`Connecting`](crate::server::Connecting) and whatever else handlers take, and returns
+    /// Sets the hook that admits or refuses clients and sets their principal. The handler takes
+    /// [`Connecting`](crate::server::Connecting) and any other parameter of a handler, and returns
     /// [`Admit`](crate::server::Admit) or `Result<Admit, Refuse>`.
     ///
-    /// It runs once for each pipe, and over HTTP for every request: no caller is trusted for what came before. When it panics
-    /// or cannot be run, the peer is refused and the log says why. Without it everybody is admitted, as nobody.
+    /// It runs once for each pipe, and over HTTP for every request: an earlier admission does not count. If it panics
+    /// or cannot be run, the client is refused and the reason is logged. Without this hook every client is admitted; it
+    /// has no principal unless the application attached one to the request.
     ///
-    /// A server has one; one that was given to a [merged](Self::merge) server is not taken over, and
-    /// [`build`](Self::build) says so where that would leave the door open.
+    /// A server has one such hook. The hook of a [merged](Self::merge) server is not taken over; [`build`](Self::build)
+    /// reports this if the server would then have none.
     ///
     /// ```
     /// use toolway::prelude::*;

@@ -1,4 +1,4 @@
-//! Which layers stand around calls?
+//! Which layers wrap calls?
 
 use tower_layer::Layer;
 
@@ -7,11 +7,12 @@ use crate::server::call::layer::service::{Next, Service};
 use crate::server::call::layer::stages::Kind;
 
 impl ServerBuilder {
-    /// Puts a layer around every call. The first that is added is the outermost; layers of single kinds
-    /// ([`layer_for`](Self::layer_for)) stand among them, those of single elements ([`ToolEntry::layer`](crate::server::ToolEntry::layer)) inside of all.
+    /// Wraps every call in a layer. The first layer that is added is the outermost. Layers for one kind of call
+    /// ([`layer_for`](Self::layer_for)) are in the same order; layers of single elements
+    /// ([`ToolEntry::layer`](crate::server::ToolEntry::layer)) are inside all of them.
     ///
-    /// A call is what asks for a tool, a resource, a prompt, a completion, a list or a method of your own. What only keeps a
-    /// conversation going is none: the handshake, pings, subscriptions, the level of the log.
+    /// A call is a request for a tool, a resource, a prompt, a completion, a list or a custom method. Requests that
+    /// only maintain the connection are not calls: the handshake, pings, subscriptions, the log level.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -42,7 +43,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Puts a layer around the calls of one kind.
+    /// Wraps the calls of one kind in a layer.
     ///
     /// ```
     /// use toolway::prelude::*;

@@ -1,4 +1,5 @@
-//! How much may a peer take of a server, and how long? What HTTP has of its own stands in `http/door/limits.rs`.
+//! How much of a server may one client use, and for how long? Limits that are specific to HTTP are in
+//! `http/door/limits.rs`.
 
 use std::time::Duration;
 
@@ -6,8 +7,8 @@ use crate::server::build::builder::ServerBuilder;
 use crate::transport::frame::message_limit;
 
 impl ServerBuilder {
-    /// How long the values that [`Ctx::memory`](crate::server::Ctx::memory) gives are kept for a principal after they were last used
-    /// (30 days). Those of a session live as long as the session.
+    /// Sets how long the values of [`Ctx::memory`](crate::server::Ctx::memory) are kept for a principal after their
+    /// last use (30 days). Those of a session live as long as the session.
     ///
     /// ```
     /// use std::time::Duration;
@@ -21,14 +22,14 @@ impl ServerBuilder {
         self
     }
 
-    /// The longest message that is sent and accepted, in bytes (16 MiB), on every transport: a line of a pipe, the body of an HTTP
-    /// request or reply, an event of a stream.
+    /// Sets the maximum size of a message that is sent or accepted, in bytes (16 MiB), on every transport: a line of a
+    /// pipe, the body of an HTTP request or reply, an event of a stream.
     ///
-    /// A longer request is refused with -32600, and the error's `data.maxMessage` says how much is taken. A call whose result
-    /// would be longer fails, and its error names this setting. Files that are served as resources count as they are sent: a file
-    /// that is not text grows by a third.
+    /// A larger request is refused with -32600, and the error's `data.maxMessage` contains the limit. A call whose
+    /// result would be larger fails, and its error names this setting. Files that are served as resources count in
+    /// their encoded form: a file that is not text grows by a third.
     ///
-    /// A client has a limit of its own (`Client::builder().max_message(…)`): raise both where results are large.
+    /// A client has its own limit (`Client::builder().max_message(…)`): raise both if results are large.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -41,16 +42,18 @@ impl ServerBuilder {
         self
     }
 
-    /// How many requests may run at the same time (4096), and how many of them may be of one pipe or session (256). What
-    /// comes then is told to come again later; pings, cancels and answers always come through.
+    /// Sets how many requests may run at the same time (4096), and how many of them for one pipe or session (256).
+    /// Further requests are refused with an error that asks the client to retry later; pings, cancellations and answers
+    /// are always accepted.
     pub fn max_in_flight(mut self, total: usize, of_one_peer: usize) -> Self {
         self.places = total;
         self.places_of_one = of_one_peer;
         self
     }
 
-    /// How long a handler may run (1 hour), or `None` for as long as it likes. One that takes longer is dropped, and its caller
-    /// hears of it. The time in which a client is asked something does not count. [`ToolEntry::deadline`](crate::server::ToolEntry::deadline) gives a tool its own.
+    /// Sets how long a handler may run (1 hour); `None` means no limit. A handler that takes longer is dropped, and its
+    /// caller gets an error. The time in which a client is asked a question does not count.
+    /// [`ToolEntry::deadline`](crate::server::ToolEntry::deadline) sets the limit of one tool.
     ///
     /// ```
     /// use std::time::Duration;
@@ -64,8 +67,8 @@ impl ServerBuilder {
         self
     }
 
-    /// How long a question to the client may stay without an answer (10 minutes): see [`Ctx::ask`](crate::server::Ctx::ask). In
-    /// 2026-07-28 the client has so long to call again.
+    /// Sets how long a question to the client may stay unanswered (10 minutes): see
+    /// [`Ctx::ask`](crate::server::Ctx::ask). In 2026-07-28 this is the time that the client has to call again.
     pub fn question_timeout(mut self, time: Duration) -> Self {
         self.question_timeout = time;
         self

@@ -8,13 +8,14 @@ use crate::server::catalog::discover;
 use crate::server::catalog::tool::ToolEntry;
 
 impl ServerBuilder {
-    /// Adds everything that another server has, under the same names. Its handlers keep the values it was given with
-    /// [`state`](Self::state) and see those of this server where it has none; [`strict`](Self::strict) stays with its tools, and
-    /// its [layers](Self::layer) stay around its elements and methods, inside of those of this server.
+    /// Adds everything that another server has, under the same names. Its handlers keep its own [`state`](Self::state)
+    /// values and fall back to those of this server; [`strict`](Self::strict) still applies to its tools, and its
+    /// [layers](Self::layer) still wrap its elements and methods, inside those of this server.
     ///
-    /// Two of the same name are a mistake that [`build`](Self::build) reports. Of what the other server says about itself,
-    /// such as its title, its policies and its limits, nothing is taken over, and neither are `on_error` and `on_request_end`:
-    /// this server hears of every call. `on_disconnect` and `on_terminate` of both are run.
+    /// Two elements with the same name are a mistake that [`build`](Self::build) reports. The other server's own
+    /// description, such as its title, its policies and its limits, is not taken over, and neither are `on_error` and
+    /// `on_request_end`: the hooks of this server run for every call. The hooks `on_disconnect` and `on_terminate` of
+    /// both servers run.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -39,8 +40,8 @@ impl ServerBuilder {
         self.join(other, None)
     }
 
-    /// Adds everything that another server has, with `prefix_` before the names of its tools and prompts. URIs stay as they
-    /// are.
+    /// Adds everything that another server has, with `prefix_` before the names of its tools and prompts. URIs stay
+    /// unchanged.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -122,7 +123,7 @@ impl ServerBuilder {
             elements.tools.iter_mut().for_each(ToolEntry::strict);
         }
         self.elements.extend(elements);
-        // What a merged server has none of, the one it was merged into may have.
+        // A merged server falls back to the state values of the server that it was merged into.
         for inner in merged {
             inner.fall_back_to(&states);
         }

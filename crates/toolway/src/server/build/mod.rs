@@ -1,13 +1,13 @@
-//! Building: how does what an author says become a server?
+//! Building: how do the author's settings become a server?
 //!
 //! | file | question |
 //! |---|---|
-//! | `builder.rs`, `hooks.rs`, `layers.rs`, `limits.rs`, `defaults.rs`, `revisions.rs`, `pin.rs`, `discovery.rs` | What can be said about a server? |
-//! | `source.rs` | How does a gateway give it what others have? |
-//! | `merge.rs` | How do several become one? |
-//! | `finish.rs` | What is checked before it is built? |
-//! | `doors.rs` | Can a door give the handlers what they take? |
-//! | `without_http.rs`, `without_stdio.rs` | What does the compiler say where a feature is missing? |
+//! | `builder.rs`, `hooks.rs`, `layers.rs`, `limits.rs`, `defaults.rs`, `revisions.rs`, `pin.rs`, `discovery.rs` | What can be configured on a server? |
+//! | `source.rs` | How does a gateway add the elements of other servers? |
+//! | `merge.rs` | How do several servers become one? |
+//! | `finish.rs` | What is checked before a server is built? |
+//! | `doors.rs` | Can a transport provide the parameters of all handlers? |
+//! | `without_http.rs`, `without_stdio.rs` | What does the compiler say if a feature is off? |
 
 pub(crate) mod builder;
 pub(crate) mod defaults;

@@ -2,7 +2,7 @@
 
 use toolway_protocol::{Era, ProtocolVersion};
 
-/// A revision to [pin](crate::server::ServerBuilder::protocol): a [`ProtocolVersion`], its name, or `None` for none.
+/// A revision to [pin](crate::server::ServerBuilder::protocol): a [`ProtocolVersion`], its name, or `None` to pin none.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -37,7 +37,7 @@ impl From<String> for ProtocolPin {
     }
 }
 
-/// What an author wants, as the doors need it: the only era, if there is only one, and the pinned revision.
+/// Returns the only era that is served, or `None` for both, and the pinned revision.
 pub(crate) fn settled(
     eras: Option<&[Era]>,
     pin: ProtocolPin,

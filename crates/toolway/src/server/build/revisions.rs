@@ -1,5 +1,5 @@
-//! How much of the protocol does a server serve? Both eras, every revision and all that it could do, unless its author leaves
-//! something out.
+//! Which part of the protocol does a server serve? Both eras, every revision and all capabilities, unless its author
+//! leaves something out.
 
 use toolway_protocol::Era;
 
@@ -8,11 +8,12 @@ use crate::server::build::builder::ServerBuilder;
 use crate::server::build::pin::ProtocolPin;
 
 impl ServerBuilder {
-    /// Answers `initialize` with this revision, whatever a client asks for; a client that does not speak it goes. `None` takes
-    /// that back: then a client gets the revision it asks for, or else the newest one with a handshake.
+    /// Answers `initialize` with this revision, whatever revision a client requests; a client that does not support it
+    /// disconnects. `None` removes the pin: then a client gets the revision that it requests, or else the newest one
+    /// with a handshake.
     ///
-    /// The newest revision opens with no handshake and is served beside it; [`eras`](Self::eras) switches it off. A text that
-    /// names no revision is a mistake that [`build`](Self::build) tells, and so is a revision without handshake.
+    /// The newest revision has no handshake and is served as well; [`eras`](Self::eras) turns it off. A text that does
+    /// not name a revision is a mistake that [`build`](Self::build) reports, and so is a revision without a handshake.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -34,10 +35,11 @@ impl ServerBuilder {
         self
     }
 
-    /// Serves these eras only. What belongs to the other one is answered as by a server that has never heard of it.
+    /// Serves only these eras. Requests of the other era get the same answers as from a server that does not know it.
     ///
-    /// Without the stateless era clients of the newest revision take this for an older server, and shake hands. Without
-    /// the handshake there are no sessions and no batches, and whoever says `initialize` reads which revisions there are.
+    /// Without the stateless era, clients of the newest revision treat this as an older server and use the handshake.
+    /// Without the handshake era, sessions and batches are not available, and the answer to `initialize` lists the
+    /// supported revisions.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -51,11 +53,11 @@ impl ServerBuilder {
         self
     }
 
-    /// Does not say that resources can be subscribed to, and answers `resources/subscribe` as a method that is not there. For
-    /// servers whose resources never change, or that would not notice.
+    /// Leaves out the capability to subscribe to resources, and answers `resources/subscribe` as an unknown method. For
+    /// servers whose resources never change, or that would not notice a change.
     ///
-    /// Where there is no way to tell a client anything ([`handle_json`](crate::server::Server::handle_json), HTTP without sessions)
-    /// that is so by itself.
+    /// Where the server cannot send notifications to a client ([`handle_json`](crate::server::Server::handle_json),
+    /// HTTP without sessions), this applies automatically.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -75,8 +77,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Does not say that it sends log messages to clients, and sends none: [`Ctx::log`](crate::server::Ctx::log) says nothing, and
-    /// `logging/setLevel` is a method that is not there.
+    /// Leaves out the capability to send log messages to clients: [`Ctx::log`](crate::server::Ctx::log) sends nothing,
+    /// and `logging/setLevel` is an unknown method.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -92,7 +94,7 @@ impl ServerBuilder {
 }
 
 impl Server {
-    /// Whether an era is served.
+    /// Returns whether an era is served.
     pub(crate) fn serves(&self, era: Era) -> bool {
         self.inner.era.is_none_or(|only| only == era)
     }

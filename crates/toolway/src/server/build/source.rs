@@ -1,4 +1,4 @@
-//! How does a gateway give a server what others have?
+//! How does a gateway add the elements of other servers?
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::server::build::builder::ServerBuilder;
 use crate::server::catalog::source::{Added, Source};
 
 impl ServerBuilder {
-    /// Adds what a source has, now and later.
+    /// Adds the elements of a source, including those that it offers later.
     pub(crate) fn source(mut self, source: Arc<dyn Source>) -> Self {
         self.sources.push(Added::new(source));
         self

@@ -1,7 +1,8 @@
-//! What does a program read that serves over HTTP while the feature is off? The name of the feature.
+//! What does the compiler say if a program serves over HTTP while the feature is off? The name of the feature.
 //!
-//! The functions can be named and not called: a trait that nothing implements is asked for, and its message is what the
-//! compiler says. A bound without a lifetime of the caller would be refused here already.
+//! The functions exist but cannot be called: they require a trait that no type implements, and its message is the
+//! compiler's error. The bound has a lifetime parameter, because the compiler would reject a bound without one already
+//! at the definition.
 
 use std::convert::Infallible;
 use std::future::Ready;
@@ -10,7 +11,7 @@ use crate::ground::error::Result;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 
-/// Is there when the feature `http` is on.
+/// Implemented if the feature `http` is on.
 #[diagnostic::on_unimplemented(
     message = "HTTP is not built in: switch on the feature `http` of toolway",
     label = "switch on the feature `http`",
@@ -20,7 +21,7 @@ pub trait HttpFeature<'a> {}
 
 #[doc(hidden)]
 impl ServerBuilder {
-    /// Serves over HTTP; it needs the feature `http`.
+    /// Serves over HTTP; requires the feature `http`.
     pub fn serve_http<'a>(self, address: impl Sized) -> Ready<Result<()>>
     where
         Self: HttpFeature<'a>,
@@ -29,7 +30,7 @@ impl ServerBuilder {
         unreachable!("nothing implements what it asks for")
     }
 
-    /// Makes it a tower service; it needs the feature `http`.
+    /// Makes a tower service; requires the feature `http`.
     pub fn http<'a>(self) -> Result<Infallible>
     where
         Self: HttpFeature<'a>,
@@ -40,7 +41,7 @@ impl ServerBuilder {
 
 #[doc(hidden)]
 impl Server {
-    /// Serves over HTTP; it needs the feature `http`.
+    /// Serves over HTTP; requires the feature `http`.
     pub fn serve_http<'a>(&self, address: impl Sized) -> Ready<Result<()>>
     where
         Self: HttpFeature<'a>,
@@ -49,7 +50,7 @@ impl Server {
         unreachable!("nothing implements what it asks for")
     }
 
-    /// Makes it a tower service; it needs the feature `http`.
+    /// Makes a tower service; requires the feature `http`.
     pub fn http<'a>(&self) -> Result<Infallible>
     where
         Self: HttpFeature<'a>,

@@ -1,7 +1,9 @@
-//! What does a program read that serves over stdin and stdout while the feature is off? The name of the feature.
+//! What does the compiler say if a program serves over stdin and stdout while the feature is off? The name of the
+//! feature.
 //!
-//! The functions can be named and not called: a trait that nothing implements is asked for, and its message is what the
-//! compiler says. A bound without a lifetime of the caller would be refused here already.
+//! The functions exist but cannot be called: they require a trait that no type implements, and its message is the
+//! compiler's error. The bound has a lifetime parameter, because the compiler would reject a bound without one already
+//! at the definition.
 
 use std::future::Ready;
 
@@ -9,7 +11,7 @@ use crate::ground::error::Result;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 
-/// Is there when the feature `stdio` is on.
+/// Implemented if the feature `stdio` is on.
 #[diagnostic::on_unimplemented(
     message = "stdio is not built in: switch on the feature `stdio` of toolway",
     label = "switch on the feature `stdio`",
@@ -19,7 +21,7 @@ pub trait StdioFeature<'a> {}
 
 #[doc(hidden)]
 impl ServerBuilder {
-    /// Serves over stdin and stdout; it needs the feature `stdio`.
+    /// Serves over stdin and stdout; requires the feature `stdio`.
     pub fn serve_stdio<'a>(self) -> Ready<Result<()>>
     where
         Self: StdioFeature<'a>,
@@ -30,7 +32,7 @@ impl ServerBuilder {
 
 #[doc(hidden)]
 impl Server {
-    /// Serves over stdin and stdout; it needs the feature `stdio`.
+    /// Serves over stdin and stdout; requires the feature `stdio`.
     pub fn serve_stdio<'a>(&self) -> Ready<Result<()>>
     where
         Self: StdioFeature<'a>,

@@ -1,4 +1,4 @@
-//! What may a handler say and ask for while it runs?
+//! What can a handler send and request while it runs?
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use crate::server::call::principal::Principal;
 use crate::server::call::scope::Scope;
 use crate::server::failure::errors::{ResourceError, ToolError};
 
-/// The call that a handler is in, as a parameter of the handler. It is not part of the schema.
+/// The current call, as a parameter of a handler. It is not part of the schema.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -40,26 +40,26 @@ impl Ctx {
         &self.0
     }
 
-    /// The context of a handler that runs in this scope.
+    /// Returns the context of a handler that runs in this scope.
     pub(crate) fn of(scope: &Scope) -> Self {
-        // Made now: it must trip when the run ends, also for a context that is asked only afterwards.
+        // Create the token now: it must be cancelled when the run ends, even if the context uses it only afterwards.
         scope.token();
         Self(scope.handle())
     }
 
-    /// Facts about the caller.
+    /// Returns facts about the client.
     pub fn peer(&self) -> &Peer {
         self.0.peer()
     }
 
-    /// Who the caller is: whom [`on_connect`](crate::server::ServerBuilder::on_connect) has admitted. Nothing, where nobody was
-    /// asked or anyone is admitted.
+    /// Returns the principal that [`on_connect`](crate::server::ServerBuilder::on_connect) admitted. Otherwise it is
+    /// the [`Principal`] that the application attached to the request, if any.
     pub fn principal(&self) -> Option<&Principal> {
         self.0.arrival().principal.as_ref()
     }
 
-    /// Where the connection of the call comes from, if the door knows: a proxy's address, where there is one. Nothing on a
-    /// pipe.
+    /// Returns the remote address of the connection, if the transport knows it. Behind a proxy this is the proxy's
+    /// address. `None` on a pipe.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -74,23 +74,23 @@ impl Ctx {
         self.0.arrival().remote
     }
 
-    /// The server that the call came to.
+    /// Returns the server that received the call.
     pub fn server(&self) -> &Server {
         self.0.server()
     }
 
-    /// Where the door keeps what is remembered of the caller.
+    /// Returns the record that holds the caller's memory, if the transport has set one.
     pub(crate) fn place(&self) -> Option<&Arc<Place>> {
         self.0.arrival().memory.as_ref()
     }
 
-    /// A value that came with the request: see [`Extensions`](crate::Extensions).
+    /// Returns a value that is attached to the request: see [`Extensions`](crate::Extensions).
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.0.arrival().extensions.get()
     }
 
-    /// Ends when the call has ended or its caller does not want it any more. The handler itself is simply
-    /// dropped then; this is for work that it has handed to other tasks.
+    /// Waits until the call ends or is cancelled. The handler itself is dropped when its call is cancelled; this method
+    /// is for work that it has moved to other tasks.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -111,14 +111,15 @@ impl Ctx {
         self.0.token().cancelled().await;
     }
 
-    /// Whether the call has ended or its caller does not want it any more.
+    /// Returns whether the call has ended or was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_over()
     }
 
-    /// Tells the caller how far the call is. Goes out only if the caller asked for it, and only if there is
-    /// more done than was told before, as the protocol demands. Without a total it is `()` or `None`, and an empty message is
-    /// left out; [`progress_of`](Self::progress_of) and [`progress_at`](Self::progress_at) are shorter then.
+    /// Reports the progress of the call to the caller. The notification is sent only if the caller requested progress,
+    /// and only if `done` is larger than in the last report, as the protocol requires. If the total is unknown, pass
+    /// `()` or `None`. An empty message is left out; [`progress_of`](Self::progress_of) and
+    /// [`progress_at`](Self::progress_at) are shorter then.
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) {
@@ -128,7 +129,7 @@ impl Ctx {
     /// ```
     pub async fn progress(&self, done: impl Amount, total: impl Amount, message: impl Into<String>) {
         let arrival = self.0.arrival();
-        // Nothing is said about a call that has ended.
+        // A call that has ended sends nothing more.
         if self.is_cancelled() {
             return;
         }
@@ -143,7 +144,7 @@ impl Ctx {
         arrival.outbound.tell(arrival.peer.version, &Notification::Progress(progress)).await;
     }
 
-    /// Tells the caller how far the call is, without a message: see [`progress`](Self::progress).
+    /// Reports the progress of the call without a message: see [`progress`](Self::progress).
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) {
@@ -154,7 +155,7 @@ impl Ctx {
         self.progress(done, total, "").await;
     }
 
-    /// Tells the caller how much is done, where the total is not known: see [`progress`](Self::progress).
+    /// Reports the progress of the call without a total: see [`progress`](Self::progress).
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) {
@@ -165,7 +166,7 @@ impl Ctx {
         self.progress(done, (), "").await;
     }
 
-    /// Log messages for the client, which hears only what it has asked for.
+    /// Returns a logger that sends messages to the client. Only messages of a level that the client requested are sent.
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) {
@@ -176,9 +177,9 @@ impl Ctx {
         Log::new(&self.0)
     }
 
-    /// Lets the client's connection go while the call runs on; the client comes back after `retry` and hears the rest.
-    /// For calls that take minutes, where an open connection costs more than coming back. Only clients of 2025-11-25
-    /// that have a session over HTTP can do that; for all others this does nothing.
+    /// Closes the client's connection while the call continues. The client reconnects after `retry` and receives the
+    /// rest. Use this for calls that take minutes, where an open connection costs more than reconnecting. It works only
+    /// for clients of 2025-11-25 that have a session over HTTP; for all others it does nothing.
     ///
     /// ```
     /// use std::time::Duration;
@@ -198,8 +199,8 @@ impl Ctx {
         }
     }
 
-    /// Reads a resource of this server, in process. What is hidden from the caller
-    /// ([`Admit::only_resources`](crate::server::Admit::only_resources)) is not hidden from the handler: take care whom you give it to.
+    /// Reads a resource of this server, in process. The handler can also read resources that are hidden from the caller
+    /// ([`Admit::only_resources`](crate::server::Admit::only_resources)): take care not to reveal them.
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) -> Result<String, toolway::ToolError> {
@@ -212,11 +213,11 @@ impl Ctx {
             return Err(ResourceError::hidden("resources read each other without end"));
         }
         let scope = self.0.inside();
-        // Boxed, because a resource may read others in turn.
+        // Boxed, because a resource may read other resources.
         Box::pin(self.0.server().read_in_process(uri.into(), &scope)).await
     }
 
-    /// A link to a resource of this server, with the name and media type that the server knows for it.
+    /// Returns a link to a resource of this server, with the name and media type that the server lists for it.
     ///
     /// ```
     /// # fn doc(ctx: toolway::Ctx) {
@@ -231,8 +232,8 @@ impl Ctx {
         self.0.server().describe_resource(uri)
     }
 
-    /// Checks a value against the output schema of the tool that is being called. Without such a schema
-    /// everything is right.
+    /// Checks a value against the output schema of the tool that is being called. Without such a schema every value is
+    /// valid.
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) -> Result<serde_json::Value, toolway::ToolError> {
@@ -247,8 +248,8 @@ impl Ctx {
         if problems.is_empty() { Ok(()) } else { Err(ToolError::new(crate::schema::output_text(&problems))) }
     }
 
-    /// How long the result of this call may be kept, and by whom. Only results that can be cached carry it:
-    /// those of reading a resource and of listing, in the revisions that know of caching.
+    /// Sets how long the result of this call may be cached, and by which clients. Only cacheable results carry this:
+    /// those of reading a resource and of listing, in revisions with caching.
     ///
     /// ```
     /// use std::time::Duration;
@@ -263,7 +264,7 @@ impl Ctx {
     /// }
     /// ```
     pub fn cache(&self, ttl: Duration, scope: CacheScope) {
-        // What is read on the way to another answer says nothing about that one.
+        // A resource that is read for another answer must not change the hints of that answer.
         if !self.0.is_answer {
             return;
         }
@@ -272,15 +273,15 @@ impl Ctx {
     }
 }
 
-/// How many resources may be read on behalf of each other.
+/// The maximum depth of resources that read other resources.
 const MAX_DEPTH: u8 = 16;
 
-/// A time in whole milliseconds, as far as every JSON reader can count.
+/// Converts a duration to whole milliseconds, limited to what every JSON parser can represent exactly.
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min((1 << 53) - 1)
 }
 
-/// Whether `done` is more than was told before; remembers it if so.
+/// Returns whether `done` is more than the last reported value, and stores it if so.
 pub(crate) fn is_more(told: &Mutex<f64>, done: &serde_json::Number) -> bool {
     let Some(done) = done.as_f64() else { return false };
     let mut told = told.lock();
@@ -303,7 +304,7 @@ impl fmt::Debug for Ctx {
     }
 }
 
-/// How much: any number, an `Option` of one, or `()` for an amount that is not known.
+/// An amount: any number, an `Option` of one, or `()` if the amount is unknown.
 ///
 /// ```
 /// use toolway::server::Amount;
@@ -314,7 +315,7 @@ impl fmt::Debug for Ctx {
 /// assert_eq!(().amount(), None);
 /// ```
 pub trait Amount {
-    /// The amount as JSON has it; nothing for `None`, and for what JSON cannot say.
+    /// Returns the amount as a JSON number; `None` if it is unknown or cannot be represented in JSON.
     fn amount(self) -> Option<serde_json::Number>;
 }
 

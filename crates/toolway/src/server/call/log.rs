@@ -1,4 +1,4 @@
-//! How does a handler talk to the log of its client?
+//! How does a handler send log messages to its client?
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use crate::server::call::scope::Scope;
 
 /// Log messages for the client. Made by [`Ctx::log`](crate::server::Ctx::log).
 ///
-/// A message is a text and a few fields; the client gets both as one object, the text under `message`. What the
-/// client has not asked for is not sent: up to 2025-11-25 it hears `warning` and above until it says
-/// otherwise, from 2026-07-28 on each request says what it wants to hear.
+/// A message is a text and a few fields. The client gets both as one object, with the text under `message`. Messages of
+/// a level that the client did not request are not sent: up to 2025-11-25 a client receives `warning` and above until
+/// it sets another level; since 2026-07-28 each request sets its level.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -43,25 +43,25 @@ impl<'c> Log<'c> {
         Self { scope, logger: None }
     }
 
-    /// Says which part of the server speaks.
+    /// Sets the name of the logger, usually a part of the server.
     pub fn named(mut self, logger: &'c str) -> Self {
         self.logger = Some(logger);
         self
     }
 
-    /// Whether a message of this level would be sent, for those that are expensive to make.
+    /// Returns whether a message of this level would be sent, to skip messages that are expensive to create.
     pub fn is_wanted(&self, level: LogLevel) -> bool {
-        // Nothing is said about a call that has ended.
+        // A call that has ended sends nothing more.
         let arrival = self.scope.arrival();
         arrival.outbound.is_open()
             && arrival.threshold.lets(level)
             && !self.scope.is_over()
-            // A server that has not said that it logs must not.
+            // A server without the logging capability must not send log messages.
             && self.scope.server().offers(&Method::SetLogLevel)
     }
 
-    /// Sends a message. `fields` is an object, or `null` for none; anything else goes under `data`. A message that was sent
-    /// when the function ran before, up to a question, is not sent again.
+    /// Sends a message. `fields` is an object, or `null` for none; any other value goes under `data`. If the function
+    /// runs again after a question, a message that was already sent is not sent again.
     pub async fn write(&self, level: LogLevel, message: &str, fields: Value) {
         if !self.is_wanted(level) {
             return;
@@ -70,7 +70,7 @@ impl<'c> Log<'c> {
         data.insert("message".to_owned(), message.into());
         match fields {
             Value::Null => {}
-            // The text keeps its place: a field of the same name would hide it.
+            // Drop a field named `message`: it would replace the text.
             Value::Object(fields) => {
                 data.extend(fields.into_iter().filter(|(name, _)| name != "message"));
             }
@@ -104,20 +104,20 @@ macro_rules! levels {
     };
 }
 levels! {
-    /// For whoever looks for a fault.
+    /// Sends a message for debugging.
     debug = Debug,
-    /// All is well.
+    /// Sends a message about normal operation.
     info = Info,
-    /// All is well, and somebody may want to know.
+    /// Sends a message about normal operation that may need attention.
     notice = Notice,
-    /// Something may go wrong.
+    /// Sends a warning that something may go wrong.
     warning = Warning,
-    /// Something went wrong.
+    /// Sends a message that something went wrong.
     error = Error,
-    /// A part has failed.
+    /// Sends a message that a part of the system has failed.
     critical = Critical,
-    /// Somebody must act now.
+    /// Sends a message that requires immediate action.
     alert = Alert,
-    /// Nothing works.
+    /// Sends a message that the system is unusable.
     emergency = Emergency,
 }

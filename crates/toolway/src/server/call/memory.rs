@@ -1,7 +1,7 @@
-//! What does a handler remember of its caller from one call to the next?
+//! What does a handler remember about its caller from one call to the next?
 //!
-//! All values of one caller are one record of the store, so that they can be bounded, live equally long and are forgotten
-//! together. The doors say whose record it is ([`Place`]); where they say nothing it is the principal's.
+//! All values of one caller are one record of the store, so that their size is limited together, and they expire and
+//! are deleted together. The transport says which record is used ([`Place`]); otherwise it is the principal's.
 
 use std::any::type_name;
 use std::fmt;
@@ -19,22 +19,22 @@ use crate::server::call::context::Ctx;
 use crate::server::call::place::{Look, MemoryError, Place};
 use crate::server::call::principal::Principal;
 
-/// How often a change is tried when other servers change the same record.
+/// The number of attempts to change a record while other servers change it too.
 const TRIES: usize = 128;
-/// How long the values of a principal are kept after they were last used.
-pub(crate) const KEPT_FOR: Duration = Duration::from_hours(720);
+/// The time that the values of a principal are kept after their last use.
+pub(crate) const KEPT_FOR: Duration = Duration::from_secs(720 * 3600);
 
 impl Ctx {
-    /// What was remembered of this caller under a type; its default, if there is nothing yet.
+    /// Returns the value of this type that is stored for this caller, or its default if none is stored yet.
     ///
-    /// In a session that a client has opened, the values belong to the session, and over a pipe to the pipe; both forget
-    /// them when they end. Where requests stand alone they belong to the principal that
-    /// [`on_connect`](crate::server::ServerBuilder::on_connect) has admitted, for as long as
-    /// [`memory_for`](crate::server::ServerBuilder::memory_for) says. Nobody sees those of anybody else. They are kept in the server's
-    /// [store](crate::server::ServerBuilder::store) as JSON; servers that share a store share them.
+    /// In a session that a client has opened, the values belong to the session, and over a pipe to the pipe; they are
+    /// deleted when it ends. Where requests are independent, they belong to the principal that
+    /// [`on_connect`](crate::server::ServerBuilder::on_connect) has admitted, for the time set with
+    /// [`memory_for`](crate::server::ServerBuilder::memory_for). No caller can see the values of another. They are kept
+    /// in the server's [store](crate::server::ServerBuilder::store) as JSON; servers that share a store share them.
     ///
-    /// The name of a type may be another one after it was moved or renamed: give values that outlive the program a name of
-    /// their own with [`memory_named`](Self::memory_named).
+    /// The name of a type changes when it is moved or renamed: use [`memory_named`](Self::memory_named) to give values
+    /// that outlive the program their own name.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -65,7 +65,8 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// When there is nobody to remember anything of, when the store fails, and when what is there is no `T`.
+    /// Fails if the caller has neither a session nor a principal, if the store fails, or if the stored value cannot be
+    /// read as a `T`.
     pub async fn memory<T>(&self) -> Result<Memory<T>, MemoryError>
     where
         T: Serialize + DeserializeOwned + Default + Send,
@@ -73,7 +74,7 @@ impl Ctx {
         self.memory_named(type_name::<T>()).await
     }
 
-    /// What was remembered of this caller under a name: see [`memory`](Self::memory).
+    /// Returns the value that is stored for this caller under a name: see [`memory`](Self::memory).
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) -> Result<(), toolway::ToolError> {
@@ -92,8 +93,8 @@ impl Ctx {
         Ok(memory)
     }
 
-    /// Changes what is remembered of this caller under a type, in one step: however many calls do it at the same time, none
-    /// of them is lost. `change` may run more than once, each time on what is there then.
+    /// Changes the value of this type that is stored for this caller, atomically: concurrent calls do not overwrite
+    /// each other's changes. `change` may run more than once, each time on the current value.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -118,7 +119,7 @@ impl Ctx {
         self.unread::<T>(type_name::<T>().to_owned())?.update(change).await
     }
 
-    /// A value that nobody has looked at yet.
+    /// Returns a value that is not read from the store yet.
     fn unread<T: Default>(&self, name: String) -> Result<Memory<T>, MemoryError> {
         let server = self.server();
         let place = match (self.place(), self.principal()) {
@@ -130,13 +131,13 @@ impl Ctx {
     }
 }
 
-/// A value that is remembered of a caller. [`Ctx::memory`] gives it.
+/// A value that is stored for a caller. Returned by [`Ctx::memory`].
 ///
-/// Changes are kept when they are [saved](Self::save), and fail if somebody else was quicker; [`update`](Self::update) has
-/// no such trouble.
+/// Changes are stored by [`save`](Self::save), which fails if another call changed the value in the meantime;
+/// [`update`](Self::update) avoids this.
 pub struct Memory<T> {
     value: T,
-    /// What was there when it was read.
+    /// The stored value at the time of reading.
     before: Option<Box<RawValue>>,
     name: String,
     place: Arc<Place>,
@@ -147,7 +148,7 @@ impl<T> Memory<T>
 where
     T: Serialize + DeserializeOwned + Default + Send,
 {
-    /// Keeps the value as it is now.
+    /// Stores the current value.
     ///
     /// ```
     /// use toolway::server::MemoryError;
@@ -156,7 +157,7 @@ where
     /// let mut draft = ctx.memory_named::<String>("draft").await?;
     /// draft.push_str("more");
     /// match draft.save().await {
-    ///     Err(MemoryError::Conflict) => return Err(toolway::ToolError::new("somebody else edits this draft")),
+    ///     Err(MemoryError::Conflict) => return Err(toolway::ToolError::new("another call edits this draft")),
     ///     saved => saved?,
     /// }
     /// # Ok(())
@@ -165,8 +166,8 @@ where
     ///
     /// # Errors
     ///
-    /// [`MemoryError::Conflict`] if another call has changed the value since it was read; it stays as that call left it.
-    /// What was remembered under other names does not matter.
+    /// [`MemoryError::Conflict`] if another call changed the value since it was read; the other call's value is kept.
+    /// Changes to values with other names do not conflict.
     pub async fn save(&mut self) -> Result<(), MemoryError> {
         let after = to_raw_value(&self.value).map_err(MemoryError::Unreadable)?;
         for _ in 0..TRIES {
@@ -183,9 +184,9 @@ where
         Err(MemoryError::Conflict)
     }
 
-    /// Changes what is remembered and keeps it, in one step: however many calls do it at the same time, none of them is
-    /// lost. `change` may run more than once, each time on what is there then; what was changed here and not
-    /// [saved](Self::save) is given up.
+    /// Changes the value and stores it, atomically: concurrent calls do not overwrite each other's changes. `change`
+    /// may run more than once, each time on the current value. Local changes that were not [saved](Self::save) are
+    /// discarded.
     ///
     /// ```
     /// # async fn doc(ctx: toolway::Ctx) -> Result<(), toolway::ToolError> {
@@ -201,11 +202,11 @@ where
     ///
     /// # Errors
     ///
-    /// As [`Ctx::memory`], and when there is no room for the value. A conflict only if other servers change the record of
-    /// this caller all the time.
+    /// The same as [`Ctx::memory`], and if the values are too large. A conflict is returned only if other servers
+    /// change the record of this caller constantly.
     pub async fn update<R>(&mut self, mut change: impl FnMut(&mut T) -> R) -> Result<R, MemoryError> {
-        // Calls of this server wait for each other instead of undoing each other's work. It is a lock of tokio, because what
-        // it is held for is a conversation with the store.
+        // Calls of this server wait for each other instead of conflicting. This is a tokio lock, because it is held
+        // while the store is accessed.
         let place = self.place.clone();
         let server = self.server.clone();
         let _turn = server.inner.memories.turn(&place).await;
@@ -222,7 +223,7 @@ where
         Err(MemoryError::Conflict)
     }
 
-    /// Takes over what is there.
+    /// Reads the current value from the store.
     async fn read(&mut self) -> Result<Look, MemoryError> {
         let look = self.place.look().await?;
         self.value = match look.text_of(&self.name) {
@@ -254,16 +255,16 @@ impl<T: fmt::Debug> fmt::Debug for Memory<T> {
     }
 }
 
-/// Lets others go first, now more of them and now fewer: of two servers in step with each other, the same one would be too
-/// late each time.
+/// Yields a random number of times. Two servers that retry in lockstep would otherwise conflict in the same way each
+/// time.
 async fn step_aside() {
     for _ in 0..RandomState::new().hash_one(()) % 4 {
         tokio::task::yield_now().await;
     }
 }
 
-/// The record of a principal. Servers of other names may share the store, and names may hold anything, so their length
-/// stands before them.
+/// Returns the record of a principal. Servers with other names may share the store, and a name may contain any
+/// character, so the key holds the length of the name.
 fn place_of(server: &Server, principal: &Principal) -> Place {
     let name = &server.inner.info.name;
     let key = format!("memory/principal/{}/{name}/{}", name.len(), principal.as_str());

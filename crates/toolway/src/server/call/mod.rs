@@ -1,14 +1,14 @@
-//! One call: what is known about it, and what may a handler say and ask for while it runs?
+//! One call: what is known about it, and what can a handler send and request while it runs?
 //!
 //! | file | question |
 //! |---|---|
 //! | `scope.rs` | What belongs to one run of a handler besides its arguments? |
-//! | `context.rs`, `log.rs`, `threshold.rs`, `memory.rs`, `place.rs` | What may a handler say, log and remember? |
-//! | `state.rs`, `principal.rs`, `visibility.rs` | Which values was the server given, who is the caller, and what does it see? |
-//! | `question_log.rs`, `questions.rs`, `replay.rs` | What was asked and answered in this run, and what is left to the next one? |
-//! | `noted.rs`, `trace.rs` (`trace_id.rs`), `traceparent.rs` | What is noted for those who watch, and which trace does a request belong to? |
-//! | `passing.rs` | What may a handler say and ask that passes its call on? |
-//! | `layer/` | What stands between a call and its handler? |
+//! | `context.rs`, `log.rs`, `threshold.rs`, `memory.rs`, `place.rs` | What can a handler send, log and remember? |
+//! | `state.rs`, `principal.rs`, `visibility.rs` | Which state does the server have, which principal is the caller, and what can it see? |
+//! | `question_log.rs`, `questions.rs`, `replay.rs` | What was asked and answered in this run, and what is passed to the next one? |
+//! | `noted.rs`, `trace.rs` (`trace_id.rs`), `traceparent.rs` | What is recorded for spans, metrics and hooks, and which trace does a request belong to? |
+//! | `passing.rs` | What can a handler do that forwards its call to another server? |
+//! | `layer/` | Which layers wrap a handler? |
 
 pub(crate) mod context;
 pub(crate) mod layer;

@@ -1,4 +1,4 @@
-//! What is noted about a request for spans, metrics and hooks?
+//! What is recorded about a request for spans, metrics and hooks?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -8,7 +8,7 @@ use toolway_protocol::jsonrpc::Params;
 
 use crate::server::call::trace::Traced;
 
-/// What is noted about a request for those who watch it.
+/// The data about a request for spans, metrics and hooks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Noted {
     pub(crate) id: Option<Id>,
@@ -16,7 +16,7 @@ pub(crate) struct Noted {
     pub(crate) seen: Option<Arc<Seen>>,
 }
 
-/// What happens inside of a call that is watched.
+/// Events inside a call that is observed.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) rounds: AtomicU32,
@@ -28,14 +28,14 @@ impl Noted {
         Self { id: id.cloned(), traced: Traced::of(params), seen: None }
     }
 
-    /// A handler runs, perhaps not for the first time.
+    /// Records that a handler runs, for the first time or again.
     pub(crate) fn round(&self) {
         if let Some(seen) = &self.seen {
             seen.rounds.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// The call fails in a way that was not meant for the peer.
+    /// Records that the call failed with an error that was not written for the client.
     pub(crate) fn unexpected(&self) {
         if let Some(seen) = &self.seen {
             seen.is_unexpected.store(true, Ordering::Relaxed);

@@ -1,7 +1,7 @@
-//! What may a handler say, ask and know that passes its call on to somebody else?
+//! What can a handler do that forwards its call to another server?
 //!
-//! What the other one says and asks is not the handler's own: it goes out as it came. What the other one has to know stands
-//! here as well: what the caller sent in `_meta`, what it can be asked, and what it wants to hear.
+//! Messages and questions of the other server are passed on unchanged. This also holds what the other server must know:
+//! the `_meta` of the caller's request, the questions that the caller supports, and the messages that it requested.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::server::failure::ask::{AskError, AskErrorKind};
 /// The `_meta` of a request.
 pub(crate) struct RequestMeta(pub(crate) Option<RawJson>);
 
-/// The call of somebody who passes it on.
+/// The context of a call that is forwarded.
 #[derive(Clone)]
 pub(crate) struct Passing(Ctx);
 
@@ -37,8 +37,8 @@ impl Passing {
         self.0.scope()
     }
 
-    /// What says whose call it is: equal for two calls only if they are of the same caller, or of callers that nobody can tell
-    /// apart.
+    /// Returns a key for the caller. Two calls have the same key only if they have the same caller, or callers that
+    /// cannot be told apart.
     pub(crate) fn caller(&self) -> String {
         let arrival = self.scope().arrival();
         match (&arrival.principal, &arrival.memory) {
@@ -48,18 +48,18 @@ impl Passing {
         }
     }
 
-    /// What the request had in `_meta`.
+    /// Returns the `_meta` of the request.
     pub(crate) fn meta(&self) -> Option<Settings> {
         self.0.get::<RequestMeta>()?.0.as_ref()?.decode().ok()
     }
 
-    /// Which log messages the caller wants to hear.
+    /// Returns the lowest level of log messages that the caller requested.
     pub(crate) fn log_level(&self) -> Option<LogLevel> {
         let arrival = self.scope().arrival();
         arrival.threshold.least().filter(|_| arrival.outbound.is_open())
     }
 
-    /// Tells of progress, whose token becomes the caller's own.
+    /// Forwards a progress notification with the caller's own token.
     pub(crate) async fn tell_progress(&self, mut progress: Progress) {
         let arrival = self.scope().arrival();
         let token = arrival.progress_token.as_ref().and_then(|token| token.decode::<Id>().ok());
@@ -72,7 +72,7 @@ impl Passing {
         }
     }
 
-    /// Passes a log message on, if the caller wants to hear it.
+    /// Forwards a log message, if the caller requested its level.
     pub(crate) async fn tell_log(&self, message: LogMessage) {
         if self.0.log().is_wanted(message.level) {
             let arrival = self.scope().arrival();
@@ -80,7 +80,7 @@ impl Passing {
         }
     }
 
-    /// What the caller can be asked here.
+    /// Returns the kinds of questions that the caller supports here, as capabilities.
     pub(crate) fn can_be_asked(&self) -> ClientCapabilities {
         let arrival = self.scope().arrival();
         let mut can = ClientCapabilities::new();
@@ -93,17 +93,18 @@ impl Passing {
         can
     }
 
-    /// Whether the call goes on here while the caller is asked; else the caller calls again.
+    /// Returns whether the call continues here while the caller is asked. Otherwise the caller calls again.
     pub(crate) fn goes_on(&self) -> bool {
         matches!(self.scope().arrival().asking.way, Way::Live(_))
     }
 
-    /// How long the caller may take to answer.
+    /// Returns the time that the caller has to answer.
     pub(crate) fn question_timeout(&self) -> Duration {
         self.scope().server().inner.question_timeout
     }
 
-    /// Asks, as soon as the handler ends. The answer is among the [answers](Self::answers) when it runs again.
+    /// Adds a question that is sent when the handler ends. Its answer is among the [answers](Self::answers) of the next
+    /// run.
     pub(crate) fn ask(&self, key: String, question: InputRequest) -> Result<(), AskError> {
         self.check_askable(&question)?;
         let past = self.scope().arrival().asking.past.as_deref();
@@ -118,25 +119,25 @@ impl Passing {
         Ok(())
     }
 
-    /// Whether the caller can be asked this, and why not.
+    /// Checks that the caller can be asked this question.
     pub(crate) fn check_askable(&self, question: &InputRequest) -> Result<(), AskError> {
         self.scope().check_way()?;
         self.scope().check_able(question)
     }
 
-    /// The answers that came with this run, by the keys of their questions.
+    /// Returns the answers that came with this run, by the keys of their questions.
     pub(crate) fn answers(&self) -> Option<&Answers> {
         self.scope().arrival().asking.fresh.as_deref()
     }
 
-    /// What the last run left: what travels, and what was kept here.
+    /// Returns what the last run passed on: the part that travels, and the part that was kept here.
     pub(crate) fn left(&self) -> (Option<RawJson>, Option<Held>) {
         let past = self.scope().arrival().asking.past.as_deref();
         let held = past.and_then(|past| past.held.clone());
         (past.and_then(|past| past.left.clone()), held)
     }
 
-    /// Leaves something to the next run. What is held ends with the call, if it [goes on](Self::goes_on) here.
+    /// Passes state to the next run. `held` is dropped with the call, if it [continues](Self::goes_on) here.
     pub(crate) fn leave(&self, note: RawJson, held: Option<Held>) -> Result<(), AskError> {
         let mut state = self.scope().asked().0.lock();
         state.grow(note.as_bytes().len(), self.scope().arrival().asking.past.as_deref())?;
@@ -145,7 +146,6 @@ impl Passing {
         Ok(())
     }
 
-    /// The call itself.
     pub(crate) fn ctx(&self) -> &Ctx {
         &self.0
     }

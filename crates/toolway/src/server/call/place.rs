@@ -1,4 +1,4 @@
-//! Where is kept what is remembered of a caller?
+//! Where is the memory of a caller stored?
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -15,25 +15,25 @@ use crate::ground::error::Error;
 use crate::ground::random::random;
 use crate::store::{self, Store};
 
-/// Where what is remembered of one caller is kept, and for how long after it was last used.
+/// The record with the memory of one caller, and how long it is kept after its last use.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) store: Arc<dyn Store>,
-    /// What tells it from all others.
+    /// The key of the record in the store.
     pub(crate) key: String,
     pub(crate) ttl: Duration,
-    /// Whoever it belongs to has gone, and takes it along.
+    /// `true` if the session or pipe of the caller has ended; its record must then be deleted.
     pub(crate) is_over: AtomicBool,
 }
 
 impl Place {
-    /// The record under this key.
+    /// Uses the record under this key.
     pub(crate) fn new(store: Arc<dyn Store>, key: String, ttl: Duration) -> Self {
         Self { store, key, ttl, is_over: AtomicBool::new(false) }
     }
 
-    /// A record of somebody who is only known here, such as the other end of a pipe. No other server could use it, so it
-    /// is not in the server's store: there it would outlive a program that is killed.
+    /// Creates a record for a caller that only this process knows, such as the other end of a pipe. No other server
+    /// could use it, so it is not in the server's store, where it would outlive a program that is killed.
     pub(crate) fn here() -> Arc<Self> {
         Arc::new(Self::new(Arc::new(store::Memory::new()), random::<8>(), Duration::MAX))
     }
@@ -47,7 +47,7 @@ impl Place {
         Ok(Look { bytes, values })
     }
 
-    /// Puts a value beside the others; whether nobody else was quicker.
+    /// Stores a value beside the others. Returns `false` if the record changed in the meantime.
     pub(super) async fn put(
         &self,
         look: Look,
@@ -68,7 +68,7 @@ impl Place {
     }
 }
 
-/// What was there at one moment.
+/// The contents of a record at one moment.
 pub(super) struct Look {
     pub(super) bytes: Option<Bytes>,
     pub(super) values: BTreeMap<String, Box<RawValue>>,
@@ -80,10 +80,10 @@ impl Look {
     }
 }
 
-/// What a server needs to remember anything.
+/// The server's settings and locks for the memory of callers.
 pub(crate) struct Memories {
     pub(super) kept_for: Duration,
-    /// Those who change the same record take turns. Records share them, so that there is one for each without any table.
+    /// Locks for changes to a record. Records share them by hash, so that no table of locks is needed.
     turns: [Mutex<()>; 64],
     hasher: RandomState,
 }
@@ -99,7 +99,7 @@ impl Memories {
     }
 }
 
-/// Why nothing can be remembered.
+/// The reason why a value cannot be remembered.
 ///
 /// ```
 /// use toolway::server::MemoryError;
@@ -109,13 +109,13 @@ impl Memories {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// The caller is nobody in particular, and its requests stand alone.
+    /// The caller has neither a session nor a principal.
     Nobody,
-    /// All values of this caller would be so many bytes long together, which is too much.
+    /// All values of this caller together would have this many bytes, which is too much.
     TooLarge(usize),
-    /// Somebody else has changed the value since it was read.
+    /// Another call changed the value since it was read.
     Conflict,
-    /// What is there is not what the type expects, or the type cannot be written as JSON.
+    /// The stored value does not match the type, or the type cannot be written as JSON.
     Unreadable(serde_json::Error),
     /// The store failed.
     Store(Error),
@@ -154,5 +154,5 @@ impl From<Error> for MemoryError {
     }
 }
 
-/// How long all values of one caller may be together, as JSON.
+/// The maximum size of all values of one caller together, as JSON, in bytes.
 const MAX_MEMORY: usize = 256 << 10;

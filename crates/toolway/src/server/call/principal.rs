@@ -3,11 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Who the caller is, as a parameter of a handler: whom [`on_connect`](crate::server::ServerBuilder::on_connect) has
-/// [admitted](crate::server::Admit::as_principal). It is nothing that a caller can send.
+/// The identity of the caller, as a parameter of a handler: the principal that
+/// [`on_connect`](crate::server::ServerBuilder::on_connect) has [admitted](crate::server::Admit::as_principal), or that
+/// the application has attached to the request. A caller cannot send it as an argument.
 ///
-/// A call of nobody in particular fails; where that may happen, ask [`Ctx::principal`](crate::server::Ctx::principal) instead. An
-/// `Option<Principal>` is not a parameter: Rust cannot rule out that such a type is read from JSON one day, as arguments are.
+/// A call without a principal fails; if it is optional, use [`Ctx::principal`](crate::server::Ctx::principal) instead.
+/// An `Option<Principal>` is not a parameter: Rust cannot rule out that such a type will be deserialized one day, as
+/// arguments are.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -24,12 +26,12 @@ use std::sync::Arc;
 pub struct Principal(Arc<str>);
 
 impl Principal {
-    /// Somebody, for [`handle_json`](crate::server::Server::handle_json) and for tests.
+    /// Creates a principal, for [`handle_json`](crate::server::Server::handle_json) and for tests.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
 
-    /// How the application names them.
+    /// Returns the application's name for the principal.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -13,23 +13,23 @@ use crate::ground::outbound::Outbound;
 use crate::server::call::replay::{Held, MAX_PAST, Past, Taken, size, too_large};
 use crate::server::failure::ask::AskError;
 
-/// What an era knows about the questions of a call.
+/// The era's data about the questions of a call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asking {
     pub(crate) way: Way,
-    /// What earlier rounds left.
+    /// The state from earlier rounds.
     pub(crate) past: Option<Arc<Past>>,
-    /// The answers that came with this round, or why there is none.
+    /// The answers that came with this round, or the errors of their questions.
     pub(crate) fresh: Option<Arc<Answers>>,
 }
 
-/// How a question gets to the client.
+/// The way in which a question reaches the client.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Way {
-    /// Nothing is asked in this place.
+    /// Questions are not allowed in this kind of request.
     #[default]
     NotHere,
-    /// There is none.
+    /// The client cannot be reached while a call runs.
     Nobody,
     /// The client is asked while the call runs.
     Live(Arc<dyn Asker>),
@@ -37,12 +37,12 @@ pub(crate) enum Way {
     Again,
 }
 
-/// Answers by the keys of their questions, or why there is none.
+/// Answers by the keys of their questions, or the error of each question without one.
 pub(crate) type Answers = BTreeMap<String, Result<RawJson, AskError>>;
 
-/// Something that asks the client while a call runs.
+/// Asks the client while a call runs.
 pub(crate) trait Asker: std::fmt::Debug + Send + Sync {
-    /// Asks all questions at once, and waits for every answer.
+    /// Sends all questions at once, and waits for every answer.
     fn ask<'a>(
         &'a self,
         version: ProtocolVersion,
@@ -52,36 +52,36 @@ pub(crate) trait Asker: std::fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Answers>;
 }
 
-/// What one run has asked and done so far.
+/// The questions and effects of one run so far.
 #[derive(Debug, Default)]
 pub(crate) struct Asked(pub(super) Mutex<State>);
 
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// Every question by its key, with a digest of all of it.
+    /// The digest of every question by its key.
     pub(super) seen: BTreeMap<String, u64>,
-    /// Those that have no answer yet.
+    /// The questions without an answer.
     pub(super) open: Vec<(String, InputRequest)>,
-    /// Which forms they have.
+    /// The digests of their forms.
     pub(super) forms: BTreeMap<String, u64>,
     pub(super) taken: BTreeMap<String, Taken>,
     pub(super) failed: BTreeMap<String, AskError>,
     pub(super) effects: BTreeMap<String, RawJson>,
-    /// How much all of that takes.
+    /// The size of all of that in bytes.
     pub(super) size: usize,
-    /// Log messages of earlier rounds that were not met again; nothing, while nothing was said.
+    /// Log messages of earlier rounds that this run has not repeated yet; `None` until the first message.
     pub(super) unmet: Option<Vec<u64>>,
-    /// Log messages of this run, those that were sent before as well.
+    /// Log messages of this run, including those that were sent before.
     pub(super) said: Vec<u64>,
-    /// Those of effects that have not come to a result, by their keys.
+    /// Log messages of effects without a result yet, by the keys of the effects.
     pub(super) said_in_vain: BTreeMap<String, Vec<u64>>,
-    /// What is left to the next run.
+    /// The state that is passed to the next run.
     pub(super) left: Option<RawJson>,
     pub(super) held: Option<Held>,
 }
 
 impl Asked {
-    /// Whether a question has no answer: then the run ends in it, whatever the function does.
+    /// Returns whether a question has no answer. The run then ends with the question, whatever the function returns.
     pub(crate) fn is_open(&self) -> bool {
         !self.0.lock().open.is_empty()
     }
@@ -98,7 +98,7 @@ impl Asked {
 }
 
 impl State {
-    /// What is said from now on belongs to an effect. Returns what was said around it.
+    /// Attributes log messages from now on to an effect. Returns those of the surrounding function.
     pub(super) fn say_apart(&mut self, key: &str) -> Vec<u64> {
         let inside = self.said_in_vain.remove(key).unwrap_or_default();
         std::mem::replace(&mut self.said, inside)
@@ -111,7 +111,7 @@ impl State {
         }
     }
 
-    /// Makes room for something more to remember.
+    /// Reserves space for more state. Fails if the limit is exceeded.
     pub(super) fn grow(&mut self, more: usize, past: Option<&Past>) -> Result<(), AskError> {
         if self.size == 0 {
             self.size = past.map_or(0, Past::size);

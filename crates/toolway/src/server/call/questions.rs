@@ -1,4 +1,4 @@
-//! How does a run ask, and what does it find of what was asked and done before?
+//! How does a run ask, and how does it find earlier answers and effects?
 
 use std::future::poll_fn;
 use std::hash::Hasher;
@@ -17,7 +17,8 @@ use crate::server::call::scope::Scope;
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
 impl Scope {
-    /// The answer to a question, if there is one. `read` makes of it what the function wants, and refuses what does not fit.
+    /// Returns the answer to a question, if there is one. `read` converts it to the function's type, and refuses an
+    /// invalid answer.
     pub(crate) fn find<T>(
         &self,
         key: &str,
@@ -47,13 +48,13 @@ impl Scope {
         if let Some(failure) = past.and_then(|past| past.failed.get(key)) {
             return Err(failure.clone());
         }
-        // What was asked with another form has to be asked again.
+        // A question that was asked with another form must be asked again.
         let is_asked = past.and_then(|past| past.asked.get(key)).is_none_or(|asked| *asked == form);
         match fresh.as_ref().and_then(|fresh| fresh.get(key)).filter(|_| is_asked) {
             Some(Ok(answer)) => {
                 drop(state);
-                // What declines or does not fit is an answer as well: a function that goes on with another question has dealt with
-                // this one, and must find the same when it runs again.
+                // A refusal or an invalid answer counts too: a function that continues with another question has
+                // handled this one, and must find the same answer when it runs again.
                 self.asked().take(key, Taken { form, answer: answer.clone() }, past)?;
                 decode(key, question, answer).and_then(read)
             }
@@ -63,8 +64,8 @@ impl Scope {
             }
             None => {
                 check_rounds(past)?;
-                // The others have their turn in the next round: nobody is asked without end, and no client is asked more at
-                // once than it takes.
+                // The other questions are asked in the next round: the number of rounds is limited, and so is the
+                // number of questions that a client gets at once.
                 if state.open.len() < MAX_OPEN && !state.forms.contains_key(key) {
                     state.grow(size(key), past)?;
                     state.forms.insert(key.to_owned(), form);
@@ -108,7 +109,7 @@ impl Scope {
         Ok(())
     }
 
-    /// The result of something that was done before.
+    /// Returns the result of an effect that was done before.
     pub(crate) fn done(&self, key: &str) -> Result<Option<RawJson>, AskError> {
         check_key(key)?;
         let past = self.arrival().asking.past.as_deref();
@@ -118,18 +119,18 @@ impl Scope {
         Ok(self.asked().0.lock().effects.get(key).cloned())
     }
 
-    /// Remembers the result of something.
+    /// Remembers the result of an effect.
     pub(crate) fn did(&self, key: String, result: RawJson) -> Result<(), AskError> {
         let past = self.arrival().asking.past.as_deref();
         let mut state = self.asked().0.lock();
         state.grow(size(&key) + result.as_bytes().len(), past)?;
-        // It will not be done again, so nothing of what it has said will be met again.
+        // The effect is not repeated, so its log messages will not be repeated either.
         state.said_in_vain.remove(&key);
         state.effects.insert(key, result);
         Ok(())
     }
 
-    /// Does something that may say things, and keeps them apart from what the function itself says.
+    /// Runs an effect, and keeps its log messages apart from those of the surrounding function.
     pub(crate) async fn attempt<F: Future>(&self, key: &str, effect: F) -> F::Output {
         let mut effect = pin!(effect);
         poll_fn(|cx| {
@@ -141,7 +142,7 @@ impl Scope {
         .await
     }
 
-    /// Whether a log message was not sent in an earlier round; remembers it.
+    /// Returns whether a log message was not sent in an earlier round, and remembers it.
     pub(crate) fn is_new(&self, message: &impl serde::Serialize) -> bool {
         let Asking { way, past, .. } = &self.arrival().asking;
         if matches!(way, Way::NotHere | Way::Nobody) {
@@ -150,7 +151,7 @@ impl Scope {
         let text = serde_json::to_vec(message).unwrap_or_default();
         let digest = digest(&text);
         let mut state = self.asked().0.lock();
-        // More than can be remembered need not be counted either.
+        // Only a limited number can be remembered.
         if state.said.len() < MAX_SENT {
             state.said.push(digest);
         }
@@ -160,7 +161,7 @@ impl Scope {
         met.map(|place| unmet.swap_remove(place)).is_none()
     }
 
-    /// What the run asks for, and what it leaves to the next one; nothing, if no question is open.
+    /// Returns the questions of the run and the state for the next one; `None` if no question is open.
     pub(crate) fn questions(&self) -> Option<(Vec<(String, InputRequest)>, Past)> {
         let mut state = std::mem::take(&mut *self.asked().0.lock());
         if state.open.is_empty() {
@@ -197,7 +198,7 @@ fn check_key(key: &str) -> Result<(), AskError> {
     Ok(())
 }
 
-/// Reads an answer by the kind of its question.
+/// Reads an answer according to the kind of its question.
 fn decode(key: &str, question: &InputRequest, answer: &RawJson) -> Result<InputResponse, AskError> {
     InputResponse::decode(question, answer).map_err(|error| {
         let text = format!("the answer to `{key}` is malformed: {}", toolway_protocol::json::reason(&error));
@@ -214,34 +215,35 @@ fn needed(question: &InputRequest) -> &'static str {
     }
 }
 
-/// Digests of what an answer must fit, and of all of a question.
+/// Returns two digests: of the form that an answer must match, and of the whole question.
 fn digests(version: ProtocolVersion, question: &InputRequest) -> (u64, u64) {
     let mut whole = Vec::new();
     question.encode(&mut Encoder::new(&mut whole, version));
     let form = if let InputRequest::Elicit(Elicit::Form(form)) = question {
         let mut schema = Vec::new();
-        // In the newest words, whichever the client has: the same question to whoever comes back with an answer.
+        // Always encoded in the latest revision, so that the digest stays the same if the client returns with another
+        // revision.
         form.requested_schema.encode(&mut Encoder::new(&mut schema, ProtocolVersion::LATEST));
         digest(&schema)
     } else {
-        // Texts and addresses may be other ones each time; what fits as an answer does not depend on them.
+        // Texts and URLs may change each time; whether an answer is valid does not depend on them.
         digest(question.method().name().as_bytes())
     };
     (form, digest(&whole))
 }
 
-/// The same on every machine. It tells forms apart; that nobody forges one is the seal's business.
+/// Returns a digest that is the same on every machine. It only tells forms apart; the seal protects against forgery.
 fn digest(text: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new();
     hasher.write(text);
     hasher.finish()
 }
 
-/// The longest key of a question or of something that is done once.
+/// The maximum length of the key of a question or an effect, in bytes.
 const MAX_KEY: usize = 256;
 
-/// How many questions are asked in one round.
+/// The maximum number of questions in one round.
 pub(super) const MAX_OPEN: usize = 32;
 
-/// How many log messages of one run are remembered.
+/// The maximum number of log messages of one run that are remembered.
 const MAX_SENT: usize = 256;

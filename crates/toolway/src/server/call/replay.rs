@@ -1,7 +1,7 @@
-//! What do the rounds of a call leave to the next one?
+//! What do the rounds of a call pass to the next one?
 //!
-//! In the stateless era this travels to the client and back, sealed; in the handshake era it never leaves the server. Names are
-//! short, because there is little room.
+//! In the stateless era this state travels to the client and back, sealed; in the handshake era it never leaves the
+//! server. Member names are short to save space.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -13,63 +13,64 @@ use toolway_protocol::RawJson;
 
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
-/// How often a call may ask.
+/// The maximum number of rounds of a call.
 pub(crate) const MAX_ROUNDS: u8 = 10;
-/// How much the answers and results of a call may take: with the rest, sealed and as text, it is at most 64 KiB then.
+/// The maximum size of the answers and results of a call in bytes. Sealed and encoded with everything else, it is at
+/// most 64 KiB.
 pub(crate) const MAX_PAST: usize = 42 * 1024;
-/// How many log messages are remembered, so that they are not sent again.
+/// The maximum number of log messages that are remembered, so that they are not sent again.
 const MAX_LOGS: usize = 256;
-/// What stands around each thing that is remembered: quotes, colons, the digest of a form.
+/// The space around each remembered item: quotes, colons, the digest of a form.
 const OVERHEAD: usize = 48;
 
-/// What happened so far.
+/// The state of a call after its rounds so far.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Past {
-    /// How many rounds there were.
+    /// The number of rounds.
     #[serde(rename = "r")]
     pub(crate) rounds: u8,
     /// The answers, by the keys of their questions.
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) answers: BTreeMap<String, Taken>,
-    /// The results of what is done once.
+    /// The results of effects that are done once, by their keys.
     #[serde(rename = "e", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) effects: BTreeMap<String, RawJson>,
-    /// The last progress that was told.
+    /// The last progress that was reported.
     #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
     told: Option<f64>,
-    /// The questions that the last round ended in, and which forms they had.
+    /// The questions that the last round ended with, and the digests of their forms.
     #[serde(rename = "q", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) asked: BTreeMap<String, u64>,
-    /// Log messages that were sent.
+    /// The digests of log messages that were sent.
     #[serde(rename = "l", default, skip_serializing_if = "Vec::is_empty")]
     logs: Vec<u64>,
-    /// Questions that have no answer and will not get one. They need no place in what travels: a client that calls again has
-    /// answered.
+    /// The errors of questions that will not get an answer. They do not travel: a client that calls again has answered.
     #[serde(skip)]
     pub(crate) failed: BTreeMap<String, AskError>,
-    /// What the last run left, for handlers that do not run from their beginning.
+    /// State from the last run, for handlers that do not start again from their beginning.
     #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
     pub(crate) left: Option<RawJson>,
-    /// What it left to the next run of the same call, if that is here. It ends with the call, and does not travel.
+    /// State that the last run keeps in memory for the next run of the same call on this server. It is dropped with the
+    /// call, and does not travel.
     #[serde(skip)]
     pub(crate) held: Option<Held>,
 }
 
-/// Something that is kept while a client is asked.
+/// A value that is kept while a client is asked.
 pub(crate) type Held = Arc<dyn Any + Send + Sync>;
 
 impl fmt::Debug for Past {
-    /// Shows nothing of what was answered.
+    /// Shows none of the answers, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rounds, is_held) = (&self.rounds, self.held.is_some());
         f.debug_struct("Past").field("rounds", rounds).field("is_held", &is_held).finish_non_exhaustive()
     }
 }
 
-/// An answer that was taken.
+/// An answer that was accepted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Taken {
-    /// Which form it is an answer to.
+    /// The digest of the form that it answers.
     #[serde(rename = "d")]
     pub(crate) form: u64,
     #[serde(rename = "v")]
@@ -81,24 +82,24 @@ impl Past {
         serde_json::from_slice(text).ok()
     }
 
-    /// The text that travels.
+    /// Returns the text that travels.
     pub(crate) fn write(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// How much of it answers and results take.
+    /// Returns the size of the answers and results in bytes.
     pub(crate) fn size(&self) -> usize {
         let answers = self.answers.iter().map(|(key, taken)| size(key) + taken.answer.as_bytes().len());
         let effects = self.effects.iter().map(|(key, result)| size(key) + result.as_bytes().len());
         answers.chain(effects).sum()
     }
 
-    /// How many rounds there were.
+    /// Returns the number of rounds.
     pub(crate) fn rounds(&self) -> u8 {
         self.rounds
     }
 
-    /// The last progress that was told.
+    /// Returns the last progress that was reported.
     pub(crate) fn told(&self) -> Option<f64> {
         self.told
     }
@@ -118,7 +119,7 @@ impl Past {
     }
 }
 
-/// How much a key takes, and what stands around it. What looks short may be long as text.
+/// Returns the size of a key and its overhead. The key is measured with its escapes, which may make it longer.
 pub(crate) fn size(key: &str) -> usize {
     serde_json::to_string(key).map_or(key.len(), |text| text.len()) + OVERHEAD
 }

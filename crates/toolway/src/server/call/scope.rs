@@ -1,7 +1,7 @@
 //! What belongs to one run of a handler besides its arguments?
 //!
-//! What is known about a message is an [`Arrival`]: its door, admission and its era fill it in. A run of a handler is a [`Scope`]
-//! over it, from which parameters are made.
+//! An [`Arrival`] holds what is known about a message: its transport, admission and its era fill it in. A [`Scope`] is
+//! one run of a handler for it; parameters are made from the scope.
 
 use std::any::Any;
 use std::fmt;
@@ -30,41 +30,41 @@ use crate::server::call::state::States;
 use crate::server::call::threshold::Threshold;
 use crate::server::call::visibility::Allowed;
 
-/// What is known about a message that came in. It is large, and travels in a box.
+/// The data about a received message. It is large, so it is passed in a box.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {
-    /// Where notifications about the request go.
+    /// The destination of notifications about the request.
     pub(crate) outbound: Outbound,
-    /// The headers it came with, over HTTP.
+    /// The HTTP headers.
     pub(crate) headers: Option<Arc<HeaderMap>>,
-    /// What the application attached.
+    /// The values that the application attached.
     pub(crate) extensions: Extensions,
-    /// Who the peer is, if admission has named it.
+    /// The principal, if admission or the application has set one.
     pub(crate) principal: Option<Principal>,
-    /// What it may see; everything, unless admission says otherwise.
+    /// The elements that the caller may see; `None` means all.
     pub(crate) allowed: Option<Arc<Allowed>>,
-    /// Where it comes from, if the door knows.
+    /// The remote address, if the transport knows it.
     pub(crate) remote: Option<SocketAddr>,
-    /// Where what is remembered of the peer is kept, if that is not the principal's place.
+    /// The record for the caller's memory, if it is not the principal's.
     pub(crate) memory: Option<Arc<Place>>,
-    /// Room for streams of changes; nothing, where there can be none.
+    /// Permits for streams of changes; `None` where such streams are impossible.
     pub(crate) listens: Option<Arc<Semaphore>>,
-    /// Trips when the door is about to close, for what would otherwise never end.
+    /// Cancelled when the transport is about to close, for work that would otherwise never end.
     pub(crate) closing: Option<Arc<CancellationToken>>,
-    /// What the peer says about itself.
+    /// The data that the client has sent about itself.
     pub(crate) peer: Arc<Peer>,
-    /// What progress notifications must carry; without it there are none.
+    /// The token for progress notifications; without it none are sent.
     pub(crate) progress_token: Option<RawJson>,
-    /// Which log messages the peer wants.
+    /// The log messages that the client requested.
     pub(crate) threshold: Threshold,
-    /// What became of questions, and how more can be asked.
+    /// The answers to questions, and the way to ask more.
     pub(crate) asking: Asking,
-    /// What is of interest to those who watch.
+    /// Data for spans, metrics and hooks.
     pub(crate) noted: Noted,
 }
 
 impl Default for Arrival {
-    /// A message of a peer without a connection, for hooks, tests and `handle_json`.
+    /// Describes a message of a peer without a connection, for hooks, tests and `handle_json`.
     fn default() -> Self {
         static UNKNOWN: LazyLock<Arc<Peer>> =
             LazyLock::new(|| Arc::new(Peer::unknown(ProtocolVersion::LATEST)));
@@ -88,7 +88,7 @@ impl Default for Arrival {
 }
 
 impl Arrival {
-    /// The part of it that hooks get: the caller can no longer be reached.
+    /// Returns the part that hooks get: they cannot reach the caller.
     pub(crate) fn for_hooks(&self) -> Box<Self> {
         Box::new(Self {
             outbound: Outbound::default(),
@@ -101,35 +101,35 @@ impl Arrival {
     }
 }
 
-/// Everything that belongs to one run of a handler.
+/// The context of one run of a handler.
 pub struct Scope {
     shared: Arc<Shared>,
-    /// The values of a server that was merged into this one, for its entries.
+    /// The state values of a server that was merged into this one, for its entries.
     states: Option<Arc<States>>,
     pub(crate) output: Option<Arc<Checker>>,
     subject: Option<Box<dyn Any + Send + Sync>>,
-    /// How many resources are being read on behalf of each other.
+    /// The depth of resources that read other resources.
     pub(crate) depth: u8,
-    /// Whether the answer of the request is what this is about, and not something that is read on the way.
+    /// `true` if this run produces the answer of the request; `false` for a resource that is read on the way.
     pub(crate) is_answer: bool,
 }
 
-/// What all scopes of one run share.
+/// The part that all scopes of one run share.
 struct Shared {
     server: Server,
     arrival: Box<Arrival>,
-    /// Made when a handler asks for it, so that the others do not pay.
+    /// Created only when a handler needs it, because most do not.
     cancel: OnceLock<CancellationToken>,
-    /// The last progress that was told.
+    /// The last progress that was reported.
     told: Mutex<f64>,
     cache: Mutex<Option<CacheHints>>,
     asked: Asked,
-    /// How long it may take, where that is not as long as with others.
+    /// The time limit of this run, if it differs from the server's.
     deadline: OnceLock<Duration>,
 }
 
 impl Scope {
-    /// The scope of a run, which ends when the guard is dropped.
+    /// Starts a run, which ends when the guard is dropped.
     pub(crate) fn begin(server: Server, arrival: Box<Arrival>) -> ScopeGuard {
         let told = arrival.asking.past.as_ref().and_then(|past| past.told()).unwrap_or(f64::NEG_INFINITY);
         let shared = Arc::new(Shared {
@@ -144,27 +144,27 @@ impl Scope {
         ScopeGuard(Self { shared, states: None, output: None, subject: None, depth: 0, is_answer: true })
     }
 
-    /// The values that the server was given.
+    /// Returns the state values of the server.
     pub fn states(&self) -> &States {
         self.states.as_ref().unwrap_or(&self.shared.server.inner.states)
     }
 
-    /// The values that came with the request.
+    /// Returns the values that are attached to the request.
     pub fn extensions(&self) -> &Extensions {
         &self.arrival().extensions
     }
 
-    /// Who the caller is, if [`on_connect`](crate::server::ServerBuilder::on_connect) has said so.
+    /// Returns the principal, if [`on_connect`](crate::server::ServerBuilder::on_connect) or the application set one.
     pub fn principal(&self) -> Option<&Principal> {
         self.arrival().principal.as_ref()
     }
 
-    /// The headers that the request came with; none on a pipe.
+    /// Returns the HTTP headers of the request; `None` on a pipe.
     pub fn headers(&self) -> Option<&Arc<HeaderMap>> {
         self.arrival().headers.as_ref()
     }
 
-    /// Facts about the caller.
+    /// Returns facts about the client.
     pub fn peer(&self) -> &Peer {
         &self.arrival().peer
     }
@@ -177,12 +177,12 @@ impl Scope {
         &self.shared.arrival
     }
 
-    /// What the caller may see, if that is not everything.
+    /// Returns what the caller may see; `None` means everything.
     pub(crate) fn allowed(&self) -> Option<&Allowed> {
         self.arrival().allowed.as_deref()
     }
 
-    /// The same scope for the handler of an entry, with the values of its server.
+    /// Returns the same scope for the handler of an entry, with the state values of its server.
     pub(crate) fn with_states(&self, states: Option<&Arc<States>>) -> Self {
         Self {
             shared: self.shared.clone(),
@@ -199,17 +199,17 @@ impl Scope {
         self
     }
 
-    /// The same call for a resource that is read on behalf of its handler.
+    /// Returns the scope for a resource that the handler reads.
     pub(crate) fn inside(&self) -> Self {
         Self { depth: self.depth + 1, is_answer: false, states: None, ..self.with_states(None) }
     }
 
-    /// The same scope for a [`Ctx`](crate::server::Ctx), without what was sent.
+    /// Returns the same scope for a [`Ctx`](crate::server::Ctx), without the input of the handler.
     pub(crate) fn handle(&self) -> Self {
         self.with_states(None).with_output(self.output.as_ref())
     }
 
-    /// What a handler without a macro may ask for, if it is of this type: what was sent, in the form of its kind.
+    /// Returns the input of a handler without a macro, if it has this type.
     pub(crate) fn subject<T: 'static>(&self) -> Option<&T> {
         self.subject.as_deref()?.downcast_ref()
     }
@@ -219,27 +219,27 @@ impl Scope {
         self
     }
 
-    /// Whether the run is known to have ended.
+    /// Returns whether the run is known to have ended.
     pub(crate) fn is_over(&self) -> bool {
         self.shared.cancel.get().is_some_and(CancellationToken::is_cancelled)
     }
 
-    /// Trips when the run has ended.
+    /// Returns a token that is cancelled when the run ends.
     pub(crate) fn token(&self) -> &CancellationToken {
         self.shared.cancel.get_or_init(CancellationToken::new)
     }
 
-    /// The last progress that was told.
+    /// Returns the last progress that was reported.
     pub(crate) fn told(&self) -> &Mutex<f64> {
         &self.shared.told
     }
 
-    /// What was asked in the run.
+    /// Returns the questions of the run.
     pub(crate) fn asked(&self) -> &Asked {
         &self.shared.asked
     }
 
-    /// What a handler said about keeping the answer.
+    /// Returns the cache hints that a handler set.
     pub(crate) fn cache_hints(&self) -> Option<CacheHints> {
         self.shared.cache.lock().clone()
     }
@@ -248,7 +248,7 @@ impl Scope {
         *self.shared.cache.lock() = Some(hints);
     }
 
-    /// How long the run may take.
+    /// Returns the time limit of the run.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.shared.deadline.get().copied().or(self.shared.server.inner.deadline)
     }
@@ -258,7 +258,7 @@ impl Scope {
     }
 }
 
-/// Lets a run go on. Dropping it is what cancels: whatever the handler has left running hears of it.
+/// Keeps a run alive. Dropping it cancels the token of the run, so that tasks which the handler started can stop.
 pub(crate) struct ScopeGuard(Scope);
 
 impl Deref for ScopeGuard {

@@ -1,4 +1,4 @@
-//! Values of the application that tools may ask for by their type.
+//! Values of the application that tools can access by their type.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
@@ -6,14 +6,14 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-/// A value that was given to the server with [`state`](crate::server::ServerBuilder::state), as a parameter of a tool.
+/// A value that was added with [`state`](crate::server::ServerBuilder::state), as a parameter of a handler.
 ///
 /// ```
 /// use toolway::prelude::*;
 ///
 /// struct Greeting(String);
 ///
-/// /// Greet somebody.
+/// /// Greet a person.
 /// #[tool]
 /// fn greet(name: String, greeting: State<Greeting>) -> String {
 ///     format!("{}, {name}!", greeting.0)
@@ -23,18 +23,19 @@ use std::sync::{Arc, OnceLock};
 /// # Ok::<(), toolway::Error>(())
 /// ```
 ///
-/// As a pattern it is what it holds: with `State(greeting): State<Greeting>`, `greeting` is an `Arc<Greeting>`.
+/// In a function marked with a macro it can be destructured: with `State(greeting): State<Greeting>`, `greeting` is an
+/// `Arc<Greeting>`.
 pub struct State<T>(pub(crate) Arc<T>);
 
 impl<T> State<T> {
-    /// A value without a server, to call a tool as the function that it is:
+    /// Creates a value without a server, to call a tool directly as a function:
     ///
     /// ```
     /// use toolway::prelude::*;
     ///
     /// struct Greeting(&'static str);
     ///
-    /// /// Greet somebody.
+    /// /// Greet a person.
     /// #[tool]
     /// fn greet(name: &str, greeting: State<Greeting>) -> String {
     ///     format!("{}, {name}!", greeting.0)
@@ -46,7 +47,7 @@ impl<T> State<T> {
         Self(Arc::new(value))
     }
 
-    /// The value itself, to be kept for longer than the call.
+    /// Returns the value, for use after the call.
     pub fn into_inner(self) -> Arc<T> {
         self.0
     }
@@ -72,7 +73,7 @@ impl<T: fmt::Debug> fmt::Debug for State<T> {
     }
 }
 
-/// Values that no call can bring.
+/// The kinds of values that calls cannot have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Absent {
     pub(crate) principal: bool,
@@ -83,13 +84,13 @@ pub(crate) struct Absent {
 #[derive(Clone)]
 struct Given(Arc<dyn Any + Send + Sync>, &'static str);
 
-/// The values that a server was given, by their type.
+/// The state values of a server, by their type.
 #[derive(Default)]
 pub struct States {
     own: HashMap<TypeId, Given>,
-    /// The values of the server that this one was merged into.
+    /// The state values of the server that this one was merged into.
     outer: OnceLock<Arc<States>>,
-    /// Values that no call brings, set for the check of a door.
+    /// The kinds of values that calls do not have, set while a transport is checked.
     absent: Absent,
 }
 
@@ -98,7 +99,7 @@ impl States {
         self.own.insert(TypeId::of::<T>(), Given(Arc::new(value), type_name::<T>()));
     }
 
-    /// The type of a value that holds one of this type, or that one of this type would hold: `Arc<Db>` for `Db`, and `Db` for
+    /// Returns the type of a value that wraps the wanted type or is wrapped by it: `Arc<Db>` for `Db`, and `Db` for
     /// `Arc<Db>`.
     fn alike(&self, wanted: &str) -> Option<&'static str> {
         let names = self.own.values().map(|Given(_, name)| *name);
@@ -106,7 +107,7 @@ impl States {
         own.or_else(|| self.outer.get()?.alike(wanted))
     }
 
-    /// Why there is no value of this type, if there is none: what the server was given instead, and what to do.
+    /// Returns why a value of this type is missing: what the server has instead, and what to do. `None` if it exists.
     pub(crate) fn lacks<T: Send + Sync + 'static>(&self) -> Option<String> {
         if self.get::<T>().is_some() {
             return None;
@@ -123,13 +124,13 @@ impl States {
         })
     }
 
-    /// What is not here is looked for there.
+    /// Sets where missing values are looked up.
     pub(crate) fn fall_back_to(&self, outer: &Arc<Self>) {
         // A server is merged once.
         let _ = self.outer.set(outer.clone());
     }
 
-    /// Copies the values for the check of a door over which calls bring nothing else.
+    /// Copies the values to check a transport whose calls lack `absent`.
     pub(crate) fn without(&self, absent: Absent) -> Self {
         Self { own: self.own.clone(), outer: self.outer.clone(), absent }
     }
@@ -138,7 +139,7 @@ impl States {
         self.absent
     }
 
-    /// The value of this type.
+    /// Returns the value of this type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         match self.own.get(&TypeId::of::<T>()) {
             Some(Given(value, _)) => value.clone().downcast().ok(),
@@ -147,13 +148,13 @@ impl States {
     }
 }
 
-/// Whether a type is the only argument of another one.
+/// Returns whether `inner` is the only generic argument of `outer`.
 fn holds(outer: &str, inner: &str) -> bool {
     let held = outer.strip_suffix('>').and_then(|outer| outer.strip_suffix(inner));
     held.is_some_and(|before| before.ends_with('<'))
 }
 
-/// The name of a type, without the paths of those of the standard library.
+/// Returns the name of a type, without the paths of the standard library.
 fn short(name: &str) -> String {
     let is_path = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
     let mut out = String::new();

@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use toolway_protocol::types::LogLevel;
 
-/// Which log messages a peer wants.
+/// The log messages that a client requested.
 #[derive(Debug, Clone)]
 pub(crate) enum Threshold {
-    /// None.
+    /// No messages.
     Nothing,
-    /// These and all that matter more, for one request.
+    /// Messages of this level and above, for one request.
     From(LogLevel),
-    /// What the peer has last said, which may change while a call runs.
+    /// The level that the client set last, which may change while a call runs.
     Shared(Arc<Level>),
 }
 
 impl Threshold {
-    /// What matters least of those.
+    /// Returns the lowest level.
     pub(crate) fn least(&self) -> Option<LogLevel> {
         match self {
             Self::Nothing => None,
@@ -31,7 +31,7 @@ impl Threshold {
     }
 }
 
-/// A level that can be changed while others look at it.
+/// A level that can be changed while it is in use.
 #[derive(Debug)]
 pub(crate) struct Level(AtomicU8);
 

@@ -1,6 +1,6 @@
 //! Which trace does a request belong to? W3C Trace Context, in `_meta` or in the headers.
 //!
-//! Strictly read: it comes from a peer, and goes to whoever looks at traces.
+//! It is parsed strictly, because it comes from a client and goes to the operator's tracing system.
 
 use http::HeaderMap;
 use toolway_protocol::RawJson;
@@ -9,7 +9,7 @@ use toolway_protocol::meta::Key;
 
 use crate::server::call::traceparent::Parent;
 
-/// What the `_meta` of a request says, unread.
+/// The trace members of the `_meta` of a request, not parsed yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Traced {
     parent: Option<RawJson>,
@@ -17,13 +17,13 @@ pub(crate) struct Traced {
     baggage: Option<RawJson>,
 }
 
-/// The span that a request came from.
+/// The span that sent the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) parent: Parent,
-    /// `tracestate` as it came.
+    /// The received `tracestate`.
     pub(crate) state: Option<String>,
-    /// `baggage` as it came.
+    /// The received `baggage`.
     pub(crate) baggage: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl Traced {
         }
     }
 
-    /// What the message says, else what the HTTP request around it says.
+    /// Returns the origin from the message, otherwise from the HTTP headers.
     pub(crate) fn origin(&self, headers: Option<&HeaderMap>) -> Option<Origin> {
         let text = |raw: &Option<RawJson>| raw.as_ref()?.decode::<String>().ok();
         if let Some(parent) = text(&self.parent).as_deref().and_then(Parent::parse) {
@@ -64,7 +64,7 @@ impl Origin {
         &self.parent.0[36..52]
     }
 
-    /// Whether the trace is recorded.
+    /// Returns whether the trace is recorded.
     pub(crate) fn is_sampled(&self) -> bool {
         u8::from_str_radix(&self.parent.0[53..55], 16).is_ok_and(|flags| flags & 1 == 1)
     }
@@ -74,9 +74,9 @@ fn bounded(text: Option<String>, max: usize) -> Option<String> {
     text.filter(|text| text.len() <= max && text.is_ascii())
 }
 
-/// The longest `tracestate` that is taken; W3C asks for at least this much.
+/// The maximum length of `tracestate`; W3C requires at least this much.
 const MAX_STATE: usize = 512;
-/// The longest `baggage` that is taken, as W3C has it.
+/// The maximum length of `baggage`, as W3C defines it.
 const MAX_BAGGAGE: usize = 8192;
 
 #[cfg(test)]

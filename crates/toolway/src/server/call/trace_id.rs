@@ -1,4 +1,4 @@
-//! The twin of `trace.rs` without OpenTelemetry: only the id of a trace is shown.
+//! The version of `trace.rs` without OpenTelemetry: only the id of a trace is used.
 
 use http::HeaderMap;
 use toolway_protocol::RawJson;
@@ -7,11 +7,11 @@ use toolway_protocol::meta::Key;
 
 use crate::server::call::traceparent::Parent;
 
-/// What the `_meta` of a request says, unread.
+/// The `traceparent` in the `_meta` of a request, not parsed yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Traced(Option<RawJson>);
 
-/// The span that a request came from.
+/// The span that sent the request.
 pub(crate) type Origin = Parent;
 
 impl Traced {
@@ -19,7 +19,7 @@ impl Traced {
         Self(params.reserved(Key::TraceParent))
     }
 
-    /// What the message says, else what the HTTP request around it says.
+    /// Returns the origin from the message, otherwise from the HTTP headers.
     pub(crate) fn origin(&self, headers: Option<&HeaderMap>) -> Option<Origin> {
         let said = self.0.as_ref().and_then(|raw| raw.decode::<String>().ok());
         said.as_deref()

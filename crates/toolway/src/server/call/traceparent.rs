@@ -1,14 +1,14 @@
 //! Which trace and which span does a `traceparent` name? W3C Trace Context, section 3.2.
 //!
-//! Strictly read: it comes from a peer, and goes to whoever looks at traces.
+//! It is parsed strictly, because it comes from a client and goes to the operator's tracing system.
 
 /// A well-formed `traceparent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parent(pub(crate) String);
 
 impl Parent {
-    /// W3C Trace Context, section 3.2: `00-TRACE-PARENT-FLAGS` in lower-case hexadecimal digits, neither id zero. A later version
-    /// may add something after another dash.
+    /// Parses a `traceparent` by W3C Trace Context, section 3.2: `00-TRACE-PARENT-FLAGS` in lower-case hexadecimal
+    /// digits, where neither id is zero. A later version may have more parts after another dash.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(5, '-');
         let mut next = |length| digits(parts.next()?, length);
@@ -18,7 +18,7 @@ impl Parent {
         (is_right && trace_id != 0 && span_id != 0).then(|| Self(text.to_owned()))
     }
 
-    /// The id of the trace, in hexadecimal digits.
+    /// Returns the id of the trace, in hexadecimal digits.
     pub(crate) fn trace_id(&self) -> &str {
         &self.0[3..35]
     }

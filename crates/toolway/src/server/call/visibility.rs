@@ -1,14 +1,14 @@
-//! What may a caller see? Everything, unless its admission said otherwise.
+//! What may a caller see? Everything, unless its admission limits it.
 //!
-//! What is hidden is not there: lists leave it out, and whatever names it is answered as if it named something that never was.
-//! A URI belongs to the one element that would answer it, and that one decides: neither a resource nor a family that is
-//! hidden can be read through another family that takes the same URI.
+//! A hidden element is treated as if it did not exist: lists leave it out, and a request for it gets the same answer as
+//! for an unknown name. A URI belongs to the one element that would answer it, and only that element decides: a hidden
+//! resource or template cannot be read through another template that matches the same URI.
 
 use std::collections::HashSet;
 
 use toolway_protocol::types::Resource;
 
-/// What a caller may see, of each kind.
+/// The elements that a caller may see, by kind.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Allowed {
     pub(crate) tools: Only,
@@ -17,7 +17,7 @@ pub(crate) struct Allowed {
     pub(crate) templates: Only,
 }
 
-/// Names, or everything.
+/// A set of names, or everything.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Only(Option<HashSet<String>>);
 
@@ -48,12 +48,12 @@ impl Allowed {
         self.prompts.lets(name)
     }
 
-    /// Whether a resource that is registered under this URI and name may be seen.
+    /// Returns whether a resource is visible, by its URI or its name.
     pub(crate) fn resource(&self, resource: &Resource) -> bool {
         self.resources.lets(&resource.uri) || self.resources.lets(&resource.name)
     }
 
-    /// Whether a family may be seen.
+    /// Returns whether a resource template is visible.
     pub(crate) fn template(&self, template: &str, name: &str) -> bool {
         self.templates.lets(template) || self.templates.lets(name)
     }

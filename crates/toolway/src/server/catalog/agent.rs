@@ -1,4 +1,4 @@
-//! How is a tool for a model served? As it is: its schema is listed, and whoever calls it calls it.
+//! How is a tool of an agent served? Its schema is listed, and calls are passed to it unchanged.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use crate::server::call::scope::Scope;
 use crate::server::catalog::tool::{CallFuture, ToolEntry, ToolHandler};
 use crate::server::handler::arguments::Arguments;
 
-/// Whatever a model can call can be served: functions of this program, tools of other servers, both in one list.
+/// Serves any tool that a model can call: functions of this program, tools of other servers, or both in one list.
 ///
-/// Its arguments are not held against its schema here; the tool itself knows best.
+/// The arguments are not checked against the schema here; the tool checks them itself.
 ///
 /// ```
 /// use serde_json::json;
@@ -55,7 +55,8 @@ impl ToolHandler for Served {
             let arguments = arguments.unwrap_or_else(|| RawJson::from(serde_json::json!({})));
             Ok(match tool.call(arguments).await {
                 Ok(output) => output.into_result(),
-                // A model reads what a tool says of its failure, and of all others only what is meant for it.
+                // A model reads the text of a tool that failed. For other failures it reads only what is meant for the
+                // model.
                 Err(failure) => match failure.result() {
                     Some(result) if failure.kind() == FailureKind::Failed => {
                         result.clone().with_is_error(true)

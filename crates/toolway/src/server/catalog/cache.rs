@@ -1,9 +1,9 @@
-//! How long may answers be kept? What the server says for each kind of answer, unless one says otherwise.
+//! How long may answers be cached? The server sets this for each kind of answer, and a handler can override it.
 
 use toolway_protocol::Reply;
 use toolway_protocol::types::CacheHints;
 
-/// A kind of answer that carries cache hints, in the revisions that know of caching.
+/// A kind of answer that carries cache hints, in revisions with caching.
 ///
 /// ```
 /// use std::time::Duration;
@@ -11,7 +11,7 @@ use toolway_protocol::types::CacheHints;
 /// use toolway::server::Cacheable;
 /// use toolway::types::CacheScope;
 ///
-/// // The list of tools is the same for everybody and seldom another one.
+/// // The list of tools is the same for all callers and changes seldom.
 /// let server =
 ///     Server::new("app", "1.0.0").cache(Cacheable::Tools, Duration::from_secs(3600), CacheScope::Public).build()?;
 /// # Ok::<(), toolway::Error>(())
@@ -19,7 +19,7 @@ use toolway_protocol::types::CacheHints;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cacheable {
-    /// What the server says about itself.
+    /// The server's description of itself.
     Discovery,
     /// The list of tools.
     Tools,
@@ -29,11 +29,11 @@ pub enum Cacheable {
     Resources,
     /// The list of resource templates.
     Templates,
-    /// What is in a resource.
+    /// The contents of a resource.
     Contents,
 }
 
-/// The hints for each kind. Without any, nobody keeps anything.
+/// The cache hints for each kind. By default nothing is cached.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CachePolicy([CacheHints; 6]);
 
@@ -46,14 +46,14 @@ impl CachePolicy {
         &self.0[kind as usize]
     }
 
-    /// The hints for an answer; those that are never kept do not show them.
+    /// Returns the hints for an answer. Kinds that are never cached do not send them.
     pub(crate) fn of(&self, reply: &Reply) -> &CacheHints {
         self.get(Cacheable::of(reply).unwrap_or(Cacheable::Contents))
     }
 }
 
 impl Cacheable {
-    /// The kind of an answer; `None` for those that are never kept.
+    /// Returns the kind of an answer; `None` for kinds that are never cached.
     pub(crate) fn of(reply: &Reply) -> Option<Self> {
         match reply {
             Reply::Tools(_) => Some(Self::Tools),

@@ -1,4 +1,4 @@
-//! How might an argument go on? What is typed so far, and who knows the rest.
+//! How can an argument be completed? From the text that is typed so far, by a list or a function.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::server::call::state::States;
 use crate::server::handler::function::{Erased, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 
-/// An argument that somebody is typing, as a parameter of a function that completes it.
+/// An argument that a user is typing, as a parameter of a function that completes it.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -36,19 +36,19 @@ use crate::server::handler::parameter::{Missing, Parameter};
 pub struct Completing {
     /// The name of the argument.
     pub name: String,
-    /// What was typed so far.
+    /// The text that was typed so far.
     pub value: String,
     /// The arguments that were filled in before.
     pub arguments: BTreeMap<String, String>,
 }
 
 impl Completing {
-    /// An argument of this name with this much typed.
+    /// Creates an argument with this name and this text.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self { name: name.into(), value: value.into(), arguments: BTreeMap::new() }
     }
 
-    /// Those of the values that go on where the typing stopped; letter case does not matter.
+    /// Returns the values that start with the typed text; letter case does not matter.
     pub fn filter<T: AsRef<str>>(&self, values: impl IntoIterator<Item = T>) -> Vec<String> {
         let typed = self.value.to_lowercase();
         let fits = |value: &T| value.as_ref().to_lowercase().starts_with(&typed);
@@ -56,15 +56,15 @@ impl Completing {
     }
 }
 
-/// It travels with the request, as other values do.
+/// Taken from the scope of the request.
 impl Parameter for Completing {
     fn absent(scope: &Scope) -> Result<Self, Missing> {
         scope.subject::<Self>().cloned().ok_or(Missing)
     }
 }
 
-/// What a function that completes may return: texts, a [`Completion`], or a `Result` of these. More than a hundred
-/// values are cut for you.
+/// A type that a completion function may return: texts, a [`Completion`], or a `Result` of these. A list of more than
+/// 100 values is truncated automatically.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -77,7 +77,7 @@ impl Parameter for Completing {
 /// let completer = Completer::function(of_many);
 /// ```
 pub trait IntoCompletion {
-    /// Makes the completion.
+    /// Converts it to the completion.
     fn into_completion(self) -> Result<Completion, BoxError>;
 }
 
@@ -99,7 +99,7 @@ impl<T: IntoCompletion, E: Into<BoxError>> IntoCompletion for Result<T, E> {
     }
 }
 
-/// Something that completes arguments and is more than a function.
+/// A type that completes arguments, for completers that are more than a function.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -114,13 +114,13 @@ impl<T: IntoCompletion, E: Into<BoxError>> IntoCompletion for Result<T, E> {
 /// }
 /// ```
 pub trait Complete: Send + Sync + 'static {
-    /// Completes what is typed.
+    /// Completes the typed text.
     fn complete(&self, typed: Completing, ctx: Ctx) -> impl Future<Output = Completion> + Send;
 }
 
 macro_rules! lists {
     ($([$($length:tt)*] $type:ty;)*) => {$(
-        /// These values, as far as they fit what is typed.
+        /// Completes with those values that start with the typed text.
         impl<T: AsRef<str> + Send + Sync + 'static, $($length)*> Complete for $type {
             async fn complete(&self, typed: Completing, _: Ctx) -> Completion {
                 Completion::new(typed.filter(self.iter()))
@@ -134,9 +134,10 @@ lists! {
     [const N: usize] [T; N];
 }
 
-/// Who completes one argument.
+/// The source of completions for one argument.
 ///
-/// `#[arg(complete = …)]` makes one; by hand it is given to [`PromptEntry::completer`](crate::server::PromptEntry::completer) or
+/// `#[arg(complete = …)]` makes one; without macros, pass it to
+/// [`PromptEntry::completer`](crate::server::PromptEntry::completer) or
 /// [`ResourceEntry::completer`](crate::server::ResourceEntry::completer).
 ///
 /// ```
@@ -158,17 +159,17 @@ enum Kind {
 }
 
 impl Completer {
-    /// These values, as far as they fit what is typed.
+    /// Completes with those values that start with the typed text.
     pub fn list<T: Into<String>>(values: impl IntoIterator<Item = T>) -> Self {
         Self(Kind::List(values.into_iter().map(T::into).collect()))
     }
 
-    /// The variants of an enum, under the names that `serde` gives them. Nothing, if the type is no such enum.
+    /// Completes with the variants of an enum, under their `serde` names. `None` if the type is not such an enum.
     pub fn variants<T: Parameter>() -> Option<Self> {
         if T::IS_ARGUMENT { variants(T::describe).map(Self::list) } else { None }
     }
 
-    /// An async function or a closure: it gets [`Completing`] and anything else that a handler may take.
+    /// Completes with an async function or a closure. It takes [`Completing`] and any other parameter of a handler.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -186,7 +187,7 @@ impl Completer {
         Self(Kind::Function(Erased::about(handler, |output| output?.into_completion())))
     }
 
-    /// A value that completes.
+    /// Completes with a value that implements [`Complete`].
     pub fn provider(provider: impl Complete) -> Self {
         let provider = Arc::new(provider);
         Self::function(move |typed: Completing, ctx: Ctx| {
@@ -210,7 +211,7 @@ impl Completer {
     }
 }
 
-/// The protocol allows a hundred values.
+/// The maximum number of values that the protocol allows.
 const MAX_VALUES: usize = 100;
 
 impl fmt::Debug for Completer {
@@ -222,9 +223,9 @@ impl fmt::Debug for Completer {
     }
 }
 
-/// Who completes the arguments of a prompt or a template, by their names.
+/// The completers of a prompt or a resource template, by the names of the arguments.
 ///
-/// Handlers that are written by hand give them:
+/// Handlers that are written by hand return them:
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -261,13 +262,13 @@ impl fmt::Debug for Completer {
 pub struct Completers(pub(super) Vec<(String, Completer)>, pub(super) Option<Completer>);
 
 impl Completers {
-    /// Adds one; it takes the place of another for the same argument.
+    /// Adds a completer. It replaces an earlier one for the same argument.
     pub fn with(mut self, name: impl Into<String>, completer: Completer) -> Self {
         self.set(name.into(), completer);
         self
     }
 
-    /// The variants of an enum complete it without being asked to.
+    /// Adds a completer with the variants of `P`, if it is an enum.
     #[doc(hidden)]
     pub fn of_type<P: Parameter>(self, name: &str) -> Self {
         match Completer::variants::<P>() {
@@ -281,7 +282,7 @@ impl Completers {
         self.0.push((name, completer));
     }
 
-    /// Whether arguments are known to the completer only.
+    /// Returns whether one completer handles all arguments, including unknown ones.
     pub(crate) fn know_better(&self) -> bool {
         self.1.is_some()
     }
@@ -295,7 +296,7 @@ impl Completers {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// What is missing for them to work, in sentences for their author.
+    /// Returns what the server lacks for the completers, in sentences for their author.
     pub(crate) fn check(&self, states: &States) -> Vec<String> {
         let mut mistakes = Vec::new();
         for (name, Completer(kind)) in &self.0 {

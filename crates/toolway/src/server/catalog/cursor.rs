@@ -1,7 +1,7 @@
-//! What is in a cursor? A place in a list that only this server can have written.
+//! What is in a cursor? A position in a list, signed by this server.
 //!
-//! A cursor travels through the peer and comes back, so it is signed: SipHash-2-4 with 128 bits, a function made to
-//! authenticate short messages. Whoever makes one up is told so, and a place of one list is none in another.
+//! A cursor travels to the client and back, so it is signed with SipHash-2-4-128, a function for authenticating short
+//! messages. A forged cursor is refused, and a cursor of one list is invalid for another.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -14,39 +14,39 @@ use toolway_protocol::RpcError;
 pub(crate) struct CursorKey([u8; 16]);
 
 impl CursorKey {
-    /// A key that nobody else has.
+    /// Creates a key that only this server has.
     pub(crate) fn random() -> Self {
         Self(random_key())
     }
 
-    /// A key that follows from a secret, the same on every machine that has it.
+    /// Derives a key from a secret. It is the same on every machine with that secret.
     pub(crate) fn from_secret(secret: &[u8]) -> Self {
         let mut hasher = SipHasher24::new_with_key(b"toolway/cursor/1");
         hasher.write(secret);
         Self(hasher.finish128().as_bytes())
     }
 
-    /// Writes a place in a list as a cursor.
+    /// Writes a position in a list as a cursor.
     pub(crate) fn sign(&self, list: &str, place: &str) -> String {
         let mut bytes = self.tag(list, place).to_vec();
         bytes.extend_from_slice(place.as_bytes());
         base64_simd::URL_SAFE_NO_PAD.encode_to_string(bytes)
     }
 
-    /// The place that a cursor of this list stands for.
+    /// Returns the position that a cursor of this list stands for.
     pub(crate) fn verify(&self, list: &str, cursor: &str) -> Result<String, RpcError> {
         let wrong = || RpcError::invalid_params("`params.cursor` is not one that this server gave out");
         let bytes = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(cursor).map_err(|_| wrong())?;
         let (tag, place) = bytes.split_at_checked(16).ok_or_else(wrong)?;
         let place = std::str::from_utf8(place).map_err(|_| wrong())?;
-        // All bytes are looked at, however early they differ: time tells nothing about the right tag.
+        // Compare all bytes, so that the duration reveals nothing about the right tag.
         let differs = tag.iter().zip(self.tag(list, place)).fold(0, |sum, (a, b)| sum | (a ^ b));
         if differs == 0 { Ok(place.to_owned()) } else { Err(wrong()) }
     }
 
     fn tag(&self, list: &str, place: &str) -> [u8; 16] {
         let mut hasher = SipHasher24::new_with_key(&self.0);
-        // The length keeps `ab` + `c` and `a` + `bc` apart.
+        // The length distinguishes `ab` + `c` from `a` + `bc`.
         hasher.write(&(list.len() as u64).to_le_bytes());
         hasher.write(list.as_bytes());
         hasher.write(place.as_bytes());
@@ -54,7 +54,7 @@ impl CursorKey {
     }
 }
 
-/// A key that nobody can guess. The standard library seeds `RandomState` from the system's randomness.
+/// Returns an unpredictable key. The standard library seeds `RandomState` from the system's randomness.
 pub(crate) fn random_key() -> [u8; 16] {
     let mut key = [0; 16];
     for half in key.chunks_exact_mut(8) {

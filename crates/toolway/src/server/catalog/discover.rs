@@ -1,29 +1,29 @@
-//! Which functions are marked somewhere in the program? Collected when it is linked, looked at only on demand.
+//! Which functions are marked somewhere in the program? They are collected at link time, and read only on demand.
 
 use crate::server::catalog::elements::Elements;
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::ResourceEntry;
 use crate::server::catalog::tool::ToolEntry;
 
-/// A function or a type that is marked. The macros submit it.
+/// A function or a type that is marked. The macros register it.
 #[derive(Debug)]
 pub struct Marked {
-    /// The path of the module it stands in.
+    /// The path of its module.
     pub module: &'static str,
-    /// The directory of its package, as paths in panics and locations begin.
+    /// The directory of its package, in the form in which paths in panics and locations begin.
     pub package: &'static str,
     /// Its name in the source.
     pub name: &'static str,
-    /// Makes it.
+    /// Creates its entry.
     pub element: fn() -> Element,
 }
 
-/// One of the three kinds.
+/// The entry of a marked function or type.
 #[derive(Debug)]
 pub enum Element {
     /// A tool.
     Tool(ToolEntry),
-    /// A resource or a family of them.
+    /// A resource or a resource template.
     Resource(ResourceEntry),
     /// A prompt.
     Prompt(PromptEntry),
@@ -31,7 +31,7 @@ pub enum Element {
 
 inventory::collect!(Marked);
 
-/// Makes what is marked.
+/// Creates the entries of marked functions and types.
 pub(crate) fn make(found: Vec<&'static Marked>) -> Elements {
     found.into_iter().fold(Elements::new(), |elements, marked| match (marked.element)() {
         Element::Tool(tool) => elements.tool(tool),

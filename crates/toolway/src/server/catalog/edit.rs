@@ -1,4 +1,5 @@
-//! What may change while a server runs? What it has. Those who listen are told by themselves.
+//! What may change while a server runs? Its tools, resources and prompts. Clients that listen are notified
+//! automatically.
 
 use crate::ground::error::Result;
 use crate::ground::mistakes::mistaken;
@@ -11,7 +12,7 @@ use crate::server::catalog::tool::ToolEntry;
 use crate::server::changes::listeners::List;
 
 impl Server {
-    /// Adds a tool and tells everybody who listens.
+    /// Adds a tool and notifies the clients that listen.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -24,7 +25,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When the tool is wrong, or one of its name is there already. Nothing is changed then.
+    /// Fails if the tool has mistakes, or if a tool with this name exists. Nothing is changed then.
     pub fn add_tool(&self, mut tool: ToolEntry) -> Result<()> {
         if self.inner.strict {
             tool.strict();
@@ -35,16 +36,16 @@ impl Server {
         Ok(())
     }
 
-    /// Removes a tool and tells everybody who listens; whether it was there.
+    /// Removes a tool and notifies the clients that listen. Returns whether it existed.
     pub fn remove_tool(&self, name: &str) -> bool {
         self.remove(List::Tools, name, |elements| &mut elements.tools)
     }
 
-    /// Adds a prompt and tells everybody who listens.
+    /// Adds a prompt and notifies the clients that listen.
     ///
     /// # Errors
     ///
-    /// When the prompt is wrong, or one of its name is there already. Nothing is changed then.
+    /// Fails if the prompt has mistakes, or if a prompt with this name exists. Nothing is changed then.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -64,16 +65,16 @@ impl Server {
         self.add(List::Prompts, prompt, |elements| &mut elements.prompts)
     }
 
-    /// Removes a prompt and tells everybody who listens; whether it was there.
+    /// Removes a prompt and notifies the clients that listen. Returns whether it existed.
     pub fn remove_prompt(&self, name: &str) -> bool {
         self.remove(List::Prompts, name, |elements| &mut elements.prompts)
     }
 
-    /// Adds a resource or a family of them and tells everybody who listens.
+    /// Adds a resource or a resource template and notifies the clients that listen.
     ///
     /// # Errors
     ///
-    /// When the resource is wrong, or one of its URI is there already. Nothing is changed then.
+    /// Fails if the resource has mistakes, or if a resource with this URI exists. Nothing is changed then.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -93,13 +94,13 @@ impl Server {
         self.add(List::Resources, resource, |elements| &mut elements.resources)
     }
 
-    /// Removes the resource with this URI, or the family with this template, and tells everybody who listens; whether it
-    /// was there.
+    /// Removes the resource with this URI, or the resource template with this text, and notifies the clients that
+    /// listen. Returns whether it existed.
     pub fn remove_resource(&self, uri: &str) -> bool {
         self.remove(List::Resources, uri, |elements| &mut elements.resources)
     }
 
-    /// Tells those who subscribed to a resource that it has another content now.
+    /// Notifies the clients that subscribed to a resource that its contents changed.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -115,18 +116,18 @@ impl Server {
         self.inner.changes.resource(uri);
     }
 
-    /// Tells everybody who listens that the list of resources is another one now. What is added and removed here tells
-    /// that by itself; this is for resources that a handler lists.
+    /// Notifies the clients that listen that the resource list changed. Adding and removing resources on the server
+    /// does this automatically; call it for resources that a handler lists.
     pub fn resources_changed(&self) {
         self.inner.changes.list(List::Resources);
     }
 
-    /// Tells everybody who listens that the list of tools is another one now.
+    /// Notifies the clients that listen that the tool list changed.
     pub fn tools_changed(&self) {
         self.inner.changes.list(List::Tools);
     }
 
-    /// Tells everybody who listens that the list of prompts is another one now.
+    /// Notifies the clients that listen that the prompt list changed.
     pub fn prompts_changed(&self) {
         self.inner.changes.list(List::Prompts);
     }
@@ -144,7 +145,7 @@ impl Server {
         let removed = self.inner.registry.change(&self.inner.states, |elements| {
             entries(elements).extract_if(.., |entry| entry.key() == key).count() > 0
         });
-        // What is left was right before.
+        // This cannot fail: the remaining entries were valid before.
         let is_removed = removed.unwrap_or_default();
         if is_removed {
             self.inner.changes.list(list);

@@ -1,4 +1,4 @@
-//! What can be given to a server at once? Tools, resources and prompts together.
+//! What can be added to a server at once? Tools, resources and prompts together.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::server::catalog::tool::ToolEntry;
 
 /// Tools, resources and prompts.
 ///
-/// This is what a [`service`](crate::server::ServerBuilder::service) consists of: `#[service]` makes it, or a value that decides only
-/// when it is there what it offers.
+/// These are the contents of a [`service`](crate::server::ServerBuilder::service). `#[service]` creates them, or a
+/// value that decides at run time what it offers.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -42,7 +42,7 @@ pub struct Elements {
 }
 
 impl Elements {
-    /// None yet.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -53,7 +53,7 @@ impl Elements {
         self
     }
 
-    /// Adds a resource or a family of them.
+    /// Adds a resource or a resource template.
     pub fn resource(mut self, resource: ResourceEntry) -> Self {
         self.resources.push(resource);
         self
@@ -65,34 +65,34 @@ impl Elements {
         self
     }
 
-    /// Adds all of them.
+    /// Adds all of `others`.
     pub(crate) fn extend(&mut self, others: Self) {
         self.tools.extend(others.tools);
         self.resources.extend(others.resources);
         self.prompts.extend(others.prompts);
     }
 
-    /// Those of `others` whose name, URI or template is not taken yet. Two of them that are alike stay two: which one is
-    /// meant is for their author to say.
+    /// Adds those of `others` whose name, URI or template does not exist yet. Duplicates within `others` are kept, so
+    /// that they are reported to their author.
     pub(crate) fn extend_missing(&mut self, others: Self) {
         self.tools.extend(missing(&self.tools, others.tools));
         self.resources.extend(missing(&self.resources, others.resources));
         self.prompts.extend(missing(&self.prompts, others.prompts));
     }
 
-    /// Ties all of them to the values of the server they were made for.
+    /// Binds all elements to the state values of the server that they were added to.
     pub(crate) fn bind(&mut self, states: &Arc<States>) {
         for origin in self.origins_mut() {
             origin.states.get_or_insert_with(|| states.clone());
         }
     }
 
-    /// Puts layers around all of them.
+    /// Puts layers around all elements.
     pub(crate) fn put_inside(&mut self, layers: &Stages) {
         self.origins_mut().for_each(|origin| origin.layers.put_inside(layers));
     }
 
-    /// Whether there is a layer around any of them.
+    /// Returns whether any element has layers.
     pub(crate) fn have_layers(&self) -> bool {
         have_layers(&self.tools) || have_layers(&self.resources) || have_layers(&self.prompts)
     }
@@ -104,7 +104,7 @@ impl Elements {
         tools.chain(resources).chain(prompts)
     }
 
-    /// Finds what is wrong with them, where calls bring nothing that is `absent`.
+    /// Returns the mistakes in the elements, for calls that lack the values in `absent`.
     pub(crate) fn check(&self, states: &States, absent: impl Fn(&Stages) -> Absent) -> Vec<String> {
         let mut mistakes = Vec::new();
         check(&self.tools, states, &absent, &mut mistakes);
@@ -113,7 +113,7 @@ impl Elements {
         mistakes
     }
 
-    /// Puts a prefix before the names of tools and prompts. URIs stay: they are addresses already.
+    /// Adds a prefix to the names of tools and prompts. URIs stay unchanged, because they are addresses.
     pub(crate) fn prefix(&mut self, prefix: &str) {
         for tool in &mut self.tools {
             let name = format!("{prefix}_{}", tool.definition().name);
@@ -135,15 +135,15 @@ fn missing<E: Entry>(known: &[E], mut others: Vec<E>) -> Vec<E> {
     others
 }
 
-/// A value with methods that are tools, resources and prompts. `#[service]` writes it.
+/// A value whose methods are tools, resources and prompts. `#[service]` generates the implementation.
 ///
-/// For one that is written by hand see [`Elements`].
+/// For an implementation by hand see [`Elements`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a service",
     label = "mark its `impl` block `#[service]`",
     note = "without macros, implement `toolway::server::Provide`"
 )]
 pub trait Provide: Send + Sync + 'static {
-    /// All of them.
+    /// Returns all elements.
     fn elements(self: Arc<Self>) -> Elements;
 }

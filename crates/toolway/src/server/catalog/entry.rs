@@ -5,49 +5,49 @@ use std::sync::Arc;
 use crate::server::call::layer::stages::Stages;
 use crate::server::call::state::{Absent, States};
 
-/// A tool, a resource or a prompt that a server has.
+/// A tool, a resource or a prompt of a server.
 pub(crate) trait Entry {
-    /// The word for one of this kind.
+    /// The name of this kind of element.
     const KIND: &'static str;
 
-    /// The name, or the URI or template of a resource: no two of a kind have the same.
+    /// Returns the name, or the URI or template of a resource. It is unique among entries of the same kind.
     fn key(&self) -> &str;
 
-    /// Where it comes from.
+    /// Returns the origin of the entry.
     fn origin(&self) -> &Origin;
 
-    /// Everything that is wrong with it, in sentences for its author.
+    /// Returns all mistakes in the entry, in sentences for its author.
     fn mistakes(&self, states: &States) -> Vec<String>;
 }
 
-/// Where an entry comes from, and what surrounds its handler because of that.
+/// The origin of an entry, and the state and layers that its handler gets from there.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Origin {
     pub(crate) owner: Owner,
-    /// The values of the server that it was made for, if that one was merged into another.
+    /// The state values of the server that it was added to, if that server was merged into another.
     pub(crate) states: Option<Arc<States>>,
     pub(crate) layers: Stages,
 }
 
-/// Whose an element is.
+/// The owner of an element.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The author's of this server.
+    /// The author of this server.
     #[default]
     Author,
-    /// Another server's, added by the author of this one: nothing of it is checked here.
-    /// It is `offered` by a source, which may take it back, or was added by the author for good.
+    /// Another server. Its elements are not checked here. `is_offered` is `true` if a source offers the element and may
+    /// remove it again, and `false` if the author of this server added it permanently.
     Other { is_offered: bool },
 }
 
 impl Origin {
-    /// That of an element of another server, which the author of this one has added.
+    /// Returns the origin of an element of another server that the author of this server has added.
     pub(crate) fn foreign() -> Self {
         Self { owner: Owner::Other { is_offered: false }, ..Self::default() }
     }
 }
 
-/// Adds what is wrong with those of the author, where calls bring nothing that is `absent`.
+/// Adds the mistakes in the author's entries, for calls that lack the values in `absent`.
 pub(crate) fn check<E: Entry>(
     entries: &[E],
     states: &States,

@@ -10,28 +10,28 @@ use crate::server::catalog::prompt::{PromptEntry, PromptHandler};
 use crate::server::catalog::resource::{ResourceDefinition, ResourceEntry, ResourceHandler};
 
 impl Completers {
-    /// One for whatever it is asked, arguments that nobody has heard of included.
+    /// Makes one completer handle every argument, including unknown ones.
     pub(crate) fn of_anything(completer: Completer) -> Self {
         Self(Vec::new(), Some(completer))
     }
 }
 
 impl PromptEntry {
-    /// Makes a handler an entry that passes on what it is asked to whoever the prompt is really of: neither what is filled in
-    /// nor what comes of it is looked at.
+    /// Makes an entry that forwards calls to the server that owns the prompt: neither the arguments nor the result are
+    /// checked.
     pub(crate) fn foreign(handler: impl PromptHandler) -> Self {
         Self { origin: Origin::foreign(), ..Self::new(handler) }
     }
 }
 
 impl ResourceEntry {
-    /// Makes a handler an entry that passes on what it is asked to whoever the resource is really of: its definition is listed as
-    /// it came, whatever its URI or its template looks like.
+    /// Makes an entry that forwards calls to the server that owns the resource: its definition is listed unchanged,
+    /// even if its URI or template is invalid.
     pub(crate) fn foreign(handler: impl ResourceHandler) -> Self {
         let definition = handler.definition();
         let template = match &definition {
             ResourceDefinition::One(_) => None,
-            // One that cannot be told from a URI is listed all the same.
+            // A template that cannot be matched against URIs is still listed.
             ResourceDefinition::Family(template) => UriTemplate::parse(&template.uri_template)
                 .ok()
                 .filter(|template| template.check_matchable().is_ok())

@@ -1,4 +1,4 @@
-//! What does generated code call that people do not?
+//! Which functions are called only by generated code?
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -12,7 +12,7 @@ use crate::server::catalog::completion::{Completer, Completers};
 use crate::server::handler::arguments::{Lacking, Refusal};
 use crate::server::handler::parameter::Parameter;
 
-/// A parameter of a prompt as it is listed; nothing, if callers do not send it.
+/// Returns a parameter of a prompt as it is listed; `None` if callers do not send it.
 pub fn prompt_argument<P: Parameter>(
     name: &str,
     title: Option<&str>,
@@ -27,14 +27,14 @@ pub fn prompt_argument<P: Parameter>(
     })
 }
 
-/// The fields of a struct in declared order, and its schema.
+/// Returns the fields of a struct in declared order, and its schema.
 fn fields_of<T: DeserializeOwned + JsonSchema>() -> (Vec<String>, Value) {
     let input = input_schema_of::<T>();
     let names = input.names().map(str::to_owned).collect();
     (names, input.finish().schema.decode().unwrap_or_default())
 }
 
-/// The fields of a struct as the arguments of a prompt.
+/// Returns the fields of a struct as the arguments of a prompt.
 pub fn prompt_arguments_of<T: DeserializeOwned + JsonSchema>() -> Vec<PromptArgument> {
     let (names, schema) = fields_of::<T>();
     let text = |property: &Value, key: &str| property.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -50,7 +50,7 @@ pub fn prompt_arguments_of<T: DeserializeOwned + JsonSchema>() -> Vec<PromptArgu
     names.into_iter().map(argument).collect()
 }
 
-/// The fields of a struct that are enums, completed by their variants.
+/// Returns completers for the fields of a struct that are enums.
 pub fn completers_of<T: DeserializeOwned + JsonSchema>() -> Completers {
     let (names, schema) = fields_of::<T>();
     let definitions = schema["$defs"].as_object().cloned().unwrap_or_default();
@@ -62,12 +62,13 @@ pub fn completers_of<T: DeserializeOwned + JsonSchema>() -> Completers {
     })
 }
 
-/// What an author is told whose default cannot be read as the type of its parameter.
+/// Returns the message for a default that cannot be read as the type of its parameter.
 pub fn misfit(name: &str) -> String {
     format!("the default of `{name}` does not fit its type")
 }
 
-/// What was sent is wrong: an error of the protocol. What is lacking is the server's affair: an error that stays hidden.
+/// Converts a refusal. Wrong arguments become an error of the protocol; values that the server lacks become a hidden
+/// error.
 pub fn bad_arguments<E: From<RpcError> + From<Lacking>>(refusal: Refusal) -> E {
     match refusal {
         Refusal::Sent(text) => RpcError::invalid_params(text).into(),
@@ -75,19 +76,19 @@ pub fn bad_arguments<E: From<RpcError> + From<Lacking>>(refusal: Refusal) -> E {
     }
 }
 
-/// Runs what would hold up others on a thread where it may. A panic goes on here.
+/// Runs blocking work on a thread for it. A panic continues here.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(value) => value,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // Only a runtime that is shutting down cancels such work, and it polls nothing any more.
+            // Only a runtime that is shutting down cancels such work, and it does not poll this future again.
             Err(_) => std::future::pending().await,
         },
     }
 }
 
-/// The URI that a template and values make. The macro has looked at the template before.
+/// Returns the URI for a template and its values. The macro has checked the template before.
 pub fn expand(template: &str, values: &Values) -> String {
     UriTemplate::parse(template).map(|template| template.expand(values)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! How do layers stand around one entry?
+//! How do layers wrap one entry?
 
 use tower_layer::Layer;
 
@@ -23,7 +23,8 @@ macro_rules! elements {
     )*};
 }
 elements! {
-    /// Puts a layer around the calls of this tool, inside of those of the server. The first that is added is the outermost.
+    /// Wraps the calls of this tool in a layer, inside those of the server. The first layer that is added is the
+    /// outermost.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -36,10 +37,10 @@ elements! {
     /// # Ok::<(), toolway::Error>(())
     /// ```
     ToolEntry, Tool;
-    /// Puts a layer around the reading of this resource, inside of those of the server, when a peer reads it. The first that
-    /// is added is the outermost.
+    /// Wraps reads of this resource by clients in a layer, inside those of the server. The first layer that is added is
+    /// the outermost.
     ResourceEntry, Resource;
-    /// Puts a layer around the filling in of this prompt, inside of those of the server. The first that is added is the
+    /// Wraps the calls of this prompt in a layer, inside those of the server. The first layer that is added is the
     /// outermost.
     PromptEntry, Prompt;
 }

@@ -1,4 +1,5 @@
-//! How does a server list resources that nobody registered? A handler gives them, page by page, after the others.
+//! How does a server list resources that are not registered? A handler returns them, page by page, after the registered
+//! ones.
 
 use std::sync::Arc;
 
@@ -13,10 +14,10 @@ use crate::server::failure::errors::Failure;
 use crate::server::handler::function::{Erased, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 
-/// Where a handler that lists resources is to go on, as its parameter: nothing for the first page, then what it said
-/// itself was next. Peers get it signed: they cannot make one up or change it, but they can read it, and every caller may use
-/// it. Put nothing secret into it, also not the name of a resource that some callers may not see, and check again what the
-/// caller may see.
+/// The position where a handler that lists resources continues, as its parameter: `None` for the first page, then the
+/// handler's own [`next`](ResourcePage::next). Clients get it signed: they cannot forge or change it, but they can read
+/// it, and every caller may use it. Do not put secrets into it, such as the name of a resource that some callers may
+/// not see, and check again what the caller may see.
 ///
 /// See [`ServerBuilder::list_resources`](crate::server::ServerBuilder::list_resources) for an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,13 +56,13 @@ impl Parameter for Cursor {
 pub struct ResourcePage {
     /// The resources.
     pub resources: Vec<Resource>,
-    /// Where the next page begins; nothing if this was the last one.
+    /// The position of the next page; `None` if this is the last one.
     pub next: Option<String>,
 }
 
-/// What a handler that lists resources may return.
+/// A type that a handler that lists resources may return.
 ///
-/// That is a [`ResourcePage`], a list if one page is all, or a `Result` of these.
+/// This is a [`ResourcePage`], a list if there is only one page, or a `Result` of these.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -75,7 +76,7 @@ pub struct ResourcePage {
 /// # Ok::<(), toolway::Error>(())
 /// ```
 pub trait IntoResourcePage {
-    /// Makes the page.
+    /// Converts it to the page.
     fn into_page(self) -> Result<ResourcePage, BoxError>;
 }
 
@@ -110,8 +111,8 @@ where
 const LIST: &str = "resources";
 
 impl Server {
-    /// Lists resources: the registered ones first, then those of each handler. The last registered page and the first
-    /// page of the first handler come together.
+    /// Lists resources: the registered ones first, then those of each handler. The last registered page also contains
+    /// the first page of the first handler.
     pub(crate) async fn list_resources(&self, page: &Page, scope: &Scope) -> Result<Reply, Failure> {
         let snapshot = self.inner.registry.load_full();
         let place = match &page.cursor {
@@ -171,8 +172,8 @@ impl Server {
     }
 }
 
-/// A place in the list of resources, as it stands in a cursor: `3` is a page of the registered ones, `h0` the beginning of
-/// the first handler's, `h0:x` where that handler said it would go on.
+/// A position in the list of resources, as a cursor holds it: `3` is a page of the registered ones, `h0` the start of
+/// the first handler's list, `h0:x` the position `x` of that handler.
 enum Place {
     Registered(usize),
     Handler(usize, Cursor),

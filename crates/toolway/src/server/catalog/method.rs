@@ -1,4 +1,4 @@
-//! Methods and notifications outside the protocol: how does a server get its own?
+//! How does a server get custom methods and notifications outside the protocol?
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::server::handler::arguments::{Arguments, Rules};
 use crate::server::handler::function::{Erased, Handler, outcome};
 use crate::server::respond::tool::Json;
 
-/// What a method outside the protocol may return: it becomes the result as it is.
+/// A type that a custom method may return. Its JSON becomes the result.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -33,7 +33,7 @@ use crate::server::respond::tool::Json;
     note = "wrap it in `toolway::Json(…)` if it implements `serde::Serialize`"
 )]
 pub trait IntoReply {
-    /// Makes the result.
+    /// Converts it to the result.
     fn into_reply(self) -> Result<RawJson, BoxError>;
 }
 
@@ -60,14 +60,14 @@ macro_rules! replies {
 }
 replies!(Value, RawJson, String, &str, bool, i32, i64, u32, u64, usize, f64);
 
-/// An empty object: JSON-RPC wants a result.
+/// Returns an empty object, because JSON-RPC requires a result.
 impl IntoReply for () {
     fn into_reply(self) -> Result<RawJson, BoxError> {
         Ok(Value::Object(serde_json::Map::new()).into())
     }
 }
 
-/// A method of the application's own.
+/// The handler of a custom method.
 pub(crate) type CustomMethod = Erased<Arguments, RawJson>;
 
 pub(crate) fn custom<P: 'static, H: Handler<P>>(handler: H, rules: Option<Arc<Rules>>) -> CustomMethod
@@ -80,7 +80,7 @@ where
     })
 }
 
-/// What a tool would tell the model is an error of the protocol here.
+/// Converts a text that a model would read into an error of the protocol.
 fn bad_params(error: ToolError) -> ToolError {
     match error.0 {
         Failure::Visible(text) => ToolError(Failure::Rpc(RpcError::invalid_params(text))),
@@ -88,7 +88,7 @@ fn bad_params(error: ToolError) -> ToolError {
     }
 }
 
-/// Why a name cannot be that of a custom method.
+/// Returns why a name cannot be that of a custom method.
 pub(crate) fn wrong_name(name: &str) -> Option<String> {
     if Method::from_name(name).facts().is_some() {
         return Some(format!("`{name}` is a method of the protocol and cannot be defined again"));
@@ -101,7 +101,7 @@ pub(crate) fn wrong_name(name: &str) -> Option<String> {
     None
 }
 
-/// What a custom method or notification is called with: its parameters without what the protocol put among them.
+/// Returns the arguments of a custom method or notification: its parameters without the `_meta` of the protocol.
 pub(crate) fn arguments_of(params: Option<&RawJson>) -> Arguments {
     let own = params.map(|params| match params.decode() {
         Ok(Value::Object(mut members)) if members.contains_key("_meta") => {

@@ -2,12 +2,12 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is each kind to the server? |
+//! | `tool.rs`, `resource.rs`, `prompt.rs`, `completion.rs`, `method.rs` | What is an entry of each kind? |
 //! | `agent.rs`, `foreign.rs`, `generated.rs`, `named.rs`, `discover.rs` | How do other tools, generated code and marked functions become entries? |
-//! | `entry.rs`, `elements.rs`, `registry.rs` | What is there, all together, at one moment? |
-//! | `visible.rs`, `listing.rs`, `cursor.rs`, `cache.rs` | How is it listed, page by page, and how long may a list be kept? |
+//! | `entry.rs`, `elements.rs`, `registry.rs` | Which entries does the server have at one moment? |
+//! | `visible.rs`, `listing.rs`, `cursor.rs`, `cache.rs` | How are they listed, page by page, and how long may a list be cached? |
 //! | `edit.rs`, `source.rs` (`without_sources.rs`) | What may change while the server runs? |
-//! | `layered.rs`, `pace.rs` | Which layers stand around an entry, and does a tool hold up its thread? |
+//! | `layered.rs`, `pace.rs` | Which layers wrap an entry, and does a tool block its thread? |
 
 pub(crate) mod agent;
 pub(crate) mod cache;

@@ -1,7 +1,7 @@
-//! Which element is meant by a name in `tools![…]`, `resources![…]` and `prompts![…]`?
+//! Which element does a name in `tools![…]`, `resources![…]` and `prompts![…]` refer to?
 //!
-//! The macro `named` of `toolway-macros` writes what asks for these traits: what is not marked is the type in
-//! [`unmarked`] to it, which is nothing that can be listed, and the compiler says so in their words.
+//! The macro `named` of `toolway-macros` generates code that requires these traits. A name that is not marked resolves
+//! to the type in [`unmarked`], which does not implement them, so the compiler reports it with their messages.
 
 use crate::server::catalog::prompt::PromptEntry;
 use crate::server::catalog::resource::ResourceEntry;
@@ -9,10 +9,10 @@ use crate::server::catalog::tool::{Offer, ToolEntry};
 
 macro_rules! kinds {
     ($($named:ident, $entry:ident, $message:literal, $label:literal;)*) => {$(
-        /// What a list may name; `Name` is how it is written there.
+        /// An element that a list can name; `Name` is the name as it is written there.
         #[diagnostic::on_unimplemented(message = $message, label = $label)]
         pub trait $named<Name> {
-            /// Makes the entry.
+            /// Creates the entry.
             fn entry() -> $entry;
         }
 
@@ -30,21 +30,21 @@ kinds! {
     NamedPrompt, PromptEntry, "`{Name}` is not marked `#[prompt]`", "not a prompt";
 }
 
-/// What a name stands for that has no type.
+/// The fallback for a name that is not marked.
 pub mod unmarked {
-    /// Nothing that can be listed.
+    /// A type that cannot be listed.
     #[derive(Debug)]
     pub struct __Named;
 }
 
-/// A value that can be given to a server as a tool: a [`ToolEntry`], and whatever becomes one with `into`.
+/// A value that can be added to a server as a tool: a [`ToolEntry`], or a type that converts to one with `into`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an entry of a server's list of tools",
     label = "write `tools![f]` to list a function `f` that is marked `#[tool]`",
     note = "one entry is `f::entry()`; that of a closure is `ToolEntry::from_fn(\"name\", …)`"
 )]
 pub trait IntoTool {
-    /// Makes the entry.
+    /// Converts it to the entry.
     fn into_tool(self) -> ToolEntry;
 }
 
@@ -55,7 +55,7 @@ impl<T: Into<ToolEntry>> IntoTool for T {
     }
 }
 
-/// The entry behind one name of a list, where no macros are built in: the compiler says what it says.
+/// Creates the entry for one name of a list in builds without the macros. Errors have the compiler's own messages.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __named {

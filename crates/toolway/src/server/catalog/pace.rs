@@ -1,7 +1,8 @@
-//! Does a tool hold up the thread that it runs on, and with it every other call there?
+//! Does a tool block the thread that it runs on, and with it every other call there?
 //!
-//! A function that computes for long, or waits without `.await`, lets nothing else run meanwhile: a server on a pipe reads no message.
-//! Its author may never notice, so the log tells. Without a log there is no clock either, and this costs nothing.
+//! A function that computes for a long time, or waits without `.await`, prevents everything else on its thread from
+//! running: a server on a pipe reads no messages. Its author may not notice, so it is logged. If warnings are not
+//! logged, no time is measured.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,18 +11,18 @@ use std::time::{Duration, Instant};
 
 use crate::ground::mutex::Mutex;
 
-/// The time that a call may run in one piece before the log names its tool.
+/// The time that one poll of a call may take before the log names its tool.
 const LONG: Duration = Duration::from_millis(100);
 
 /// The time before the log names the same tool again.
-const AGAIN: Duration = Duration::from_mins(1);
+const AGAIN: Duration = Duration::from_secs(60);
 
-/// The moment at which a tool was last named, shared by its clones.
+/// The time of the last warning about a tool, shared by its clones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pace(Arc<Mutex<Option<Instant>>>);
 
 impl Pace {
-    /// Polls a call of a tool.
+    /// Polls a call of a tool, and logs a warning if that takes too long.
     pub(crate) fn poll<F: Future>(
         &self,
         tool: &str,

@@ -1,4 +1,4 @@
-//! What is a prompt to the server? A definition to list and a handler that fills it in.
+//! What is a prompt? A definition to list and a handler that fills it in.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,33 +23,32 @@ use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::respond::prompt::{IntoPrompt, check_roles};
 use toolway_protocol::RpcError;
 
-/// A prompt that is being filled in.
+/// The future of a prompt that is being filled in.
 pub type PromptFuture = BoxFuture<'static, Result<GetPromptResult, PromptError>>;
 
-/// Something that can be listed and filled in as a prompt. `#[prompt]` writes this for a function.
+/// A handler that can be listed and filled in as a prompt. `#[prompt]` implements this for a function.
 ///
-/// For one that is written by hand see [`Completers`]; most prompts that no macro makes are a
-/// [`PromptEntry::define`].
+/// For an implementation by hand see [`Completers`]; most prompts without a macro use [`PromptEntry::define`].
 pub trait PromptHandler: Send + Sync + 'static {
-    /// Name, description and arguments. Asked once, when the prompt is registered.
+    /// Returns the name, description and arguments. Called once, when the prompt is registered.
     fn definition(&self) -> Prompt;
 
-    /// Fills it in.
+    /// Fills in the prompt.
     fn get(&self, arguments: Values, scope: Scope) -> PromptFuture;
 
-    /// What is missing for it to work, in sentences for its author. Asked when the server is built.
+    /// Returns what the server lacks for it, in sentences for its author. Called when the server is built.
     fn check(&self, states: &States) -> Vec<String> {
         let _ = states;
         Vec::new()
     }
 
-    /// Who completes its arguments. Asked once.
+    /// Returns the completers of its arguments. Called once.
     fn completers(&self) -> Completers {
         Completers::default()
     }
 }
 
-/// What was filled in, as a parameter of a handler.
+/// The arguments of a prompt, as a parameter of a handler.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -58,14 +57,14 @@ pub trait PromptHandler: Send + Sync + 'static {
 /// let definition = toolway::types::Prompt::new("greet")
 ///     .with_arguments(vec![PromptArgument::new("name").with_required(true)]);
 /// let greet = PromptEntry::define(definition, |filled: Filled| async move {
-///     format!("Greet {}.", filled.text("name").unwrap_or("everybody"))
+///     format!("Greet {}.", filled.text("name").unwrap_or("the team"))
 /// });
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filled(Values);
 
 impl Filled {
-    /// The argument of this name.
+    /// Returns the argument with this name.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.text(name)
     }
@@ -77,7 +76,7 @@ impl Parameter for Filled {
     }
 }
 
-/// A prompt that a server has, or is to have.
+/// A prompt of a server.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -102,7 +101,7 @@ pub struct PromptEntry {
 }
 
 impl PromptEntry {
-    /// Makes a handler an entry.
+    /// Makes an entry from a handler.
     pub fn new(handler: impl PromptHandler) -> Self {
         Self {
             definition: Arc::new(handler.definition()),
@@ -112,13 +111,13 @@ impl PromptEntry {
         }
     }
 
-    /// The prompt behind the name of a function that is marked `#[prompt]`: `PromptEntry::of::<review>()`,
-    /// or shorter `review::entry()`.
+    /// Returns the prompt for a function that is marked `#[prompt]`: `PromptEntry::of::<review>()`, or shorter
+    /// `review::entry()`.
     pub fn of<T: Offer<Entry = Self>>() -> Self {
         T::entry()
     }
 
-    /// Makes a function or a closure a prompt. It takes [`Filled`] and anything else that a handler may take.
+    /// Makes a prompt from a function or a closure. It takes [`Filled`] and any other parameter of a handler.
     pub fn define<P: 'static, H: Handler<P>>(definition: Prompt, handler: H) -> Self
     where
         H::Output: IntoPrompt,
@@ -126,55 +125,55 @@ impl PromptEntry {
         Self::new(Defined::new(definition, handler))
     }
 
-    /// What the list says about it.
+    /// Returns the definition that is listed.
     pub fn definition(&self) -> &Prompt {
         &self.definition
     }
 
-    /// Gives it another name.
+    /// Sets its name.
     pub fn named(self, name: impl Into<String>) -> Self {
         self.edit(|prompt| prompt.name = name.into())
     }
 
-    /// Gives it a name for people.
+    /// Sets its title, which users see.
     pub fn titled(self, title: impl Into<String>) -> Self {
         self.edit(|prompt| prompt.title = Some(title.into()))
     }
 
-    /// Says what it is for.
+    /// Sets its description.
     pub fn described(self, description: impl Into<String>) -> Self {
         self.edit(|prompt| prompt.description = Some(description.into()))
     }
 
-    /// Adds a picture.
+    /// Adds an icon.
     pub fn with_icon(self, icon: Icon) -> Self {
         self.edit(|prompt| prompt.icons.get_or_insert_default().push(icon))
     }
 
-    /// Changes what the list says about it.
+    /// Changes the definition that is listed.
     pub fn edit(mut self, change: impl FnOnce(&mut Prompt)) -> Self {
         change(Arc::make_mut(&mut self.definition));
         self
     }
 
-    /// Says who completes an argument.
+    /// Sets the completer of an argument.
     pub fn completer(mut self, argument: impl Into<String>, completer: Completer) -> Self {
         self.completers.set(argument.into(), completer);
         self
     }
 
-    /// The names of the arguments.
+    /// Returns the names of the arguments.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> {
         self.definition.arguments.iter().flatten().map(|argument| argument.name.as_str())
     }
 
-    /// Fills it in.
+    /// Fills in the prompt.
     pub(crate) async fn get(
         &self,
         arguments: BTreeMap<String, String>,
         scope: &Scope,
     ) -> Result<GetPromptResult, Failure> {
-        // Before anything is made of them: there may be a hundred thousand.
+        // Check the names first: a caller may send very many arguments.
         if self.origin.owner == Owner::Author {
             self.check_names(&arguments)?;
         }
@@ -187,7 +186,7 @@ impl PromptEntry {
         Ok(result)
     }
 
-    /// Every argument that must be there is, and no other one.
+    /// Checks that all required arguments are present, and that none is unknown.
     fn check_names(&self, arguments: &BTreeMap<String, String>) -> Result<(), RpcError> {
         let known = || self.definition.arguments.iter().flatten();
         let missing = known()

@@ -1,5 +1,6 @@
-//! Which tools, resources and prompts are there? An immutable snapshot: found by name or URI, listed as bytes that are
-//! already written. A change makes the next snapshot; whoever looks at the old one is not disturbed.
+//! Which tools, resources and prompts does the server have? An immutable snapshot: entries are found by name or URI,
+//! and listed as pages that are encoded once for each revision. A change creates the next snapshot; readers of the old
+//! one keep it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,24 +27,24 @@ use crate::server::catalog::tool::ToolEntry;
 #[derive(Debug)]
 pub(crate) struct Registry {
     current: ArcSwap<Snapshot>,
-    /// Held while the next snapshot is made, so that no change is lost.
+    /// Held while the next snapshot is created, so that concurrent changes are not lost.
     changing: Mutex<()>,
-    /// Whether anything has a layer: asked with every call, and mostly no.
+    /// `true` if any element has a layer. Read with every call, and `false` for most servers.
     has_layers: AtomicBool,
     layout: Layout,
 }
 
-/// What every snapshot of a server has in common.
+/// The settings that all snapshots of a server share.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     pub(crate) page_size: Option<usize>,
     pub(crate) cursors: CursorKey,
-    /// What the server says it can do, whatever there is.
+    /// Capabilities that are declared whatever elements exist.
     pub(crate) declared: ServerCapabilities,
-    /// There is a handler that lists resources, or one that reads them.
+    /// `true` if a handler lists resources, or one reads them.
     pub(crate) has_resource_handlers: bool,
     pub(crate) has_read_handler: bool,
-    /// What the author wants to be left out, whatever there is.
+    /// Capabilities that the author leaves out whatever elements exist.
     pub(crate) without: Without,
 }
 
@@ -69,12 +70,12 @@ impl Registry {
         self.current.load()
     }
 
-    /// The snapshot, to keep across a wait.
+    /// Returns the snapshot, to keep it across an `.await`.
     pub(crate) fn load_full(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// Makes the next snapshot, or says what would be wrong with it and changes nothing.
+    /// Creates the next snapshot, or returns the mistakes in it and changes nothing.
     pub(crate) fn change<T>(
         &self,
         states: &States,
@@ -84,25 +85,25 @@ impl Registry {
         let current = self.current.load_full();
         let mut elements = current.elements.clone();
         let outcome = edit(&mut elements);
-        // What the server could do once it still can: clients have been told so, and a list may well be empty.
+        // Keep the capabilities of the last snapshot: clients have been told about them, and a list may be empty.
         let layout = Layout { declared: current.capabilities.clone(), ..self.layout.clone() };
         let next = Snapshot::new(elements, &layout, states)?;
-        // Before the snapshot, so that nobody finds a tool there and passes its layers by.
+        // Set this before the snapshot, so that a call cannot find a new tool and skip its layers.
         self.has_layers.fetch_or(next.elements.have_layers(), Ordering::Release);
         self.current.store(Arc::new(next));
         Ok(outcome)
     }
 }
 
-/// Everything that a server has at one moment.
+/// All entries of a server at one moment.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) elements: Elements,
     tools: HashMap<String, usize>,
     prompts: HashMap<String, usize>,
-    /// Plain resources by their URI.
+    /// Resources with a URI, by their URI.
     resources: HashMap<String, usize>,
-    /// Families, the one to ask first coming first.
+    /// Resource templates, in the order in which they are tried.
     templates: Vec<usize>,
     pub(crate) tool_pages: Pages<Tool>,
     pub(crate) prompt_pages: Pages<Prompt>,
@@ -153,7 +154,6 @@ impl Snapshot {
         })
     }
 
-    /// All of it.
     pub(crate) fn tool(&self, name: &str) -> Option<&ToolEntry> {
         self.tools.get(name).map(|place| &self.elements.tools[*place])
     }
@@ -170,12 +170,12 @@ impl Snapshot {
         self.elements.prompts.iter().map(Entry::key)
     }
 
-    /// Who answers for a URI.
+    /// Returns the entry that answers for a URI.
     pub(crate) fn owner(&self, uri: &str) -> Option<&ResourceEntry> {
         self.find(uri).map(|(entry, _)| entry)
     }
 
-    /// Who answers for a URI, and what the variables of its template are in it.
+    /// Returns the entry that answers for a URI, and the values of its template variables.
     pub(crate) fn find(&self, uri: &str) -> Option<(&ResourceEntry, Values)> {
         if let Some(place) = self.resources.get(uri) {
             return Some((&self.elements.resources[*place], Values::new()));
@@ -186,12 +186,12 @@ impl Snapshot {
         })
     }
 
-    /// The resource or family with this name.
+    /// Returns the resource or template with this name.
     pub(crate) fn resource_named(&self, name: &str) -> Option<&ResourceEntry> {
         self.elements.resources.iter().find(|resource| resource.definition().name() == name)
     }
 
-    /// The resource or family with exactly this URI or template.
+    /// Returns the resource or template with exactly this URI or template text.
     pub(crate) fn resource_at(&self, uri: &str) -> Option<&ResourceEntry> {
         self.elements.resources.iter().find(|resource| resource.key() == uri)
     }
@@ -215,8 +215,8 @@ fn definitions<E, D: Clone>(entries: &[E], definition: fn(&E) -> &D) -> Vec<D> {
     entries.iter().map(|entry| definition(entry).clone()).collect()
 }
 
-/// Sorts resources into those with a URI and those with a template. Of two templates that take the same URI the more
-/// literal one is asked first, then the one with fewer `{+…}`, then the one that was registered first.
+/// Sorts resources into those with a URI and those with a template. If two templates match the same URI, the more
+/// literal one is tried first, then the one with fewer `{+…}`, then the one that was registered first.
 fn routes(resources: &[ResourceEntry], mistakes: &mut Vec<String>) -> (HashMap<String, usize>, Vec<usize>) {
     let mut plain = HashMap::new();
     let mut families: Vec<(usize, &UriTemplate)> = Vec::new();
@@ -229,7 +229,7 @@ fn routes(resources: &[ResourceEntry], mistakes: &mut Vec<String>) -> (HashMap<S
                 }
                 families.push((place, template));
             }
-            // A template that cannot be told from a URI, which only sources have, is listed and found by nothing else.
+            // A template that cannot be matched, which only sources can have, is listed but never found by a URI.
             None if matches!(resource.definition(), ResourceDefinition::Family(_)) => {}
             None => {
                 if plain.insert(uri.to_owned(), place).is_some() {
@@ -242,7 +242,7 @@ fn routes(resources: &[ResourceEntry], mistakes: &mut Vec<String>) -> (HashMap<S
     (plain, families.into_iter().map(|(place, _)| place).collect())
 }
 
-/// What the server can do follows from what it has.
+/// Derives the capabilities from the elements of the server.
 fn capabilities(elements: &Elements, layout: &Layout) -> ServerCapabilities {
     let changing = || Settings::from_iter([("listChanged".to_owned(), true.into())]);
     let mut capabilities = layout.declared.clone();
@@ -274,7 +274,7 @@ fn capabilities(elements: &Elements, layout: &Layout) -> ServerCapabilities {
     capabilities
 }
 
-/// A list, cut into pages.
+/// A list, split into pages.
 #[derive(Debug)]
 pub(crate) struct Pages<T> {
     list: &'static str,
@@ -293,7 +293,7 @@ impl<T: Encode> Pages<T> {
         Self { list, pages: pages.collect() }
     }
 
-    /// The page that a verified place stands for. A place that the list has no more is its end.
+    /// Returns the page at a verified position, or `None` after the end of the list.
     pub(crate) fn at(&self, place: usize) -> Option<&Arc<Listing<T>>> {
         self.pages.get(place)
     }
@@ -302,7 +302,7 @@ impl<T: Encode> Pages<T> {
         place + 1 >= self.pages.len()
     }
 
-    /// The place behind a cursor; one that is no number is the end.
+    /// Returns the position of a cursor; a position that is not a number counts as the end.
     pub(crate) fn place(&self, cursor: Option<&str>, cursors: &CursorKey) -> Result<usize, RpcError> {
         let Some(cursor) = cursor else { return Ok(0) };
         Ok(cursors.verify(self.list, cursor)?.parse().unwrap_or(usize::MAX))
@@ -310,10 +310,11 @@ impl<T: Encode> Pages<T> {
 }
 
 impl<T: Encode + Clone> Pages<T> {
-    /// The page at a place of what somebody sees who does not see everything, and whether more follows. Places are those
-    /// of the shorter list: a cursor says nothing about what is hidden, and one of somebody else leads to no more.
+    /// Returns a page of the list for a caller that may not see everything, and whether more items follow. Positions
+    /// count in the filtered list: a cursor reveals nothing about hidden items, and the cursor of another caller gives
+    /// no access to them.
     pub(crate) fn seen(&self, place: usize, is_seen: impl Fn(&T) -> bool) -> (Vec<T>, bool) {
-        // A list that is one page stays one.
+        // A list of one page stays one page.
         let size = if self.pages.len() > 1 { self.pages[0].items().len() } else { usize::MAX };
         let all = self.pages.iter().flat_map(|page| page.items());
         let mut seen = all.filter(|item| is_seen(item)).skip(place.saturating_mul(size));
@@ -321,7 +322,7 @@ impl<T: Encode + Clone> Pages<T> {
         (page, seen.next().is_some())
     }
 
-    /// The page behind a cursor, of what the caller may see.
+    /// Returns the page at a cursor, with the items that the caller may see.
     pub(crate) fn page(
         &self,
         cursor: Option<&str>,
@@ -331,7 +332,7 @@ impl<T: Encode + Clone> Pages<T> {
     ) -> Result<Arc<Listing<T>>, RpcError> {
         let place = self.place(cursor, cursors)?;
         let Some(allowed) = allowed else {
-            // The list may have become shorter: then there is nothing after what the client has.
+            // If the list has become shorter, nothing follows after the pages that the client has.
             let page = self.pages.get(place).cloned();
             return Ok(page.unwrap_or_else(|| Arc::new(Listing::new(Vec::new(), None))));
         };

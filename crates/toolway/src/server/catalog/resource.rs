@@ -1,7 +1,7 @@
-//! What is a resource to the server? A definition to list, and perhaps a handler that reads it.
+//! What is a resource? A definition to list, and optionally a handler that reads it.
 //!
-//! One type for both kinds: a resource has a URI, a family of resources has a template. Which one it is follows from the
-//! definition.
+//! One type covers both kinds: a resource has a URI, a resource template matches many URIs. The definition determines
+//! the kind.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::server::handler::function::{Defined, Erased, Handler};
 use crate::server::handler::parameter::{Missing, Parameter};
 use crate::server::respond::resource::{About, IntoResource};
 
-/// A running read.
+/// The future of a resource that is being read.
 pub type ReadFuture = BoxFuture<'static, Result<ReadResourceResult, ResourceError>>;
 
-/// What is being read, as a parameter of a handler that reads.
+/// The resource that is being read, as a parameter of a handler that reads.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -44,11 +44,11 @@ pub type ReadFuture = BoxFuture<'static, Result<ReadResourceResult, ResourceErro
 pub struct Reading {
     /// The URI.
     pub uri: String,
-    /// What the variables of the template are in it.
+    /// The values of the template variables.
     pub variables: Values,
     /// The media type that the server lists.
     pub mime_type: Option<String>,
-    /// The most bytes that can be sent.
+    /// The maximum size of a message in bytes.
     max_message: usize,
 }
 
@@ -57,7 +57,7 @@ impl Reading {
         Self { uri, variables: Values::new(), mime_type: None, max_message }
     }
 
-    /// What contents that do not say otherwise are about.
+    /// Returns the URI and media type for contents that do not set their own.
     pub fn about(&self) -> About {
         About::new(&self.uri, self.mime_type.clone(), self.max_message)
     }
@@ -69,17 +69,17 @@ impl Parameter for Reading {
     }
 }
 
-/// A resource as a server lists it, or a family of them.
+/// The definition of a resource or a resource template, as a server lists it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResourceDefinition {
     /// One resource.
     One(Resource),
-    /// A family.
+    /// A template for many resources.
     Family(ResourceTemplate),
 }
 
 impl ResourceDefinition {
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         match self {
             Self::One(resource) => &resource.name,
@@ -87,7 +87,7 @@ impl ResourceDefinition {
         }
     }
 
-    /// The URI or the template.
+    /// Returns the URI or the template.
     pub fn uri(&self) -> &str {
         match self {
             Self::One(resource) => &resource.uri,
@@ -115,7 +115,8 @@ impl From<ResourceTemplate> for ResourceDefinition {
     }
 }
 
-/// Something that can be listed and read as a resource, or as a family of them. `#[resource]` writes this for a function.
+/// A handler that can be listed and read as a resource or a resource template. `#[resource]` implements this for a
+/// function.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -142,25 +143,25 @@ impl From<ResourceTemplate> for ResourceDefinition {
 /// # Ok::<(), toolway::Error>(())
 /// ```
 pub trait ResourceHandler: Send + Sync + 'static {
-    /// Asked once, when the resource is registered.
+    /// Returns the definition. Called once, when the resource is registered.
     fn definition(&self) -> ResourceDefinition;
 
-    /// Reads it.
+    /// Reads the resource.
     fn read(&self, reading: Reading, scope: Scope) -> ReadFuture;
 
-    /// What is missing for it to work, in sentences for its author. Asked when the server is built.
+    /// Returns what the server lacks for it, in sentences for its author. Called when the server is built.
     fn check(&self, states: &States) -> Vec<String> {
         let _ = states;
         Vec::new()
     }
 
-    /// Who completes the variables of the template. Asked once.
+    /// Returns the completers of the template variables. Called once.
     fn completers(&self) -> Completers {
         Completers::default()
     }
 }
 
-/// A resource that a server has, or is to have.
+/// A resource or a resource template of a server.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -179,7 +180,7 @@ pub trait ResourceHandler: Send + Sync + 'static {
 #[derive(Clone)]
 pub struct ResourceEntry {
     pub(super) definition: Arc<ResourceDefinition>,
-    /// Without one, the server's `read_resource` answers.
+    /// Without a handler, the server's `read_resource` answers.
     pub(crate) handler: Option<Arc<dyn ResourceHandler>>,
     pub(crate) completers: Completers,
     pub(super) template: Option<Arc<UriTemplate>>,
@@ -188,7 +189,7 @@ pub struct ResourceEntry {
 }
 
 impl ResourceEntry {
-    /// Makes a handler an entry.
+    /// Makes an entry from a handler.
     pub fn new(handler: impl ResourceHandler) -> Self {
         let mut entry = Self::described_only(handler.definition());
         entry.completers = handler.completers();
@@ -196,13 +197,14 @@ impl ResourceEntry {
         entry
     }
 
-    /// The resource behind the name of a function that is marked `#[resource]`: `ResourceEntry::of::<index>()`,
-    /// or shorter `index::entry()`.
+    /// Returns the resource for a function that is marked `#[resource]`: `ResourceEntry::of::<index>()`, or shorter
+    /// `index::entry()`.
     pub fn of<T: Offer<Entry = Self>>() -> Self {
         T::entry()
     }
 
-    /// Metadata only: it is listed, and [`read_resource`](crate::server::ServerBuilder::read_resource) reads it.
+    /// Makes an entry without a handler: it is listed, and
+    /// [`read_resource`](crate::server::ServerBuilder::read_resource) reads it.
     pub fn described_only(definition: impl Into<ResourceDefinition>) -> Self {
         let mut definition = definition.into();
         let mut mistakes = Vec::new();
@@ -218,7 +220,7 @@ impl ResourceEntry {
                         mistakes.push("the template has no variables: make it a resource".to_owned());
                     }
                     mistakes.extend(wrong_scheme(&template.uri_template));
-                    // Peers know the syntax of RFC 6570 only: they are shown `{name}` where `:name` was written.
+                    // Clients know only the syntax of RFC 6570, so `:name` is listed as `{name}`.
                     parsed.as_str().clone_into(&mut template.uri_template);
                     Some(Arc::new(parsed))
                 }
@@ -238,7 +240,7 @@ impl ResourceEntry {
         }
     }
 
-    /// Makes a function or a closure read a resource. It takes [`Reading`] and anything else that a handler may take.
+    /// Makes a resource from a function or a closure. It takes [`Reading`] and any other parameter of a handler.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -259,12 +261,12 @@ impl ResourceEntry {
         entry
     }
 
-    /// What the list says about it.
+    /// Returns the definition that is listed.
     pub fn definition(&self) -> &ResourceDefinition {
         &self.definition
     }
 
-    /// Gives it another name.
+    /// Sets its name.
     pub fn named(self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.edit(|definition| match definition {
@@ -273,7 +275,7 @@ impl ResourceEntry {
         })
     }
 
-    /// Says what it is.
+    /// Sets its description.
     pub fn described(self, description: impl Into<String>) -> Self {
         let description = Some(description.into());
         self.edit(|definition| match definition {
@@ -282,7 +284,7 @@ impl ResourceEntry {
         })
     }
 
-    /// Adds a picture.
+    /// Adds an icon.
     pub fn with_icon(self, icon: Icon) -> Self {
         self.edit(|definition| match definition {
             ResourceDefinition::One(resource) => resource.icons.get_or_insert_default().push(icon),
@@ -290,7 +292,7 @@ impl ResourceEntry {
         })
     }
 
-    /// Changes what the list says about it. The URI stays as it is: it is what the resource is found by.
+    /// Changes the definition that is listed. The URI must stay the same, because the resource is found by it.
     pub fn edit(mut self, change: impl FnOnce(&mut ResourceDefinition)) -> Self {
         let uri = self.definition.uri().to_owned();
         change(Arc::make_mut(&mut self.definition));
@@ -301,7 +303,7 @@ impl ResourceEntry {
         self
     }
 
-    /// Says who completes a variable of the template.
+    /// Sets the completer of a template variable.
     pub fn completer(mut self, variable: impl Into<String>, completer: Completer) -> Self {
         self.completers.set(variable.into(), completer);
         self
@@ -311,7 +313,7 @@ impl ResourceEntry {
         self.template.as_deref()
     }
 
-    /// Reads it, if it is more than metadata.
+    /// Reads the resource, if it has a handler.
     pub(crate) async fn read(&self, reading: Reading, scope: &Scope) -> Result<ReadResourceResult, Failure> {
         let Some(handler) = &self.handler else { return Err(Failure::NotFound) };
         let scope = scope.with_states(self.origin.states.as_ref()).about(reading.clone());
@@ -352,7 +354,7 @@ impl fmt::Debug for ResourceEntry {
     }
 }
 
-/// Why a text is no URI (RFC 3986), in words for the author.
+/// Returns why a text is not a URI (RFC 3986), in words for the author.
 pub(crate) fn wrong_uri(uri: &str) -> Option<String> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte);
     if let Some(wrong) = uri.chars().find(|character| !character.is_ascii() || !legal(*character as u8)) {
@@ -381,7 +383,8 @@ pub(crate) fn wrong_uri(uri: &str) -> Option<String> {
     wrong_scheme(uri)
 }
 
-/// RFC 3986, section 3.2.2: square brackets hold an address at the place of a host's name and stand nowhere else.
+/// Returns whether square brackets occur outside the IP address of a host, which RFC 3986, section 3.2.2, does not
+/// allow.
 fn has_stray_bracket(uri: &str) -> bool {
     let rest = uri.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or_default();
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -393,7 +396,7 @@ fn has_stray_bracket(uri: &str) -> bool {
     uri.matches(['[', ']']).count() > if is_address { 2 } else { 0 }
 }
 
-/// Every URI begins with a scheme; any will do.
+/// Returns why a URI does not start with a scheme; any scheme is accepted.
 fn wrong_scheme(uri: &str) -> Option<String> {
     let is_scheme = |scheme: &str| {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -422,7 +425,7 @@ where
     }
 }
 
-/// Reads what nothing that is registered reads.
+/// A handler that reads resources without a registered handler.
 pub(crate) type Reader = Erased<Reading, ReadResourceResult>;
 
 pub(crate) fn reader<P: 'static, H: Handler<P>>(handler: H) -> Reader
@@ -435,7 +438,7 @@ where
     })
 }
 
-/// Reads through any handler.
+/// Reads with any handler.
 fn read_with<P, H: Handler<P>>(handler: &H, reading: Reading, scope: Scope) -> ReadFuture
 where
     H::Output: IntoResource,
@@ -448,7 +451,7 @@ where
 }
 
 impl Server {
-    /// The URI of a resource of the family with this name.
+    /// Returns the URI of the resource with this name. For a resource template, the variables are filled in.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -473,7 +476,7 @@ impl Server {
         })
     }
 
-    /// What is known about the resource at a URI.
+    /// Returns a description of the resource at a URI, from its entry if there is one.
     pub(crate) fn describe_resource(&self, uri: String) -> Resource {
         let snapshot = self.inner.registry.load();
         match snapshot.find(&uri).map(|(entry, _)| entry.definition()) {

@@ -1,8 +1,8 @@
-//! What gives a server elements while it runs? Sources: something that has elements of its own and knows when they become
-//! others, such as a server that this one stands in front of.
+//! What adds elements to a server while it runs? Sources: values that have their own elements and know when these
+//! change, such as a client of another server.
 //!
-//! A source works in a task that ends with the server. What it offers stands behind the server's own elements, in the order
-//! of the sources; where two have the same name, the first has it.
+//! A source runs in a task that ends with the server. Its elements come after the server's own, in the order of the
+//! sources. If two elements have the same name, the first one is kept.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
@@ -37,32 +37,32 @@ use crate::server::changes::listeners::List;
 use crate::server::failure::errors::Failure;
 use crate::server::{Inner, Server};
 
-/// How long the first requests wait until it is known what the sources have.
+/// The maximum time that the first requests wait for the elements of the sources.
 const MAX_SETTLING: Duration = Duration::from_secs(10);
 
-/// How long a subscription waits until the sources know of it.
+/// The maximum time that a subscription waits for the sources to follow it.
 const MAX_FOLLOWING: Duration = Duration::from_secs(10);
 
-/// Something that has elements for a server.
+/// A source of elements for a server.
 pub(crate) trait Source: Send + Sync + 'static {
-    /// What the server can do because of it, whatever it has at the moment.
+    /// Returns the capabilities that the server gets from it, whatever elements it has at the moment.
     fn capabilities(&self) -> ServerCapabilities;
 
-    /// Works for a server, until it is dropped. Begun once.
+    /// Works for a server until the future is dropped. Called once.
     fn run(self: Arc<Self>, offering: Offering) -> BoxFuture<'static, ()>;
 
-    /// What a resource that it could read is called here, offered or not. A URI may lead to it under several names, and this is
-    /// the one that counts. Nothing, if it is not this source's.
+    /// Returns the canonical name of a resource that this source could read, whether it is offered or not. Several URIs
+    /// may lead to the same resource. `None` if the resource does not belong to this source.
     fn name_of(&self, uri: &str) -> Option<String>;
 
-    /// Reads a resource that nobody has offered; nothing, if it is not this source's.
+    /// Reads a resource that is not offered; `None` if it does not belong to this source.
     fn read(&self, reading: Reading, scope: Scope) -> Option<ReadFuture>;
 }
 
-/// A source that a builder was given.
+/// A source that was added to a builder.
 pub(crate) struct Added {
     source: Arc<dyn Source>,
-    /// What stands before the names, the innermost first.
+    /// The prefixes of names, the innermost first.
     prefixes: Vec<String>,
     layers: Stages,
 }
@@ -72,7 +72,7 @@ impl Added {
         Self { source, prefixes: Vec::new(), layers: Stages::default() }
     }
 
-    /// Puts a prefix before the names of tools and prompts, as with other elements.
+    /// Adds a prefix to the names of tools and prompts, as with other elements.
     pub(crate) fn prefix(&mut self, prefix: &str) {
         self.prefixes.push(prefix.to_owned());
     }
@@ -96,17 +96,17 @@ impl fmt::Debug for Added {
 #[derive(Default)]
 pub(crate) struct Sources {
     all: Vec<Attached>,
-    /// Whether it is known what all of them have: asked with every request, and mostly yes.
+    /// `true` if the elements of all sources are known. Read with every request, and almost always `true`.
     is_settled: AtomicBool,
 }
 
 struct Attached {
     added: Added,
     settled: watch::Sender<bool>,
-    /// How much of what listeners want it has taken note of.
+    /// The version of the listeners' interest that it has followed.
     followed: watch::Sender<u64>,
     task: OnceLock<AbortHandle>,
-    /// What it has offered last.
+    /// The elements that it offered last.
     offered: Mutex<Elements>,
 }
 
@@ -123,14 +123,15 @@ impl Sources {
         Self { all: added.into_iter().map(attach).collect(), is_settled }
     }
 
-    /// Whose a resource is that nobody has offered, and what it is called: what several could mean is nobody's.
+    /// Returns the source of a resource that is not offered, and its canonical name. If several sources claim it, there
+    /// is none.
     fn claim<'s>(&'s self, uri: &str) -> Option<(&'s Attached, String)> {
         let claim = |attached: &'s Attached| Some((attached, attached.added.source.name_of(uri)?));
         let mut claims = self.all.iter().filter_map(claim);
         claims.next().filter(|_| claims.next().is_none())
     }
 
-    /// Reads a resource that nobody has offered, if it is for one of them alone, and if whoever asks may see it.
+    /// Reads a resource that is not offered, if exactly one source claims it and the caller may see it.
     pub(crate) async fn read(
         &self,
         reading: &Reading,
@@ -147,12 +148,12 @@ impl Sources {
         }
     }
 
-    /// Whether any of them has layers around it.
+    /// Returns whether any source has layers.
     pub(crate) fn have_layers(&self) -> bool {
         self.all.iter().any(|attached| !attached.added.layers.is_empty())
     }
 
-    /// The layers around a resource that nobody has offered: those around the source that could read it.
+    /// Returns the layers for a resource that is not offered: those of the source that could read it.
     pub(crate) fn layers_around(
         &self,
         snapshot: &Snapshot,
@@ -177,7 +178,7 @@ impl Drop for Attached {
 }
 
 impl Server {
-    /// Lets the sources begin, if there is a runtime.
+    /// Starts the sources, if a runtime is available.
     pub(crate) fn begin_sources(&self) {
         let Ok(runtime) = Handle::try_current() else { return };
         for (place, attached) in self.inner.sources.all.iter().enumerate() {
@@ -188,7 +189,7 @@ impl Server {
         }
     }
 
-    /// What a request has to wait for before it is looked at: that it is known what there is. Nothing, almost always.
+    /// Returns a future that a request must await until the elements of all sources are known. Almost always `None`.
     pub(crate) fn settling(&self) -> Option<BoxFuture<'static, ()>> {
         let sources = &self.inner.sources;
         if sources.is_settled.load(Ordering::SeqCst) || Handle::try_current().is_err() {
@@ -213,8 +214,8 @@ impl Server {
         !self.inner.sources.all.is_empty()
     }
 
-    /// The request about a resource by the name that counts. Whoever decides by names, such as layers and what a caller may
-    /// see, never meets another one.
+    /// Rewrites a request for a resource to the canonical name. Layers and visibility checks, which decide by name,
+    /// never see another name.
     pub(crate) fn by_own_name(&self, mut request: Request) -> Request {
         if self.has_sources()
             && let Request::ReadResource(read) = &mut request
@@ -225,7 +226,7 @@ impl Server {
         request
     }
 
-    /// What a resource is called that nobody has offered and a source could read.
+    /// Returns the canonical name of a resource that is not offered but that a source could read.
     fn own_name(&self, snapshot: &Snapshot, uri: &str) -> Option<String> {
         match snapshot.owner(uri) {
             Some(_) => None,
@@ -233,26 +234,26 @@ impl Server {
         }
     }
 
-    /// Whether somebody who may see this may hear of a resource.
+    /// Returns whether a listener with this visibility may be notified of a resource.
     pub(crate) fn tells_of(&self, uri: &str, allowed: &Allowed) -> bool {
         let snapshot = self.inner.registry.load();
         match self.own_name(&snapshot, uri) {
             None => allowed.uri(&snapshot, uri),
             Some(name) if snapshot.owner(&name).is_some() => allowed.uri(&snapshot, &name),
-            // What the server reads itself is no source's.
+            // The server's own readers go before the sources.
             Some(name) if !self.inner.readers.is_empty() => allowed.uri(&snapshot, &name),
             Some(name) => allowed.unlisted(&name),
         }
     }
 
-    /// Adds what only those want to know who pass requests on.
+    /// Adds the `_meta` of the request, which only forwarded calls need.
     pub(crate) fn add_meta(&self, arrival: &mut Arrival, params: &Params) {
         if self.has_sources() {
             arrival.extensions.insert(RequestMeta(params.meta()));
         }
     }
 
-    /// Waits until the sources know what listeners want to hear of, or have had time enough to.
+    /// Waits until the sources follow the resources that listeners want, or until the time limit.
     pub(crate) async fn followed(&self) {
         let Some(interest) = self.inner.changes.interest.as_ref() else { return };
         let version = interest.version();
@@ -266,7 +267,7 @@ impl Server {
     }
 }
 
-/// What a source may say to its server.
+/// The interface of a source to its server.
 #[derive(Clone)]
 pub(crate) struct Offering {
     server: Weak<Inner>,
@@ -278,8 +279,8 @@ impl Offering {
         self.server.upgrade().map(|inner| Server { inner })
     }
 
-    /// Offers these in place of what the source has offered before, and tells everybody who listens. Gives back, in words,
-    /// what is left out because its name, its URI or what its template takes is somebody else's.
+    /// Replaces the elements that the source offered before, and notifies the clients that listen. Returns the elements
+    /// that are left out because their name, URI or template conflicts with another element.
     pub(crate) fn offer(&self, mut elements: Elements) -> Vec<String> {
         let Some(server) = self.server() else { return Vec::new() };
         let inner = &server.inner;
@@ -294,7 +295,7 @@ impl Offering {
         let changed = inner.registry.change(&inner.states, |all| {
             all.keep_own();
             let mut left_out = Vec::new();
-            // All of them: what one does not offer any more, another may have.
+            // Add those of all sources: an element that this source no longer offers may exist in another one.
             for (place, attached) in inner.sources.all.iter().enumerate() {
                 let others = all.add_free(attached.offered.lock().clone());
                 if place == self.place {
@@ -310,7 +311,7 @@ impl Offering {
                 return Vec::new();
             }
         };
-        // Until it is known what there is, nobody has seen a list that could have changed.
+        // Before the elements are known, clients have not seen a list that could have changed.
         if inner.sources.is_settled.load(Ordering::SeqCst) {
             for list in differences(&before, &inner.registry.load()) {
                 inner.changes.list(list);
@@ -319,21 +320,21 @@ impl Offering {
         left_out
     }
 
-    /// It is known what there is.
+    /// Reports that the elements of this source are known.
     pub(crate) fn settled(&self) {
         if let Some(server) = self.server() {
             server.inner.sources.all[self.place].settled.send_replace(true);
         }
     }
 
-    /// A resource has another content now.
+    /// Reports that the contents of a resource changed.
     pub(crate) fn resource_updated(&self, uri: &str) {
         if let Some(server) = self.server() {
             server.resource_updated(uri);
         }
     }
 
-    /// What listeners want to hear of.
+    /// Returns the resources that listeners want to be notified of.
     pub(crate) fn wanted(&self) -> Wanted {
         let interest = self.server().and_then(|server| server.inner.changes.interest.clone());
         Wanted {
@@ -344,7 +345,7 @@ impl Offering {
     }
 }
 
-/// The resources that listeners want to hear of.
+/// The resources that listeners want to be notified of.
 #[derive(Clone)]
 pub(crate) struct Wanted {
     changes: watch::Receiver<u64>,
@@ -352,7 +353,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Those of now, and their version.
+    /// Returns the current resources and their version.
     pub(crate) fn now(&mut self) -> (BTreeSet<String>, u64) {
         self.changes.mark_unchanged();
         let server = self.offering.server();
@@ -360,14 +361,14 @@ impl Wanted {
         interest.map(|interest| interest.now()).unwrap_or_default()
     }
 
-    /// Waits until there are others.
+    /// Waits until they change.
     pub(crate) async fn changed(&mut self) {
         if self.changes.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// Says that what was wanted in this version is cared for.
+    /// Reports that the source follows the resources of this version.
     pub(crate) fn followed(&self, version: u64) {
         if let Some(server) = self.offering.server() {
             let followed = &server.inner.sources.all[self.offering.place].followed;
@@ -377,7 +378,7 @@ impl Wanted {
 }
 
 impl Elements {
-    /// Keeps those that the author has added, whichever server they really belong to.
+    /// Keeps the elements that the author has added, including those of other servers.
     fn keep_own(&mut self) {
         fn keep(entries: &mut Vec<impl Entry>) {
             entries.retain(|entry| entry.origin().owner != Owner::Other { is_offered: true });
@@ -387,12 +388,12 @@ impl Elements {
         keep(&mut self.resources);
     }
 
-    /// Marks all of them as a source's.
+    /// Marks all elements as offered by a source.
     fn of_source(&mut self) {
         self.origins_mut().for_each(|origin| origin.owner = Owner::Other { is_offered: true });
     }
 
-    /// Adds those whose name, URI or template is nobody's yet, and tells which are not.
+    /// Adds the elements whose name, URI or template is still free, and returns the others as text.
     fn add_free(&mut self, others: Self) -> Vec<String> {
         let mut left_out = Vec::new();
         add_free(&mut self.tools, others.tools, &mut left_out, |_, tool| !tool.key().is_empty());
@@ -405,7 +406,7 @@ impl Elements {
     }
 }
 
-/// Adds those whose key is not taken and that `is_free` lets through.
+/// Adds the entries whose key is free and that `is_free` accepts.
 fn add_free<E: Entry>(
     known: &mut Vec<E>,
     others: Vec<E>,
@@ -422,7 +423,7 @@ fn add_free<E: Entry>(
     }
 }
 
-/// The lists in which two snapshots differ.
+/// Returns the lists in which two snapshots differ.
 fn differences(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = List> + use<> {
     fn differ<E, D: PartialEq>(before: &[E], after: &[E], definition: fn(&E) -> &D) -> bool {
         before.iter().map(definition).ne(after.iter().map(definition))
@@ -438,21 +439,21 @@ fn differences(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = List
 }
 
 impl Interest {
-    /// The resources, and how often they have become others until now.
+    /// Returns the resources, and the number of changes to them so far.
     fn now(&self) -> (BTreeSet<String>, u64) {
         let counts = self.counts.lock();
         (counts.keys().cloned().collect(), *self.version.borrow())
     }
 
-    /// How often they have become others.
+    /// Returns the number of changes so far.
     fn version(&self) -> u64 {
         *self.version.borrow()
     }
 }
 
 impl Allowed {
-    /// Whether a resource may be read that nobody has offered, but somebody behind this server may have. It may be one of a
-    /// family, and nobody here knows of which: where families are hidden, it has to be named.
+    /// Returns whether a resource may be read that is not offered, but that a server behind this one may have. It may
+    /// match a hidden template of that server: if templates are limited, the resource must be allowed by name.
     fn unlisted(&self, uri: &str) -> bool {
         self.resources.lets(uri) && (self.templates.is_all() || !self.resources.is_all())
     }

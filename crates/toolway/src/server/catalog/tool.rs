@@ -1,4 +1,4 @@
-//! What is a tool to the server? A definition to list and a handler to call.
+//! What is a tool? A definition to list and a handler to call.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -26,10 +26,10 @@ use crate::server::handler::arguments::{Arguments, Rules};
 use crate::server::handler::function::{Defined, Handler, outcome};
 use crate::server::respond::tool::IntoToolResult;
 
-/// A running call.
+/// The future of a tool call.
 pub type CallFuture = BoxFuture<'static, Result<CallToolResult, ToolError>>;
 
-/// Something that can be listed and called as a tool. `#[tool]` writes this for a function.
+/// A handler that can be listed and called as a tool. `#[tool]` implements this for a function.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -55,41 +55,41 @@ pub type CallFuture = BoxFuture<'static, Result<CallToolResult, ToolError>>;
 /// # Ok::<(), toolway::Error>(())
 /// ```
 pub trait ToolHandler: Send + Sync + 'static {
-    /// Name, description and schemas. Asked once, when the tool is registered.
+    /// Returns the name, description and schemas. Called once, when the tool is registered.
     fn definition(&self) -> Tool;
 
     /// Runs the tool.
     fn call(&self, arguments: Arguments, scope: Scope) -> CallFuture;
 
-    /// What is missing for this tool to work, in sentences for its author. Asked when the server is built.
+    /// Returns what the server lacks for this tool, in sentences for its author. Called when the server is built.
     fn check(&self, states: &States) -> Vec<String> {
         let _ = states;
         Vec::new()
     }
 
-    /// Whether reading the arguments enforces everything that the schema says. Asked once.
+    /// Returns whether reading the arguments enforces everything that the schema requires. Called once.
     #[doc(hidden)]
     fn is_typed(&self) -> bool {
         false
     }
 
-    /// Whether what a round leaves to the next one may be used once only. Asked once; see [`ToolEntry::single_use`].
+    /// Returns whether the state between rounds may be used only once. Called once; see [`ToolEntry::single_use`].
     #[doc(hidden)]
     fn is_single_use(&self) -> bool {
         false
     }
 
-    /// How long a call may take, if it is not as long as with others. Asked once; see [`ToolEntry::deadline`].
+    /// Returns the time limit of a call, if it differs from the server's. Called once; see [`ToolEntry::deadline`].
     #[doc(hidden)]
     fn deadline(&self) -> Option<Duration> {
         None
     }
 }
 
-/// A tool whose fields are its arguments: `#[tool]` stands on the struct, this says what it does. The name follows
-/// from the type (`SaveNote` is `save_note`) unless the attribute gives another one.
+/// A tool whose fields are its arguments: the struct is marked `#[tool]`, and this trait implements the call. The name
+/// follows from the type (`SaveNote` is `save_note`) unless the attribute sets another one.
 ///
-/// The same trait makes prompts and resources of structs that are marked `#[prompt]` or `#[resource]`.
+/// Structs that are marked `#[prompt]` or `#[resource]` implement the same trait.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -114,15 +114,15 @@ pub trait ToolHandler: Send + Sync + 'static {
 /// # Ok::<(), toolway::Error>(())
 /// ```
 pub trait Run: Sized + Send {
-    /// What it returns.
+    /// The return type.
     type Output: Send;
 
-    /// Does it.
+    /// Runs the tool, prompt or resource.
     fn run(self, ctx: Ctx) -> impl Future<Output = Self::Output> + Send;
 }
 
-/// The entry behind a marked function or struct. The macros write it for the type of that name, and the prelude has it, so a
-/// single entry is `add::entry()`; `tools![…]`, `resources![…]` and `prompts![…]` make lists of them.
+/// The entry of a marked function or struct. The macros implement it for the type of that name, and the prelude exports
+/// it, so a single entry is `add::entry()`; `tools![…]`, `resources![…]` and `prompts![…]` make lists of them.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -161,11 +161,11 @@ pub trait Offer {
     /// A [`ToolEntry`], a [`ResourceEntry`](crate::server::ResourceEntry) or a [`PromptEntry`](crate::server::PromptEntry).
     type Entry;
 
-    /// Makes it.
+    /// Creates the entry.
     fn entry() -> Self::Entry;
 }
 
-/// A tool that a server has, or is to have.
+/// A tool of a server.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -186,46 +186,46 @@ pub struct ToolEntry {
     definition: Arc<Tool>,
     handler: Arc<dyn ToolHandler>,
     rules: Option<Arc<Rules>>,
-    /// Whether the types enforce what the input schema says, and whether values may be turned to fit it.
+    /// `is_typed`: the types enforce the input schema. `coerces`: values may be coerced to fit it.
     is_typed: bool,
     coerces: bool,
     output: Option<Arc<Checker>>,
-    /// The arguments that travel in headers too.
+    /// The arguments that are also sent in headers.
     param_headers: ParamHeaders,
-    /// Whether what a round leaves to the next one may be used once only.
+    /// `true` if the state between rounds may be used only once.
     pub(crate) is_single_use: bool,
-    /// How long a call may take, if it is not as long as with others.
+    /// The time limit of a call, if it differs from the server's.
     deadline: Option<Duration>,
     pub(crate) origin: Origin,
     pace: Pace,
     described: Described,
-    /// What is wrong with how the input schema was made, and with the schemas as they are.
+    /// Mistakes in the generation of the input schema, and in the schemas themselves.
     mistakes: Vec<String>,
     wrong_schemas: Vec<String>,
-    /// Arguments whose defaults are told in there.
+    /// The arguments whose wrong defaults are reported there.
     wrong_defaults: Vec<String>,
 }
 
-/// How much a model is told of a tool besides its name.
+/// The amount of information that a model gets about a tool besides its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Described {
     InWords,
-    /// The description is the name, or there is none.
+    /// The description is the same as the name, or missing.
     NotAtAll,
 }
 
 impl ToolEntry {
-    /// Makes a handler an entry.
+    /// Makes an entry from a handler.
     pub fn new(handler: impl ToolHandler) -> Self {
         Self::bare(handler).compiled()
     }
 
-    /// The tool behind the name of a function that is marked `#[tool]`: `ToolEntry::of::<add>()`, or shorter `add::entry()`.
+    /// Returns the tool for a function that is marked `#[tool]`: `ToolEntry::of::<add>()`, or shorter `add::entry()`.
     pub fn of<T: Offer<Entry = Self>>() -> Self {
         T::entry()
     }
 
-    /// Makes a function or a closure a tool. The schema follows from the type of its argument, if it has one.
+    /// Makes a tool from a function or a closure. The schema follows from the type of its argument, if it has one.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -253,8 +253,8 @@ impl ToolEntry {
         entry.compiled()
     }
 
-    /// Makes a function or a closure a tool with a definition that is written by hand, schema and all. The function's
-    /// argument, if it has one, is often a [`Value`]: it was checked against the schema by then.
+    /// Makes a tool from a function or a closure and a definition with its own schema. The function's argument, if it
+    /// has one, is often a [`Value`], which is already checked against the schema.
     ///
     /// ```
     /// use serde_json::{Value, json};
@@ -270,7 +270,7 @@ impl ToolEntry {
     where
         H::Output: IntoToolResult,
     {
-        // A definition by hand may say something else than the types do.
+        // The definition may differ from the types, so the entry does not count as typed.
         Self::bare(Defined::new(definition, handler)).compiled()
     }
 
@@ -279,8 +279,8 @@ impl ToolEntry {
         self
     }
 
-    /// Makes a handler an entry that passes calls on to whoever the tool is really of: its definition is listed as it came,
-    /// and neither arguments nor results are held against it.
+    /// Makes an entry that forwards calls to the server that owns the tool: its definition is listed unchanged, and
+    /// neither arguments nor results are checked against it.
     pub(crate) fn foreign(handler: impl ToolHandler) -> Self {
         Self { origin: Origin::foreign(), ..Self::bare(handler) }.compiled()
     }
@@ -309,10 +309,10 @@ impl ToolEntry {
         }
     }
 
-    /// Makes the checkers of the definition.
+    /// Compiles the checkers of the definition.
     fn compile(&mut self) {
         if self.origin.owner != Owner::Author {
-            // Marks that cannot be obeyed bind nobody here: whoever lists the tool over HTTP leaves it out.
+            // Invalid header marks are ignored here: the side that lists the tool over HTTP leaves it out.
             self.param_headers = ParamHeaders::of_schema(&self.definition.input_schema).unwrap_or_default();
             return;
         }
@@ -340,49 +340,49 @@ impl ToolEntry {
         }
     }
 
-    /// What the tool list says about it.
+    /// Returns the definition in the tool list.
     pub fn definition(&self) -> &Tool {
         &self.definition
     }
 
-    /// Gives it another name.
+    /// Sets its name.
     pub fn named(self, name: impl Into<String>) -> Self {
         self.edit(|tool| tool.name = name.into())
     }
 
-    /// Gives it a name for people.
+    /// Sets its title, which users see.
     pub fn titled(self, title: impl Into<String>) -> Self {
         self.edit(|tool| tool.title = Some(title.into()))
     }
 
-    /// Says what it does.
+    /// Sets its description.
     pub fn described(self, description: impl Into<String>) -> Self {
         self.edit(|tool| tool.description = Some(description.into()))
     }
 
-    /// Adds a picture.
+    /// Adds an icon.
     pub fn with_icon(self, icon: Icon) -> Self {
         self.edit(|tool| tool.icons.get_or_insert_default().push(icon))
     }
 
-    /// Lets a client of 2026-07-28 call again with answers once only: what it was given to send back is used up by that, in the
-    /// server's [`Store`](crate::store::Store). `#[tool(single_use)]` says the same.
+    /// Lets a client of 2026-07-28 call again with answers only once: the state that it sends back is then marked as
+    /// used in the server's [`Store`](crate::store::Store). `#[tool(single_use)]` does the same.
     ///
-    /// A client whose second call was lost on the way has to begin again then. Where that is worse than an effect that happens
-    /// twice, leave it, and let the effect recognise itself: see [`Ctx::once`](crate::server::Ctx::once).
+    /// A client whose second call was lost must then start again. If that is worse than an effect that happens twice,
+    /// do not use this, and make the effect idempotent: see [`Ctx::once`](crate::server::Ctx::once).
     pub fn single_use(mut self) -> Self {
         self.is_single_use = true;
         self
     }
 
-    /// Says how long a call of this tool may take, whatever [the server](crate::server::ServerBuilder::deadline) says about others.
-    /// `#[tool(deadline = Duration::from_secs(30))]` says the same.
+    /// Sets the time limit of a call of this tool. It overrides [the server's](crate::server::ServerBuilder::deadline).
+    /// `#[tool(deadline = Duration::from_secs(30))]` does the same.
     pub fn deadline(mut self, time: Duration) -> Self {
         self.deadline = Some(time);
         self
     }
 
-    /// Changes what the tool list says about it: annotations, `_meta`, schemas.
+    /// Changes the definition in the tool list: annotations, `_meta`, schemas.
     pub fn edit(mut self, change: impl FnOnce(&mut Tool)) -> Self {
         let tool = Arc::make_mut(&mut self.definition);
         let (input, output) = (tool.input_schema.clone(), tool.output_schema.clone());
@@ -391,7 +391,7 @@ impl ToolEntry {
         if tool.description != description {
             self.described = Described::InWords;
         }
-        // The types know nothing of a new schema.
+        // The types do not enforce a new schema.
         self.is_typed &= tool.input_schema == input;
         if tool.input_schema != input || tool.output_schema != output {
             self.compile();
@@ -399,22 +399,22 @@ impl ToolEntry {
         self
     }
 
-    /// Checks a value against the output schema; without one everything is right.
+    /// Checks a value against the output schema; without one every value is valid.
     ///
     /// # Errors
     ///
-    /// One text that names everything that is wrong.
+    /// One text with all problems.
     pub fn check_output(&self, value: &Value) -> Result<(), String> {
         let problems = self.output.as_ref().map(|checker| checker.check(value)).unwrap_or_default();
         if problems.is_empty() { Ok(()) } else { Err(output_text(&problems)) }
     }
 
-    /// The arguments that travel in HTTP headers too, as `#[arg(header = "…")]` says.
+    /// Returns the arguments that are also sent in HTTP headers, as set by `#[arg(header = "…")]`.
     pub fn param_headers(&self) -> &ParamHeaders {
         &self.param_headers
     }
 
-    /// Warns of tools that a model knows nothing about but their names.
+    /// Logs a warning about tools without a description.
     pub(crate) fn warn_of_undescribed<'t>(tools: impl IntoIterator<Item = &'t Self>) {
         let undescribed = tools
             .into_iter()
@@ -434,7 +434,7 @@ impl ToolEntry {
         self.compile();
     }
 
-    /// Calls the tool. A panic is a failure, too.
+    /// Calls the tool. A panic becomes a failure.
     pub(crate) async fn call(
         &self,
         arguments: Option<RawJson>,
@@ -454,7 +454,8 @@ impl ToolEntry {
         }
     }
 
-    /// A result that the tool's own schema does not allow is the tool's fault, and clients refuse it.
+    /// Returns the problems of a result that does not match the tool's output schema. That is a mistake of the tool,
+    /// and clients refuse such a result.
     fn wrong_output(&self, result: &CallToolResult) -> Option<String> {
         if self.output.is_none() || result.is_error() {
             return None;
@@ -466,8 +467,9 @@ impl ToolEntry {
     }
 }
 
-/// What is wrong with the name of a tool or a prompt. 2025-11-25 §Tools: 1 to 128 ASCII letters, digits and `_`, `-`,
-/// `.`; a slash is let pass, as the proposal behind that rule has it and servers use it to group tools.
+/// Returns what is wrong with the name of a tool or a prompt. 2025-11-25 §Tools: 1 to 128 ASCII letters, digits and
+/// `_`, `-`, `.`; a slash is accepted too, because the proposal behind that rule allows it and servers use it to group
+/// tools.
 pub(crate) fn wrong_name(name: &str) -> Option<String> {
     let is_allowed =
         |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/');
@@ -497,7 +499,7 @@ impl Entry for ToolEntry {
     }
 
     fn mistakes(&self, states: &States) -> Vec<String> {
-        // The schema of an argument often knows better why a default does not fit the type.
+        // The schema of an argument often explains better why a default does not fit the type.
         let told: Vec<String> = self.wrong_defaults.iter().map(|name| misfit(name)).collect();
         let handler = self.handler.check(states).into_iter().filter(|mistake| !told.contains(mistake));
         let found = self.mistakes.iter().chain(&self.wrong_schemas).cloned();
@@ -520,7 +522,7 @@ where
     }
 
     fn call(&self, arguments: Arguments, scope: Scope) -> CallFuture {
-        // Arguments are checked as they are read; those that nobody reads are held against the schema here.
+        // Arguments are checked while they are read. If the handler does not read them, they are checked here.
         if !self.handler.takes_arguments()
             && let Err(error) = arguments.decode::<IgnoredAny>()
         {

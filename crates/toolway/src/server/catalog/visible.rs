@@ -1,7 +1,7 @@
-//! Which entries does a caller see? Those that its admission lets through.
+//! Which entries does a caller see? Those that its admission allows.
 //!
-//! A URI belongs to the one entry that would answer it, and that one decides: neither a resource nor a family that is
-//! hidden can be read through another family that takes the same URI.
+//! A URI belongs to the one entry that would answer it, and only that entry decides: a hidden resource or template
+//! cannot be read through another template that matches the same URI.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::server::catalog::resource::{ResourceDefinition, ResourceEntry};
 use crate::server::catalog::tool::ToolEntry;
 
 impl Allowed {
-    /// Whether a registered resource or family may be seen.
+    /// Returns whether a registered resource or template is visible.
     pub(crate) fn entry(&self, entry: &ResourceEntry) -> bool {
         let definition = entry.definition();
         let only = match definition {
@@ -27,12 +27,13 @@ impl Allowed {
         only.lets(definition.uri()) || only.lets(definition.name())
     }
 
-    /// Whether a resource that a handler lists may be seen. What cannot be read is not listed.
+    /// Returns whether a resource that a handler lists is visible. A resource that cannot be read is not listed.
     pub(crate) fn listed(&self, snapshot: &Snapshot, uri: &str) -> bool {
         self.resources.lets(uri) && self.uri(snapshot, uri)
     }
 
-    /// Whether a URI may be read and heard of. Whoever answers it decides; nobody else is asked then.
+    /// Returns whether a URI may be read, and whether its updates may be sent. Only the entry that answers for it
+    /// decides.
     pub(crate) fn uri(&self, snapshot: &Snapshot, uri: &str) -> bool {
         match snapshot.owner(uri) {
             Some(entry) if entry.template().is_none() => self.entry(entry),
@@ -41,7 +42,7 @@ impl Allowed {
         }
     }
 
-    /// Whether an answer could be another one for somebody else.
+    /// Returns whether an answer could differ for another caller.
     fn limits(&self, reply: &Reply) -> bool {
         match Cacheable::of(reply) {
             Some(Cacheable::Tools) => !self.tools.is_all(),
@@ -55,7 +56,7 @@ impl Allowed {
     }
 }
 
-/// What a request is about, of what a server has.
+/// The element that a request is about.
 pub(crate) enum Element<'s> {
     Tool(&'s ToolEntry),
     Prompt(&'s PromptEntry),
@@ -63,7 +64,7 @@ pub(crate) enum Element<'s> {
 }
 
 impl Snapshot {
-    /// What a request is about, if it is there and this caller may see it.
+    /// Returns the element that a request is about, if it exists and the caller may see it.
     pub(crate) fn asked_for(&self, request: &Request, allowed: Option<&Allowed>) -> Option<Element<'_>> {
         let prompt = |name: &str| {
             let is_seen = allowed.is_none_or(|allowed| allowed.prompt(name));
@@ -99,13 +100,13 @@ impl Snapshot {
     }
 }
 
-/// The hints of an answer for a caller that does not see everything: what is for it is not for everybody's cache.
+/// Returns private cache hints for an answer to a caller that does not see everything: a shared cache must not keep it.
 pub(crate) fn unshared(allowed: Option<&Allowed>, reply: &Reply, hints: &CacheHints) -> Option<CacheHints> {
     let is_limited = allowed.is_some_and(|allowed| allowed.limits(reply));
     is_limited.then(|| CacheHints::new(hints.ttl_ms, CacheScope::Private))
 }
 
-/// What somebody who listens may hear of.
+/// The notifications that a listener may receive.
 #[derive(Debug, Clone)]
 pub(crate) struct Sight {
     server: Server,
@@ -117,7 +118,8 @@ impl Sight {
         Self { server: server.clone(), allowed }
     }
 
-    /// Whether this may be told. What a list is now, whoever asks for it sees as far as it may.
+    /// Returns whether a notification may be sent. Changes of lists are always sent: a caller that then lists sees only
+    /// what it may see.
     pub(crate) fn shows(&self, news: &Notification) -> bool {
         let (Some(allowed), Notification::ResourceUpdated(updated)) = (&self.allowed, news) else {
             return true;

@@ -1,4 +1,4 @@
-//! The twin of `source.rs` without clients: everything that a server has is its own.
+//! The version of `source.rs` without the client feature: all elements are the server's own.
 #![expect(clippy::unused_self, reason = "the twin has the same functions, and they look at the server")]
 
 use toolway_protocol::Request;
@@ -15,7 +15,7 @@ use crate::server::catalog::registry::Snapshot;
 use crate::server::catalog::resource::Reading;
 use crate::server::failure::errors::Failure;
 
-/// No source.
+/// A source, which cannot exist here.
 #[derive(Debug)]
 pub(crate) enum Added {}
 
@@ -33,7 +33,7 @@ impl Added {
     }
 }
 
-/// No sources.
+/// An empty set of sources.
 pub(crate) struct Sources(());
 
 impl Sources {

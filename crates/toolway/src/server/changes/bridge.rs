@@ -1,7 +1,7 @@
-//! How do servers that share a store hear of each other's changes?
+//! How do servers that share a store learn of each other's changes?
 //!
-//! One task a server: it publishes what changes here, and tells those who listen here what was published by others. It begins when
-//! there is something to listen to or to tell, because only then is there certainly a runtime.
+//! One task per server publishes local changes, and passes changes that other servers published to local listeners. It
+//! starts with the first listener or change inside a tokio runtime.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, OnceLock};
@@ -16,19 +16,19 @@ use toolway_protocol::Notification;
 use crate::server::changes::listeners::{Change, List, Listener, Listeners};
 use crate::store::{Store, Subscription};
 
-/// The way between one server and those that share its store.
+/// The connection between a server and those that share its store.
 #[derive(Debug)]
 pub(crate) struct Bridge {
     store: Arc<dyn Store>,
     channel: String,
-    /// Tells our own news from those of others.
+    /// Identifies this server, so that it can ignore its own messages.
     node: u64,
-    /// Hears everything that changes here.
+    /// Collects every change of this server.
     here: Arc<Listener>,
     task: OnceLock<AbortHandle>,
 }
 
-/// How long a store that does not answer is left alone.
+/// How long to wait after the store has failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl Bridge {
@@ -46,7 +46,7 @@ impl Bridge {
         &self.here
     }
 
-    /// Begins, unless it has, or there is no runtime yet.
+    /// Starts the task, unless it runs already or the caller is outside of a tokio runtime.
     pub(crate) fn begin(&self, listeners: &Arc<Listeners>) {
         let Ok(runtime) = Handle::try_current() else { return };
         self.task.get_or_init(|| {
@@ -78,7 +78,7 @@ struct Crossing {
     listeners: Arc<Listeners>,
 }
 
-/// What is published.
+/// The message on the channel.
 #[derive(Serialize, Deserialize)]
 struct Published {
     node: u64,
@@ -127,7 +127,7 @@ impl Crossing {
 
     fn tell(&self, message: Option<Bytes>) {
         let Some(message) = message else {
-            // Something was missed: whoever looks again misses nothing.
+            // Messages were missed, so anything may have changed.
             return self.listeners.tell_everything(&self.here);
         };
         match serde_json::from_slice::<Published>(&message) {

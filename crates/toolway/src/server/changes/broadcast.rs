@@ -1,4 +1,4 @@
-//! Where changes are told, and from where every open conversation hears of them.
+//! Where are changes announced, and how do open sessions and streams receive them?
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use crate::server::changes::interest::Interest;
 use crate::server::changes::listeners::{Change, List, Listener, Listeners};
 use crate::store::Store;
 
-/// Everybody who listens, here and at the servers that share a store with this one.
+/// All listeners of this server, and the bridge to servers that share its store.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     listeners: Arc<Listeners>,
     pub(crate) bridge: Option<Bridge>,
-    /// What listeners want to hear of, if somebody has to know.
+    /// The resources that listeners subscribe to, if they have to be counted.
     pub(crate) interest: Option<Arc<Interest>>,
 }
 
 impl Changes {
-    /// Changes that servers with the same store hear of as well.
+    /// Creates changes that are shared with servers of the same store.
     pub(crate) fn shared(store: Arc<dyn Store>, server: &str) -> Self {
         let bridge = Bridge::new(store, server);
         let listeners = Arc::<Listeners>::default();
@@ -25,17 +25,17 @@ impl Changes {
         Self { listeners, bridge: Some(bridge), interest: None }
     }
 
-    /// From now on it is known which resources anybody wants to hear of.
+    /// Starts to count which resources listeners subscribe to.
     pub(crate) fn note_interest(&mut self) {
         self.interest = Some(Arc::default());
     }
 
-    /// Adds a listener that hears of every list, and of resources once it subscribes. It is forgotten when it is dropped.
+    /// Adds a listener for every list, and for resources once it subscribes. It is removed when it is dropped.
     pub(crate) fn listen(&self) -> Arc<Listener> {
         self.listen_to([true; 3])
     }
 
-    /// Adds a listener that hears of some lists: tools, prompts, resources.
+    /// Adds a listener for some lists: tools, prompts, resources.
     pub(crate) fn listen_to(&self, lists: [bool; 3]) -> Arc<Listener> {
         let listener = Arc::new(Listener::new(lists, self.interest.clone()));
         self.listeners.add(&listener);
@@ -43,12 +43,12 @@ impl Changes {
         listener
     }
 
-    /// A list is another one now.
+    /// Announces that a list changed.
     pub(crate) fn list(&self, list: List) {
         self.tell(&Change::List(list));
     }
 
-    /// A resource has another content now.
+    /// Announces that the content of a resource changed.
     pub(crate) fn resource(&self, uri: &str) {
         self.tell(&Change::Resource(uri.to_owned()));
     }

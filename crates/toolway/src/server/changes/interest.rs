@@ -1,4 +1,4 @@
-//! Which resources does anybody want to hear of? Whoever has to ask somebody else for news has to know.
+//! Which resources have subscribers? A server that forwards subscriptions to other servers needs to know.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,11 @@ use tokio::sync::watch;
 
 use crate::ground::mutex::Mutex;
 
-/// How many listeners want to hear of each resource.
+/// How many listeners subscribe to each resource.
 #[derive(Debug)]
 pub(crate) struct Interest {
     pub(crate) counts: Mutex<HashMap<String, usize>>,
-    /// How often the set of resources has become another one.
+    /// How often the set of resources has changed.
     pub(crate) version: watch::Sender<u64>,
 }
 
@@ -21,7 +21,7 @@ impl Default for Interest {
 }
 
 impl Interest {
-    /// One more wants to hear of this.
+    /// Counts one more subscriber of a resource.
     pub(crate) fn add(&self, uri: &str) {
         let mut counts = self.counts.lock();
         if let Some(count) = counts.get_mut(uri) {
@@ -32,7 +32,7 @@ impl Interest {
         self.version.send_modify(|version| *version += 1);
     }
 
-    /// One does not any more.
+    /// Counts one subscriber less.
     pub(crate) fn remove(&self, uri: &str) {
         let mut counts = self.counts.lock();
         let Some(count) = counts.get_mut(uri) else { return };

@@ -1,7 +1,7 @@
-//! Who has to hear that something changed? Every conversation that is open, each at its own pace.
+//! Which clients have to be notified of a change? Those of every open session and stream, each at its own pace.
 //!
-//! A listener keeps what it has not told yet, once each: ten thousand changes while a peer does not read are one
-//! notification afterwards, and memory is bounded by what the peer has subscribed to.
+//! A listener keeps each unsent change once. Ten thousand changes while a peer does not read become a single
+//! notification, and memory is bounded by the subscriptions of the peer.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -31,26 +31,26 @@ pub(crate) enum Change {
     Resource(String),
 }
 
-/// Those who listen here.
+/// The listeners of this server.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners(Mutex<Vec<Weak<Listener>>>);
 
 impl Listeners {
     pub(crate) fn add(&self, listener: &Arc<Listener>) {
         let mut listeners = self.0.lock();
-        // Those that have gone are looked for when there may be as many as are there.
+        // Entries of dropped listeners are removed before the list would have to grow.
         if listeners.len() == listeners.capacity() {
             listeners.retain(|listener| listener.strong_count() > 0);
         }
         listeners.push(Arc::downgrade(listener));
     }
 
-    /// Tells all but one.
+    /// Notifies all listeners except `but`.
     pub(crate) fn tell(&self, change: &Change, but: Option<&Arc<Listener>>) {
         self.all_but(but, |listener| listener.note(change));
     }
 
-    /// Tells all but one that anything may have changed.
+    /// Notifies all listeners except `but` that anything may have changed.
     pub(crate) fn tell_everything(&self, but: &Arc<Listener>) {
         self.all_but(Some(but), Listener::note_everything);
     }
@@ -65,7 +65,7 @@ impl Listeners {
     }
 }
 
-/// What a server can do for a peer that it has no way to tell of changes: a promise to tell would be broken.
+/// Removes the promise of change notifications from the capabilities, for a peer that cannot be sent any.
 pub(crate) fn untold(mut capabilities: ServerCapabilities) -> ServerCapabilities {
     let ServerCapabilities { tools, prompts, resources, .. } = &mut capabilities;
     for settings in [tools, prompts, resources].into_iter().flatten() {
@@ -75,7 +75,7 @@ pub(crate) fn untold(mut capabilities: ServerCapabilities) -> ServerCapabilities
     capabilities
 }
 
-/// One conversation that wants to hear of changes.
+/// The pending changes and subscriptions of one session or stream.
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
     pub(crate) state: Mutex<State>,
@@ -85,11 +85,11 @@ pub(crate) struct Listener {
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// Which lists it wants to hear of, and was promised to.
+    /// The lists that the peer wants changes of, and was promised them for.
     pub(crate) lists: [bool; 3],
     pub(crate) can_subscribe: bool,
     pub(crate) subscribed: HashSet<String>,
-    /// It hears of every resource.
+    /// `true` if it takes updates of every resource, up to [`MAX_SUBSCRIBED`] pending ones.
     pub(crate) hears_all: bool,
     pub(crate) pending: Pending,
 }
@@ -101,19 +101,19 @@ pub(crate) struct Pending {
 }
 
 impl Listener {
-    /// Hears of some lists (tools, prompts, resources), and of resources once it subscribes.
+    /// Creates a listener for some lists (tools, prompts, resources), and for resources once it subscribes.
     pub(crate) fn new(lists: [bool; 3], interest: Option<Arc<Interest>>) -> Self {
         let state = State { lists, can_subscribe: true, ..State::default() };
         Self { state: Mutex::new(state), wake: Notify::new(), interest }
     }
 
-    /// One that hears of everything, whoever it is for.
+    /// Creates a listener for every change.
     pub(crate) fn of_everything() -> Self {
         let state = State { lists: [true; 3], hears_all: true, ..State::default() };
         Self { state: Mutex::new(state), wake: Notify::new(), interest: None }
     }
 
-    /// Remembers a change, if it is one to be told.
+    /// Keeps a change, if the listener wants it.
     fn note(&self, change: &Change) {
         let mut state = self.state.lock();
         let State { lists, subscribed, hears_all, pending, .. } = &mut *state;
@@ -137,7 +137,7 @@ impl Listener {
         }
     }
 
-    /// Anything that it wants to hear of may have changed.
+    /// Marks everything that the listener wants as changed.
     fn note_everything(&self) {
         let mut state = self.state.lock();
         let State { lists, subscribed, pending, .. } = &mut *state;
@@ -147,17 +147,17 @@ impl Listener {
         self.wake.notify_one();
     }
 
-    /// Waits until there may be something to tell.
+    /// Waits until there may be changes to send.
     pub(crate) async fn changed(&self) {
         self.wake.notified().await;
     }
 
-    /// Looks again, because what kept it from telling may be over.
+    /// Wakes the listener, because it may be able to send changes now.
     pub(crate) fn rouse(&self) {
         self.wake.notify_one();
     }
 
-    /// Takes what is to be told.
+    /// Takes the pending changes.
     fn take(&self) -> impl Iterator<Item = Notification> {
         let Pending { lists, updated } = std::mem::take(&mut self.state.lock().pending);
         let makers =
@@ -168,7 +168,7 @@ impl Listener {
         lists.chain(updated)
     }
 
-    /// Takes what is to be told to somebody who may see this much. News of what is hidden are gone with it.
+    /// Takes the pending changes that the peer may see. Those of hidden items are dropped.
     pub(crate) fn take_for(
         &self,
         is_seen: impl Fn(&Notification) -> bool,
@@ -176,12 +176,12 @@ impl Listener {
         self.take().filter(is_seen)
     }
 
-    /// Takes what is to be told to somebody who may see this much, and takes back what is not told after all.
+    /// Takes the pending changes that the peer may see. Those that are not sent are put back.
     pub(crate) fn untold_for(&self, is_seen: impl Fn(&Notification) -> bool) -> Untold<'_> {
         Untold { listener: self, news: self.take_for(is_seen).collect() }
     }
 
-    /// Takes back what could not be told.
+    /// Puts changes back that could not be sent.
     fn put_back(&self, news: impl IntoIterator<Item = Notification>) {
         let pending = &mut self.state.lock().pending;
         for news in news {
@@ -206,19 +206,19 @@ impl Listener {
         self.wake.notify_one();
     }
 
-    /// Keeps to what the peer was promised: nothing else is told.
+    /// Limits the listener to the changes that the capabilities promise.
     pub(crate) fn promise(&self, capabilities: &ServerCapabilities) {
         let mut state = self.state.lock();
         state.lists = promised(capabilities);
         state.can_subscribe = has(capabilities.resources.as_ref(), "subscribe");
     }
 
-    /// Whether resources can be subscribed to.
+    /// Returns whether the client may subscribe to resources.
     pub(crate) fn can_subscribe(&self) -> bool {
         self.state.lock().can_subscribe
     }
 
-    /// Wants to hear of a resource from now on.
+    /// Subscribes to a resource.
     pub(crate) fn subscribe(&self, uri: String) -> Result<(), RpcError> {
         if uri.len() > MAX_URI {
             return Err(RpcError::invalid_params(format!("`params.uri` is longer than {MAX_URI} bytes")));
@@ -241,7 +241,7 @@ impl Listener {
         Ok(())
     }
 
-    /// Does not any more; what was not told yet is forgotten.
+    /// Unsubscribes from a resource, and drops its pending update.
     pub(crate) fn unsubscribe(&self, uri: &str) {
         let mut state = self.state.lock();
         if let Some(uri) = state.subscribed.take(uri) {
@@ -269,7 +269,7 @@ impl Drop for Listener {
     }
 }
 
-/// News on their way to somebody. What is not told when this is dropped goes back.
+/// Changes that are being sent. Those that remain when this is dropped are put back.
 pub(crate) struct Untold<'l> {
     listener: &'l Listener,
     news: VecDeque<Notification>,
@@ -280,7 +280,7 @@ impl Untold<'_> {
         self.news.front()
     }
 
-    /// The first one has arrived.
+    /// Removes the first change, which was sent.
     pub(crate) fn told(&mut self) {
         self.news.pop_front();
     }
@@ -294,20 +294,21 @@ impl Drop for Untold<'_> {
     }
 }
 
-/// Which lists a peer was promised news of: tools, prompts, resources.
+/// Returns which lists the capabilities promise changes of: tools, prompts, resources.
 pub(crate) fn promised(capabilities: &ServerCapabilities) -> [bool; 3] {
     let ServerCapabilities { tools, prompts, resources, .. } = capabilities;
     [tools, prompts, resources].map(|settings| has(settings.as_ref(), "listChanged"))
 }
 
-/// Whether a capability says yes to something.
+/// Returns whether a setting of a capability is `true`.
 pub(crate) fn has(settings: Option<&Settings>, name: &str) -> bool {
     settings.and_then(|settings| settings.get(name)) == Some(&serde_json::Value::Bool(true))
 }
 
-/// The longest URI that can be subscribed to.
+/// The longest URI that can be subscribed to, in bytes.
 const MAX_URI: usize = 8 << 10;
-/// How many resources one conversation may subscribe to.
+/// How many resources one session or stream may subscribe to.
 const MAX_SUBSCRIBED: usize = 1000;
-/// How long their URIs may be together. They are kept as long as the conversation, and written down with each change.
+/// How long the subscribed URIs may be together, in bytes. They are kept as long as the session, and are stored again
+/// with each change.
 const MAX_SUBSCRIBED_BYTES: usize = 256 << 10;

@@ -1,11 +1,11 @@
-//! Changes: who hears that a list or a resource is another one?
+//! Changes: which clients are notified when a list or a resource changes?
 //!
 //! | file | question |
 //! |---|---|
-//! | `listeners.rs` | Which changes has each conversation not been told of yet? |
-//! | `broadcast.rs` | Where is a change told? |
-//! | `bridge.rs` | How do the servers that share a store tell each other? |
-//! | `interest.rs` | Which resources does any client follow? |
+//! | `listeners.rs` | Which changes has each session or stream not sent yet? |
+//! | `broadcast.rs` | Where is a change announced? |
+//! | `bridge.rs` | How do the servers that share a store notify each other? |
+//! | `interest.rs` | Which resources have subscribers? |
 
 pub(crate) mod bridge;
 pub(crate) mod broadcast;

@@ -2,9 +2,9 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `run.rs` | How does a call pass its layers, and how often does its handler run? |
+//! | `run.rs` | How does a call pass through its layers, and how often does its handler run? |
 //! | `router.rs` | Which entry answers which request? |
-//! | `size.rs` | How long may a message be, and what becomes of a longer one? |
+//! | `size.rs` | How long may a message be, and what happens to a longer one? |
 
 pub(crate) mod router;
 pub(crate) mod run;

@@ -1,4 +1,4 @@
-//! Which part of the server answers a request? The one match, the same for every era and every door.
+//! Which part of the server answers a request? One match, the same for every era and every transport.
 
 use toolway_protocol::jsonrpc::Params;
 use toolway_protocol::request::{CallTool, GetPrompt, Outcome, ReadResource, Reply, Request};
@@ -25,7 +25,7 @@ use crate::server::catalog::visible::unshared;
 use crate::server::failure::errors::{Failure, ResourceError, Subject};
 
 impl Server {
-    /// Whether this server has anything behind a method. A method that is not offered does not exist.
+    /// Returns whether this server offers a method. A method that is not offered is reported as unknown.
     pub(crate) fn offers(&self, method: &Method) -> bool {
         if let Method::Other(name) = method {
             return self.inner.methods.contains_key(&**name);
@@ -33,7 +33,7 @@ impl Server {
         method.offered_by().is_some_and(|offer| offer.is_declared(&self.inner.registry.load().capabilities))
     }
 
-    /// Reads a request that this server answers.
+    /// Reads a request if this server offers its method.
     pub(crate) fn read(
         &self,
         version: ProtocolVersion,
@@ -45,7 +45,7 @@ impl Server {
         request.ok_or_else(|| RpcError::method_not_found(method.name()))
     }
 
-    /// Has a request answered by the part of the server that it is for.
+    /// Passes a request to the part of the server that answers it.
     pub(crate) async fn route(&self, request: Request, scope: &Scope) -> Result<Answer, Failure> {
         let mut cache = None;
         let (cursors, allowed) = (&self.inner.cursors, scope.allowed());
@@ -79,7 +79,8 @@ impl Server {
                             .await);
                     }
                 };
-                // All pages of a list must be for the same readers: a handler says how long, the server for whom.
+                // All pages of a list must have the same cache scope: the handler sets how long they are valid, the
+                // server sets for which clients.
                 let readers = &self.inner.cache.get(Cacheable::Resources).cache_scope;
                 cache = scope.cache_hints().map(|hints| CacheHints::new(hints.ttl_ms, readers.clone()));
                 reply
@@ -94,7 +95,7 @@ impl Server {
                 Reply::Completed(CompleteResult::new(self.complete(*asked, scope).await?))
             }
             Request::Other(method, params) => self.call_method(&method, params.as_ref(), scope).await?,
-            // Those that change a conversation are answered by its era.
+            // These change the state of a connection, so the era answers them.
             request @ (Request::Subscribe(_)
             | Request::Unsubscribe(_)
             | Request::SetLogLevel(_)
@@ -113,7 +114,7 @@ impl Server {
         arguments: Option<RawJson>,
         scope: &Scope,
     ) -> Result<CallToolResult, Failure> {
-        // A clone of the entry would cost more than a count on the snapshot that holds it.
+        // Cloning the entry would cost more than a reference count on its snapshot.
         let snapshot = self.inner.registry.load_full();
         let is_seen = |name: &str| scope.allowed().is_none_or(|allowed| allowed.tool(name));
         let Some(tool) = snapshot.tool(name).filter(|_| is_seen(name)) else {
@@ -145,7 +146,7 @@ impl Server {
         }
     }
 
-    /// Calls a method of the application's own.
+    /// Calls a custom method of the application.
     async fn call_method(
         &self,
         method: &Method,
@@ -163,12 +164,12 @@ impl Server {
         }
     }
 
-    /// Hands over a notification of the application's own. Nothing is answered, whatever happens.
+    /// Passes a custom notification to its handler. Nothing is sent back, even if the handler fails.
     pub(crate) async fn hear(&self, method: &Method, params: &Params, arrival: Box<Arrival>) {
         let Some(handler) = self.inner.notifications.get(method.name()) else { return };
         let scope = Scope::begin(self.clone(), arrival);
         if let Err(failure) = handler.attempt(arguments_of(params.text().as_ref()), &scope).await {
-            // For the log and the hook only.
+            // Only the log and the hook learn of it.
             let _ = self.failed(&scope, Subject::new(method, "notification", method.name()), failure).await;
         }
     }
@@ -189,7 +190,7 @@ impl Server {
         }
     }
 
-    /// Reads a resource on behalf of a handler, which may read what its caller may not.
+    /// Reads a resource for a handler, which may also read what its caller may not see.
     pub(crate) async fn read_in_process(
         &self,
         uri: String,
@@ -198,8 +199,8 @@ impl Server {
         self.read_any(uri, scope, None).await.map_err(ResourceError)
     }
 
-    /// Reads a resource: the one with this URI, else one of a family, else whatever the server's own readers know, else what
-    /// somebody behind it has and whoever asks may see.
+    /// Reads a resource: the one with this URI, otherwise one that matches a template, otherwise one that the server's
+    /// own readers know, otherwise one of the sources behind this server that the caller may see.
     async fn read_any(
         &self,
         uri: String,
@@ -222,7 +223,7 @@ impl Server {
             }
         }
         if self.has_sources() {
-            // Boxed: most servers have none.
+            // Boxed: most servers have no sources.
             return Box::pin(self.inner.sources.read(&reading, scope, allowed)).await;
         }
         Err(Failure::NotFound)
@@ -263,7 +264,7 @@ impl Server {
     }
 }
 
-/// The prompt of this name, if the caller may see it.
+/// Returns the prompt with this name, if the caller may see it.
 fn seen_prompt<'s>(
     snapshot: &'s Snapshot,
     name: &str,

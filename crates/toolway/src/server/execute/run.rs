@@ -1,8 +1,8 @@
 //! How often does a handler run until its call is answered?
 //!
-//! Once, unless it asks. A question that stayed without an answer ends a run whatever the handler returned. Where the client
-//! can be asked while the call runs, that is done here, and the handler runs again; else the questions are the outcome, and the
-//! client calls again with the answers.
+//! Once, unless it asks. A question without an answer ends a run whatever the handler returned. If the client can be
+//! asked while the call runs, it is asked here, and the handler runs again. Otherwise the questions are the outcome,
+//! and the client calls again with the answers.
 
 use std::future::ready;
 use std::pin::{Pin, pin};
@@ -31,7 +31,7 @@ use crate::server::failure::errors::{Failure, Subject, busy};
 use crate::server::observe::watch::Watching;
 
 impl Server {
-    /// Answers a request. It is no `async fn`: all that it is given would have two places in its future.
+    /// Answers a request. This is not an `async fn`, because its future would store each argument twice.
     pub(crate) fn answer(
         &self,
         request: Request,
@@ -50,7 +50,7 @@ impl Server {
                 run(self, request, arrival).await
             });
         }
-        // Boxed: most calls are not watched and pass no layers.
+        // Boxed: most calls are neither watched nor wrapped in layers.
         Either::Right(Box::pin(async move {
             let _place = place;
             match (watching, path) {
@@ -63,8 +63,8 @@ impl Server {
     }
 }
 
-/// The way of a request; `None`, if it passes nothing. What the caller may not see has no layers: one of them might answer,
-/// or say that it is there.
+/// Returns the layers that a request passes through, or `None` if there are none. An element that the caller may not
+/// see has no layers: one of them might answer, or reveal that the element exists.
 fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Option<Path> {
     let inner = &server.inner;
     let none_anywhere = inner.layers.is_empty()
@@ -91,7 +91,7 @@ fn path_of(server: &Server, request: &Request, allowed: Option<&Allowed>) -> Opt
     (!is_bare).then(|| Path::new(inner.layers.clone(), element, after_layers))
 }
 
-/// Sends a call through its layers to its handler.
+/// Passes a call through its layers to its handler.
 async fn through(
     server: &Server,
     request: Request,
@@ -114,7 +114,7 @@ async fn through(
     Err(server.failed(&scope, subject, Failure::Hidden(cause)).await)
 }
 
-/// Runs the handler of a call that has passed its layers.
+/// Runs the handler of a call that has passed through its layers.
 fn after_layers(call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
     Box::pin(async move {
         let Call { server, request, arrival, .. } = call;
@@ -128,17 +128,17 @@ async fn run(server: &Server, request: Request, mut arrival: Box<Arrival>) -> Re
         arrival.asking.way = Way::NotHere;
     }
     match &arrival.asking.way {
-        // A client that can be asked nothing needs no second run.
+        // If the client supports no questions, a second run is never needed.
         Way::Live(asker) if arrival.peer.can_be_asked() => {
             let asker = asker.clone();
-            // Boxed: what is not asked anything shall not have a larger future for it.
+            // Boxed, so that requests without questions do not have a larger future.
             Box::pin(converse(server, request, arrival, &*asker)).await
         }
         _ => round(server, request, arrival).await,
     }
 }
 
-/// Runs the handler once. Questions that have no answer are the outcome, whatever it returned.
+/// Runs the handler once. If there are unanswered questions, they are the outcome, whatever the handler returned.
 async fn round(server: &Server, request: Request, arrival: Box<Arrival>) -> Result<Answer, Failure> {
     arrival.noted.round();
     let is_tool = matches!(request, Request::CallTool(_));
@@ -154,7 +154,7 @@ async fn round(server: &Server, request: Request, arrival: Box<Arrival>) -> Resu
     }
 }
 
-/// Lets a run take no longer than it may. Most are done at once, and need no clock.
+/// Stops a run that exceeds its deadline. Most runs complete at the first poll and need no timer.
 async fn in_time(
     scope: &Scope,
     is_tool: bool,
@@ -163,7 +163,7 @@ async fn in_time(
     if let Poll::Ready(answer) = poll_once(run.as_mut()).await {
         return answer;
     }
-    // A host without a runtime has no clock.
+    // Timers need a runtime, which a host may not have.
     let Some(limit) = scope.deadline().filter(|_| Handle::try_current().is_ok()) else { return run.await };
     if let Ok(answer) = tokio::time::timeout(limit, run).await {
         return answer;
@@ -176,7 +176,7 @@ async fn in_time(
     Err(RpcError::internal(text).into())
 }
 
-/// Runs the handler, and asks in between.
+/// Runs the handler until it is answered, and asks the client between runs.
 async fn converse(
     server: &Server,
     request: Request,

@@ -1,4 +1,4 @@
-//! How long may a message be, and what becomes of a longer one?
+//! How long may a message be, and what happens to a longer one?
 
 use std::sync::atomic::Ordering;
 
@@ -9,10 +9,10 @@ use crate::server::Server;
 use crate::server::failure::errors::ErrorPolicy;
 use crate::transport::frame::message_limit;
 
-/// A reply that is longer than the server sends.
+/// A reply that exceeds the maximum size of a message.
 pub(crate) struct TooLarge {
     pub(crate) text: String,
-    /// True if the text is a result of a tool, which a model reads, and not an error of the protocol.
+    /// `true` if the text is sent as the result of a tool, which a model reads, and not as an error of the protocol.
     pub(crate) is_result: bool,
     max: usize,
 }
@@ -24,7 +24,7 @@ impl TooLarge {
 }
 
 impl Server {
-    /// Looks at the size of a reply; what to send instead, if it is too large. What says so is sent whatever the limit is.
+    /// Returns what to send instead if a reply is too large. That message is sent even if it exceeds the limit.
     pub(crate) fn too_large(&self, method: &Method, frame: &[u8]) -> Option<TooLarge> {
         let (size, max) = (frame.len(), self.max_message());
         if size <= max {
@@ -44,13 +44,14 @@ impl Server {
         Some(TooLarge { text, is_result, max })
     }
 
-    /// The longest message that is sent and accepted, in bytes.
+    /// Returns the maximum size of a message that is sent or accepted, in bytes.
     pub fn max_message(&self) -> usize {
         self.inner.max_message.load(Ordering::Relaxed)
     }
 
-    /// Changes [what the builder said](crate::server::ServerBuilder::max_message), for a program that is told it when its server is built. It
-    /// holds for the pipes and HTTP services that are opened from then on, and for every reply.
+    /// Changes [`ServerBuilder::max_message`](crate::server::ServerBuilder::max_message) on a built server, for a
+    /// program that learns the limit later. It applies to pipes and HTTP services that are opened from then on, and to
+    /// every reply.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -64,7 +65,7 @@ impl Server {
         self.inner.max_message.store(message_limit(bytes), Ordering::Relaxed);
     }
 
-    /// Refuses a message that is longer than the server takes, where no transport has done so.
+    /// Refuses a message that exceeds the maximum size, if no transport has done so.
     pub(crate) fn refuse_long(&self, frame: &[u8]) -> Result<(), Rejected> {
         if frame.len() <= self.max_message() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Why is there no answer?
+//! Why does a question have no answer?
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -8,10 +8,11 @@ use toolway_protocol::capability::ClientCapabilities;
 
 use crate::ground::mistakes::BoxError;
 
-/// Why a question has no answer. `?` passes it on, and each kind becomes what a caller should hear.
+/// The reason why a question has no answer. `?` passes it on, and each kind becomes a suitable error for the caller.
 ///
-/// [`Unanswered`](AskErrorKind::Unanswered) is the one that is no failure: the question goes out and the function runs again
-/// with the answer. It need not be told apart, because the question goes out whatever the function does with the error.
+/// [`Unanswered`](AskErrorKind::Unanswered) is not a failure: the question is sent, and the function runs again with
+/// the answer. A function need not handle this kind separately, because the question is sent whatever the function does
+/// with the error.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -38,7 +39,7 @@ pub struct AskError(Box<Inner>);
 struct Inner {
     kind: AskErrorKind,
     text: Cow<'static, str>,
-    /// What the client would have to be able to.
+    /// The capabilities that the client lacks.
     required: Option<ClientCapabilities>,
 }
 
@@ -46,29 +47,29 @@ struct Inner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AskErrorKind {
-    /// The question goes out when this run of the function is over, and the function runs again.
+    /// The question is sent when this run of the function ends; then the function runs again.
     Unanswered,
-    /// The user refused to answer.
+    /// The user declined to answer.
     Declined,
-    /// The user closed the question without a word.
+    /// The user closed the question without an answer.
     Cancelled,
     /// No answer came in time.
     TimedOut,
-    /// The client cannot be asked that.
+    /// The client does not support this kind of question.
     Unsupported,
-    /// The answer does not fit the question. The caller hears what is wrong with it.
+    /// The answer does not match the question. The caller is told why.
     Invalid,
     /// The client answered with an error.
     Refused,
-    /// Nothing can be asked in this place: only tools, prompts and resources that are being read may ask.
+    /// A question cannot be asked here: only tools, prompts and reads of resources can ask.
     NotHere,
     /// Two different questions of one function have the same key.
     SameKey,
-    /// The function has asked in too many rounds.
+    /// The function asked in too many rounds.
     TooManyRounds,
-    /// The question is longer than a message may be, or there is too much to remember between two rounds.
+    /// The question exceeds the maximum size of a message, or the state between two rounds is too large.
     TooLarge,
-    /// Too many questions wait for their answers.
+    /// Too many questions are waiting for answers.
     Busy,
     /// The call is over.
     Ended,
@@ -84,32 +85,32 @@ impl AskError {
         Self(Box::new(Inner { kind, text, required: Some(required) }))
     }
 
-    /// What kind it is.
+    /// The kind of the error.
     pub fn kind(&self) -> AskErrorKind {
         self.0.kind
     }
 
-    /// Whether the user refused to answer.
+    /// Returns whether the user declined to answer.
     pub fn is_declined(&self) -> bool {
         self.kind() == AskErrorKind::Declined
     }
 
-    /// Whether the user closed the question without a word.
+    /// Returns whether the user closed the question without an answer.
     pub fn is_cancelled(&self) -> bool {
         self.kind() == AskErrorKind::Cancelled
     }
 
-    /// Whether no answer came in time.
+    /// Returns whether no answer came in time.
     pub fn is_timeout(&self) -> bool {
         self.kind() == AskErrorKind::TimedOut
     }
 
-    /// Whether the client cannot be asked that.
+    /// Returns whether the client does not support this kind of question.
     pub fn is_unsupported(&self) -> bool {
         self.kind() == AskErrorKind::Unsupported
     }
 
-    /// What the client would have to be capable of.
+    /// Returns the capabilities that the client lacks.
     pub(crate) fn into_required(self) -> ClientCapabilities {
         self.0.required.unwrap_or_default()
     }
@@ -123,7 +124,7 @@ impl fmt::Display for AskError {
 
 impl StdError for AskError {}
 
-/// Why something that is done [once](crate::Ctx::once) has no result: it failed, or its result cannot be remembered.
+/// The reason why [`once`](crate::Ctx::once) has no result: the effect failed, or its result cannot be remembered.
 #[derive(Debug)]
 pub struct OnceError(BoxError);
 
@@ -132,7 +133,7 @@ impl OnceError {
         Self(error.into())
     }
 
-    /// What failed, in its own type.
+    /// Returns the original error.
     pub fn into_inner(self) -> BoxError {
         self.0
     }

@@ -1,7 +1,7 @@
-//! Failures of handlers: what may the peer read, and what goes to the log only?
+//! Failures of handlers: what may the client read, and what goes only to the log?
 //!
-//! Every kind of handler has an error type with two faces. What its `new` is given is for the peer. Anything
-//! else that comes through `?` is not: the peer gets a reference, the log gets the cause.
+//! Every kind of handler has its own error type. The text given to its `new` is for the client. Any other error that is
+//! converted by `?` is hidden: the client gets a reference, and the log gets the cause.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -14,8 +14,8 @@ use crate::ground::mistakes::BoxError;
 use crate::ground::panic::Panic;
 use crate::server::failure::ask::{AskError, AskErrorKind, OnceError};
 
-/// An error that a handler may return: whatever converts into a [`BoxError`]. `Own` is the error that handlers of this kind
-/// have for what the peer is to read.
+/// An error that a handler may return: every type that converts into a [`BoxError`]. `Own` is the error type of this
+/// kind of handler, whose text the client reads.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an error that a handler can return",
     label = "return `{Own}`, or implement `std::error::Error` for `{Self}`",
@@ -33,7 +33,7 @@ impl<E: Into<BoxError>, Own> IntoFailure<Own> for E {
     }
 }
 
-/// What a peer is told of an error that was not meant for it.
+/// Decides what a client is told about an error that was not written for it.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -62,37 +62,38 @@ impl<E: Into<BoxError>, Own> IntoFailure<Own> for E {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ErrorPolicy {
-    /// A generic text with a reference; the log has the cause under the same reference. For tools it is a
+    /// A generic text with a reference; the log has the cause under the same reference. The failure of a tool is a
     /// result that the model reads.
     #[default]
     Hidden,
     /// The same text, but as a JSON-RPC error, for tools too.
     Rpc,
-    /// The cause itself, with everything it says. For development.
+    /// The cause with all its details. For development.
     Verbose,
 }
 
-/// Why a call has no result: the one answer to that question, from the handler to the wire.
+/// The reason why a call has no result. The same type is used from the handler to the transport.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// For the caller to read.
+    /// A text for the caller.
     Visible(String),
-    /// For the log; the caller gets a reference.
+    /// A cause for the log; the caller gets a reference.
     Hidden(BoxError),
     /// An error of the protocol, sent as it is.
     Rpc(RpcError),
-    /// The handler knows no such resource.
+    /// The handler reports that the resource does not exist.
     NotFound,
-    /// The server has no resource with this URI. Each era has a code of its own for that.
+    /// The server has no resource with this URI. Each era has its own code for that.
     NoSuchResource(String),
-    /// The client cannot be asked what the handler has to know.
+    /// The client does not support a question that the handler needs to ask.
     Lacks(Box<ClientCapabilities>, String),
-    /// A question waits for its answer, which counts more than whatever the handler made of that.
+    /// A question is waiting for its answer. This takes precedence over whatever the handler returned.
     Unanswered,
 }
 
 impl Failure {
-    /// The failure in a box: one of ours as it was, an [`RpcError`] as it is, anything else hidden.
+    /// Recovers the failure from a box. A [`Failure`], an [`AskError`], a [`OnceError`] and an [`RpcError`] are
+    /// recognized; any other error becomes hidden.
     pub(crate) fn unbox(error: BoxError) -> Self {
         let error = match error.downcast::<Self>() {
             Ok(failure) => return *failure,
@@ -141,7 +142,7 @@ impl From<RpcError> for Failure {
     }
 }
 
-/// The cause of a panic is for the log only.
+/// Hides the cause of a panic from the caller; it goes only to the log.
 impl From<Panic> for Failure {
     fn from(panic: Panic) -> Self {
         Self::Hidden(Box::new(panic))
@@ -168,19 +169,19 @@ macro_rules! failures {
         pub struct $name(pub(crate) Failure);
 
         impl $name {
-            /// A failure whose text the peer reads.
+            /// Returns a failure whose text the client reads.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(Failure::Visible(text.into()))
             }
 
-            /// A failure whose cause the peer does not see. `?` does the same for every `std` error; this is for
-            /// those that are none, such as `anyhow::Error`.
+            /// Returns a failure whose cause is hidden from the client. `?` does the same for every `std` error; use
+            /// this for error types that do not implement `std::error::Error`, such as `anyhow::Error`.
             pub fn hidden(cause: impl Into<BoxError>) -> Self {
                 Self(Failure::unbox(cause.into()))
             }
         }
 
-        /// The type itself is no `std::error::Error`: that is what lets every other error convert.
+        /// Converts every `std` error. This is possible because the type itself does not implement `std::error::Error`.
         impl<E: StdError + Send + Sync + 'static> From<E> for $name {
             fn from(error: E) -> Self {
                 Self(Failure::unbox(Box::new(error)))
@@ -203,9 +204,9 @@ macro_rules! failures {
 failures! {
     /// The failure of a tool call.
     ///
-    /// [`ToolError::new`] makes one whose text the model reads, so that it can correct itself. Any other error
-    /// that comes through `?` is kept from the peer: the model gets a reference, the log gets the cause.
-    /// [`ErrorPolicy`] changes that. An [`RpcError`] becomes a JSON-RPC error as it is.
+    /// [`ToolError::new`] makes one whose text the model reads, so that it can correct itself. Any other error that is
+    /// converted by `?` is hidden: the model gets a reference, and the log gets the cause. [`ErrorPolicy`] changes
+    /// that. An [`RpcError`] is sent unchanged as a JSON-RPC error.
     ///
     /// ```
     /// use toolway::ToolError;
@@ -222,8 +223,8 @@ failures! {
     /// }
     /// ```
     ToolError,
-    /// The failure to read a resource. It becomes a JSON-RPC error: with the text that [`ResourceError::new`] was
-    /// given, or with a reference if it came through `?`.
+    /// The failure to read a resource. It becomes a JSON-RPC error, with the text given to [`ResourceError::new`], or
+    /// with a reference if it was converted by `?`.
     ///
     /// ```
     /// use toolway::ResourceError;
@@ -237,15 +238,15 @@ failures! {
     /// }
     /// ```
     ResourceError,
-    /// The failure to fill in a prompt. It becomes a JSON-RPC error: with the text that [`PromptError::new`] was
-    /// given, or with a reference if it came through `?`.
+    /// The failure to fill in a prompt. It becomes a JSON-RPC error, with the text given to [`PromptError::new`], or
+    /// with a reference if it was converted by `?`.
     ///
     /// ```
     /// use toolway::PromptError;
     ///
     /// fn review(language: &str) -> Result<String, PromptError> {
     ///     if language == "brainfuck" {
-    ///         return Err(PromptError::new("nobody reviews that"));
+    ///         return Err(PromptError::new("that cannot be reviewed"));
     ///     }
     ///     Ok(format!("Review this {language} code."))
     /// }
@@ -254,13 +255,13 @@ failures! {
 }
 
 impl ResourceError {
-    /// There is no such resource; the protocol has a code for it, another one in each era.
+    /// The resource does not exist. Each era has its own error code for this.
     pub fn not_found() -> Self {
         Self(Failure::NotFound)
     }
 }
 
-/// A resource that could not be read fails the tool that wanted it, with the same face.
+/// The failure to read a resource becomes the failure of the tool that needed it. A hidden cause stays hidden.
 impl From<ResourceError> for ToolError {
     fn from(error: ResourceError) -> Self {
         match error.0 {
@@ -270,7 +271,7 @@ impl From<ResourceError> for ToolError {
     }
 }
 
-/// A resource that could not be read fails the prompt that wanted it, with the same face.
+/// The failure to read a resource becomes the failure of the prompt that needed it. A hidden cause stays hidden.
 impl From<ResourceError> for PromptError {
     fn from(error: ResourceError) -> Self {
         match error.0 {
@@ -280,15 +281,15 @@ impl From<ResourceError> for PromptError {
     }
 }
 
-/// What is refused now may be taken later.
+/// Returns an error that asks the client to retry after a second.
 pub(crate) fn busy(text: &'static str) -> RpcError {
     RpcError::internal(text).with_data(serde_json::json!({"retryAfterMs": 1000}))
 }
 
-/// What failed, for the log and for the peer: "the tool `add`".
+/// The element that failed, for the log and for the client: "the tool `add`".
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject<'s> {
-    /// The method that was asked for.
+    /// The requested method.
     pub(crate) method: &'s str,
     pub(crate) kind: &'static str,
     pub(crate) name: &'s str,
@@ -299,14 +300,14 @@ impl<'s> Subject<'s> {
         Self { method: method.name(), kind, name }
     }
 
-    /// With a name of bounded length: a URI may be as long as a message.
+    /// Cuts the name to a bounded length: a URI may be as long as a message.
     pub(crate) fn cut(self) -> Self {
         let end = self.name.char_indices().nth(MAX_NAME).map_or(self.name.len(), |(end, _)| end);
         Self { name: &self.name[..end], ..self }
     }
 }
 
-/// How much of a name is shown.
+/// The number of characters of a name that are shown.
 const MAX_NAME: usize = 200;
 
 impl fmt::Display for Subject<'_> {
@@ -316,7 +317,7 @@ impl fmt::Display for Subject<'_> {
 }
 
 impl ErrorPolicy {
-    /// What the peer reads of an error that was not meant for it.
+    /// Returns the text that the client reads for an error that was not written for it.
     pub(crate) fn say(self, subject: Subject<'_>, cause: &str, reference: &str) -> String {
         let subject = subject.cut();
         match self {

@@ -1,7 +1,7 @@
-//! How does the object that a caller sent become the parameters of a function?
+//! How does the JSON object that a caller sent become the parameters of a function?
 //!
-//! In one pass: the text is walked once, and each value is read straight into the type of its parameter. What
-//! is wrong is collected and told all at once, in words that let a model correct itself.
+//! In one pass: the text is read once, and each value goes directly into the type of its parameter. All problems are
+//! collected and reported together, in words that let a model correct itself.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,31 +19,31 @@ use crate::closest::closest;
 use crate::schema::{Checker, MOST_PROBLEMS, Problem, cut, expected_texts};
 use crate::server::failure::errors::ToolError;
 
-/// One place for each parameter of a function. `#[tool]` writes it.
+/// One slot for each parameter of a function. `#[tool]` generates the implementation.
 pub trait Slots: Default {
-    /// Reads the value of `name` into its place; `false` if there is no argument of that name.
+    /// Reads the value of `name` into its slot. Returns `false` if no argument has that name.
     fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error>;
 
-    /// The names of the arguments.
+    /// Returns the names of the arguments.
     fn names() -> Vec<&'static str>;
 }
 
-/// What the arguments of a tool must be.
+/// The rules for the arguments of a tool.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) checker: Checker,
-    /// The types of the parameters enforce everything that the schema says.
+    /// `true` if the types of the parameters enforce everything that the schema requires.
     pub(crate) is_typed: bool,
-    /// Whether `"5"` may stand for 5 where the schema leaves no doubt.
+    /// `true` if `"5"` may be read as 5 where the schema is unambiguous.
     pub(crate) coerces: bool,
 }
 
-/// The arguments of one call, as they were sent, the rules that they have to obey, and what is wrong with them.
+/// The arguments of one call as they were sent, their rules, and the problems found in them.
 ///
-/// They are read strictly first. Only if that fails, and only where the schema leaves no doubt, a value is taken for
-/// another: `"5"` for 5, `"[1]"` for a list.
+/// They are read strictly first. If that fails, a value is coerced, but only where the schema is unambiguous: `"5"` to
+/// 5, `"[1]"` to a list.
 ///
-/// A [`ToolHandler`](crate::server::ToolHandler) gets them and reads them as what it wants:
+/// A [`ToolHandler`](crate::server::ToolHandler) gets them and decodes them into its own type:
 ///
 /// ```
 /// use toolway::server::{Arguments, CallFuture};
@@ -60,9 +60,9 @@ pub(crate) struct Rules {
 pub struct Arguments {
     text: Option<RawJson>,
     pub(super) rules: Option<Arc<Rules>>,
-    /// What is missing.
+    /// Problems with the arguments, such as missing ones.
     pub(super) problems: Vec<String>,
-    /// What the server lacks: no caller can send it, and none is told.
+    /// Values that the server lacks. A caller cannot send them, so it is not told about them.
     pub(super) lacks: Vec<String>,
 }
 
@@ -75,28 +75,28 @@ impl Arguments {
         Self { rules, ..self }
     }
 
-    /// The object as it was sent; nothing was sent if there is none.
+    /// Returns the object as it was sent, or `None` if nothing was sent.
     pub fn json(&self) -> Option<&RawJson> {
         self.text.as_ref()
     }
 
-    /// Reads the object as a `T`, after it was checked against the schema. Arguments that were not sent, or are null,
-    /// get the defaults that the schema names.
+    /// Checks the object against the schema and reads it as a `T`. Arguments that are missing or null get the defaults
+    /// from the schema.
     ///
     /// # Errors
     ///
-    /// One text that names everything that is wrong, for the model.
+    /// One text with all problems, for the model.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
         self.accept().map(|Whole(value)| value)
     }
 
-    /// Reads each argument into its place. `#[tool]` uses it.
+    /// Reads each argument into its slot. `#[tool]` uses it.
     #[doc(hidden)]
     pub fn read<S: Slots>(&self) -> Result<S, ToolError> {
         self.accept()
     }
 
-    /// Reads the text as it is if it keeps to the rules, else what it was probably meant to be.
+    /// Reads the text strictly if it follows the rules, otherwise with coercions.
     fn accept<T: Target>(&self) -> Result<T, ToolError> {
         let Some(rules) = &self.rules else { return self.strictly().map_err(ToolError::new) };
         let mut told = None;
@@ -108,7 +108,7 @@ impl Arguments {
         } else {
             let mut value = self.value()?;
             if rules.checker.check(&value).is_empty() {
-                // The text says more than the value where numbers are long.
+                // The text is more exact than the value for numbers with many digits.
                 let target =
                     if fill_in(&mut value, &rules.checker) { T::of_value(value) } else { self.strictly() };
                 match target {
@@ -120,7 +120,7 @@ impl Arguments {
         self.leniently(rules, told)
     }
 
-    /// Reads the text as it is.
+    /// Reads the text without coercions.
     fn strictly<T: Target>(&self) -> Result<T, String> {
         match &self.text {
             Some(text) => T::of_text(text.as_bytes()),
@@ -128,7 +128,7 @@ impl Arguments {
         }
     }
 
-    /// Reads the arguments after what can be taken for something else was, or says everything that is wrong.
+    /// Reads the arguments after coercing what can be coerced, or reports all problems.
     fn leniently<T: Target>(&self, rules: &Rules, told: Option<String>) -> Result<T, ToolError> {
         let mut value = self.value()?;
         let mut is_changed = rules.coerces && rules.checker.coerce(&mut value);
@@ -137,21 +137,21 @@ impl Arguments {
             return Err(ToolError::new(Problem::join(&problems)));
         }
         is_changed |= fill_in(&mut value, &rules.checker);
-        // The schema finds nothing wrong: what the type itself says is all there is to say.
+        // The schema finds no problem, so the error of the type itself is all that can be reported.
         match told {
             Some(text) if !is_changed => Err(ToolError::new(text)),
             _ => T::of_value(value).map_err(ToolError::new),
         }
     }
 
-    /// Whether a null may stand beside a default, and so mean it. Absent arguments are no matter: places are given their
-    /// defaults later.
+    /// Returns whether a null may stand for a default. Missing arguments do not matter here: slots get their defaults
+    /// later.
     fn may_ask_for_defaults(&self, rules: &Rules) -> bool {
         rules.checker.defaults().next().is_some()
             && self.text.as_ref().is_some_and(|text| text.as_str().contains("null"))
     }
 
-    /// What was sent, as a value. A name that comes twice is refused, since the value could keep only one of the two.
+    /// Returns the sent text as a value. A duplicate name is refused, since the value could keep only one of the two.
     fn value(&self) -> Result<Value, ToolError> {
         let Some(text) = &self.text else { return Ok(Value::Object(Map::new())) };
         if text.is_object() {
@@ -162,7 +162,7 @@ impl Arguments {
     }
 }
 
-/// Puts the defaults in for what was not sent; whether there was anything to put in.
+/// Inserts the defaults of missing arguments. Returns whether there were any.
 fn fill_in(value: &mut Value, checker: &Checker) -> bool {
     let Value::Object(members) = value else { return false };
     let mut is_changed = false;
@@ -175,15 +175,15 @@ fn fill_in(value: &mut Value, checker: &Checker) -> bool {
     is_changed
 }
 
-/// What arguments are read into. What is wrong comes back as one text.
+/// A type that arguments are read into. All problems are returned as one text.
 trait Target: Sized {
     /// Reads the text of an object.
     fn of_text(text: &[u8]) -> Result<Self, String>;
 
-    /// Reads an object that was made of the text.
+    /// Reads an object that was parsed from the text.
     fn of_value(object: Value) -> Result<Self, String>;
 
-    /// Whether reading enforces every word of the schema.
+    /// Returns whether reading enforces everything that the schema requires.
     fn enforces(rules: &Rules) -> bool;
 }
 
@@ -201,7 +201,7 @@ impl<S: Slots> Target for S {
     }
 }
 
-/// Reads an object as a whole; what is wrong names the argument it is about.
+/// Reads a complete object; an error names the argument.
 pub(crate) fn whole<'de, T: DeserializeOwned, D>(object: D) -> Result<T, String>
 where
     D: Deserializer<'de, Error: fmt::Display>,
@@ -209,7 +209,7 @@ where
     serde_path_to_error::deserialize(object).map_err(|error| placed(argument(error.path()), error.inner()))
 }
 
-/// Reads an object of texts as a whole; an error names the argument and the format that it must have.
+/// Reads a complete object of texts; an error names the argument and its expected format.
 pub(crate) fn whole_of_texts<'de, T: DeserializeOwned + JsonSchema, D: Deserializer<'de>>(
     object: D,
 ) -> Result<T, String> {
@@ -219,7 +219,7 @@ pub(crate) fn whole_of_texts<'de, T: DeserializeOwned + JsonSchema, D: Deseriali
     })
 }
 
-/// The argument that a way into an object begins with.
+/// Returns the argument at the start of a path.
 fn argument(path: &Path) -> Option<&str> {
     match path.iter().next()? {
         Segment::Map { key } => Some(key),
@@ -227,8 +227,7 @@ fn argument(path: &Path) -> Option<&str> {
     }
 }
 
-/// One type for all arguments together. Nearly all that come fit it, so the way to a mistake is kept track of only when they
-/// are read a second time.
+/// One type for all arguments together. Most arguments fit, so the path to a mistake is tracked only in a second pass.
 struct Whole<T>(T);
 
 impl<T: DeserializeOwned> Target for Whole<T> {
@@ -247,7 +246,7 @@ impl<T: DeserializeOwned> Target for Whole<T> {
     }
 }
 
-/// Reads the text of any object.
+/// Reads the text of any object; a duplicate name is an error.
 fn members(text: &[u8]) -> Result<Map<String, Value>, String> {
     struct Unique<'c>(&'c mut Option<String>);
 
@@ -280,7 +279,7 @@ pub(super) fn twice<E: serde::de::Error>() -> E {
     E::custom("it comes twice")
 }
 
-/// Adds the format that a type expects: the errors of foreign types often name none.
+/// Adds the format that a type expects: the errors of types from other crates often lack it.
 pub(super) fn with_format<E: serde::de::Error>(error: &E, expected: impl FnOnce() -> Option<String>) -> E {
     let text = error.to_string();
     let text = without_place(&text);
@@ -292,12 +291,12 @@ pub(super) fn with_format<E: serde::de::Error>(error: &E, expected: impl FnOnce(
     }
 }
 
-/// Removes line and column: they count inside one member and mean nothing to the sender of the whole message.
+/// Removes line and column: they count inside one member and are useless to the sender of the whole message.
 fn without_place(text: &str) -> &str {
     text.rfind(" at line ").map_or(text, |end| &text[..end])
 }
 
-/// What a decoder complained about, with the argument that it was at.
+/// Returns the error of a decoder, with the argument that it occurred at.
 fn placed(argument: Option<&str>, error: &impl fmt::Display) -> String {
     let text = error.to_string();
     let text = without_place(&text);
@@ -307,7 +306,7 @@ fn placed(argument: Option<&str>, error: &impl fmt::Display) -> String {
     }
 }
 
-/// Reads an object into places.
+/// Reads an object into slots.
 pub(crate) fn walk<'de, S: Slots, D: Deserializer<'de>>(object: D) -> Result<S, String>
 where
     D::Error: fmt::Display,
@@ -319,15 +318,15 @@ where
     if walk.problems.is_empty() { Ok(walk.slots) } else { Err(walk.problems.join("; ")) }
 }
 
-/// What `#[tool]` asks for when each value has been looked for.
+/// Used by the code of `#[tool]` after it has looked for each value.
 #[doc(hidden)]
 impl Arguments {
-    /// Whether anything was wrong.
+    /// Returns whether any problem was found.
     pub fn is_wrong(&self) -> bool {
         !self.problems.is_empty() || !self.lacks.is_empty()
     }
 
-    /// Everything that was wrong, as the error of a tool.
+    /// Returns all problems as the error of a tool.
     pub fn error(&self) -> ToolError {
         match self.refusal() {
             Refusal::Sent(text) => ToolError::new(text),
@@ -335,7 +334,7 @@ impl Arguments {
         }
     }
 
-    /// Everything that was wrong, and whose fault it is.
+    /// Returns all problems, and whether the caller or the server caused them.
     pub fn refusal(&self) -> Refusal {
         if self.lacks.is_empty() {
             Refusal::Sent(self.problems.join("; "))
@@ -345,21 +344,21 @@ impl Arguments {
     }
 }
 
-/// Why a handler cannot begin.
+/// The reason why a handler cannot start.
 #[derive(Debug)]
 pub enum Refusal {
-    /// What was sent is wrong, and its sender may know why.
+    /// The arguments are wrong, and the caller may read why.
     Sent(String),
-    /// The server has not all that the handler takes, which is nothing that a caller can mend or need know.
+    /// The server lacks a value that the handler needs. The caller cannot fix this and is not told.
     Lacking(Lacking),
 }
 
-/// What a handler takes and a call came without.
+/// The parameters of a handler for which the call had no value.
 #[derive(Debug)]
 pub struct Lacking(String);
 
 impl Lacking {
-    /// This is missing.
+    /// Creates it from the names of the missing parameters.
     pub fn new(what: impl Into<String>) -> Self {
         Self(what.into())
     }
@@ -371,7 +370,7 @@ impl fmt::Display for Lacking {
     }
 }
 
-/// As any error that is not made for peers, it stays hidden from them.
+/// Stays hidden from clients, like every error that is not written for them.
 impl std::error::Error for Lacking {}
 
 struct Walk<S> {
@@ -423,7 +422,7 @@ fn unknown<S: Slots>(name: &str) -> String {
     }
 }
 
-/// A key that is not copied, unless it holds escapes.
+/// A key that is borrowed unless it contains escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Name<'n>(#[serde(borrow)] Cow<'n, str>);

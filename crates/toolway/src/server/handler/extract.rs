@@ -1,4 +1,5 @@
-//! What else may a handler take? The headers of its request, values that came with it, and who its caller is.
+//! What else can be a parameter of a handler? The headers of its request, extensions of the call, the principal, and
+//! shared state.
 
 use std::any::type_name;
 use std::fmt;
@@ -13,7 +14,7 @@ use crate::server::call::scope::Scope;
 use crate::server::call::state::{State, States};
 use crate::server::handler::parameter::{Missing, Parameter};
 
-/// The HTTP headers of the request, as a parameter of a handler. On a pipe there are none.
+/// The HTTP headers of the request, as a parameter of a handler. Empty on a pipe.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -28,18 +29,18 @@ use crate::server::handler::parameter::{Missing, Parameter};
 pub struct Headers(Option<Arc<HeaderMap>>);
 
 impl Headers {
-    /// The first header of this name, if it is text.
+    /// Returns the first header with this name, if it is text.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.as_ref()?.get(name)?.to_str().ok()
     }
 
-    /// All of them.
+    /// Returns all headers, or `None` on a pipe.
     pub fn map(&self) -> Option<&HeaderMap> {
         self.0.as_deref()
     }
 }
 
-/// Names only: values may be secret.
+/// Shows names only: values may be secret.
 impl fmt::Debug for Headers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.map().into_iter().flat_map(HeaderMap::keys)).finish()
@@ -52,8 +53,8 @@ impl Parameter for Headers {
     }
 }
 
-/// A value that came with the request, as a parameter of a handler: see [`Extensions`](crate::Extensions). A
-/// call that comes without it fails; where that may happen, ask [`Ctx::get`](crate::server::Ctx::get) instead.
+/// A value that is attached to the request, as a parameter of a handler: see [`Extensions`](crate::Extensions). A call
+/// without it fails; if the value is optional, use [`Ctx::get`](crate::server::Ctx::get) instead.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -67,16 +68,17 @@ impl Parameter for Headers {
 /// }
 /// ```
 ///
-/// As a pattern it is what it holds: with `Extension(user): Extension<User>`, `user` is an `Arc<User>`.
+/// In a function marked with a macro it can be destructured: with `Extension(user): Extension<User>`, `user` is an
+/// `Arc<User>`.
 pub struct Extension<T>(Arc<T>);
 
 impl<T> Extension<T> {
-    /// A value without a request, to call a handler as the function that it is.
+    /// Creates a value without a request, to call a handler directly as a function.
     pub fn new(value: T) -> Self {
         Self(Arc::new(value))
     }
 
-    /// The value itself, to be kept for longer than the call.
+    /// Returns the value, for use after the call.
     pub fn into_inner(self) -> Arc<T> {
         self.0
     }

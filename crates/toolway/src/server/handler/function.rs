@@ -1,7 +1,7 @@
 //! How does a function or a closure become a handler, without a macro?
 //!
-//! Each parameter says by its type where it comes from, as in functions that are marked `#[tool]`. At most one of them
-//! may be an argument, and it is then all that was sent: names of parameters cannot be seen from here.
+//! The type of each parameter determines its source, as in functions that are marked `#[tool]`. At most one of them may
+//! be an argument, and it receives all arguments together: parameter names are not visible here.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -21,18 +21,18 @@ use crate::server::handler::parameter::Parameter;
 type Run<In, Out> = dyn Fn(In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync;
 type Check = dyn Fn(&States) -> Vec<String> + Send + Sync;
 
-/// A handler whose parameters are forgotten: it gets what was sent and gives back what became of it.
+/// A handler with erased parameter types: it takes the input of a call and returns the result.
 pub(crate) struct Erased<In, Out> {
     run: Arc<Run<In, Out>>,
     check: Arc<Check>,
-    /// The values of the server it was made for, if that one was merged into another.
+    /// The state values of the server that it was added to, if that server was merged into another.
     states: Option<Arc<States>>,
-    /// Those of that server.
+    /// The layers of that server.
     pub(crate) layers: Stages,
 }
 
 impl<In, Out> Erased<In, Out> {
-    /// Erases a handler; `adapt` gets what was sent to it and makes a result of what it returns.
+    /// Erases a handler; `adapt` calls it with the input and converts its return value.
     pub(crate) fn new<P: 'static, H: Handler<P>>(
         handler: H,
         adapt: impl Fn(&H, In, Scope) -> BoxFuture<'static, Result<Out, BoxError>> + Send + Sync + 'static,
@@ -47,7 +47,7 @@ impl<In, Out> Erased<In, Out> {
         }
     }
 
-    /// Erases a handler that finds what was sent in its scope.
+    /// Erases a handler that takes its input from its scope.
     pub(crate) fn about<P: 'static, H: Handler<P>>(
         handler: H,
         finish: impl Fn(Result<H::Output, ToolError>) -> Result<Out, BoxError> + Copy + Send + Sync + 'static,
@@ -65,7 +65,7 @@ impl<In, Out> Erased<In, Out> {
         (self.run)(sent, scope.with_states(self.states.as_ref()))
     }
 
-    /// Calls the handler and waits for it. A panic is a failure, too.
+    /// Calls the handler and waits for it. A panic becomes a failure.
     pub(crate) async fn attempt(&self, sent: In, scope: &Scope) -> Result<Out, Failure> {
         catch(|| self.call(sent, scope)).await?.map_err(Failure::unbox)
     }
@@ -74,7 +74,8 @@ impl<In, Out> Erased<In, Out> {
         self.states.get_or_insert_with(|| states.clone());
     }
 
-    /// What is missing for it to work, with `what` it is before each sentence; `absent` are values that calls do not bring.
+    /// Adds a sentence for each value that the handler lacks, with `what` before it; `absent` are values that calls do
+    /// not have.
     pub(crate) fn check(&self, what: &str, states: &States, absent: Absent, mistakes: &mut Vec<String>) {
         let found = (self.check)(&self.states.as_deref().unwrap_or(states).without(absent));
         mistakes.extend(found.into_iter().map(|mistake| format!("{what}: {mistake}")));
@@ -98,7 +99,7 @@ impl<In, Out> fmt::Debug for Erased<In, Out> {
     }
 }
 
-/// Runs a handler; `finish` makes a result of what it returns, or of why it cannot begin.
+/// Runs a handler; `finish` converts its return value, or the error that prevents it from starting.
 pub(crate) fn outcome<P, H: Handler<P>, T: Send + 'static, E: Send + 'static>(
     handler: &H,
     arguments: &Arguments,
@@ -111,7 +112,7 @@ pub(crate) fn outcome<P, H: Handler<P>, T: Send + 'static, E: Send + 'static>(
     }
 }
 
-/// A hook: a handler that finds what it is told in its scope, and returns nothing.
+/// Erases a hook: a handler that takes its input from its scope and returns nothing.
 pub(crate) fn hook<In: Send + Sync + 'static, P: 'static, H: Handler<P, Output = ()>>(
     handler: H,
 ) -> Erased<In, ()> {
@@ -156,21 +157,21 @@ impl<D, P, H: Handler<P>> Defined<D, P, H> {
     note = "each parameter implements `toolway::server::Parameter`: something to deserialize, `Ctx`, `State<T>`, …"
 )]
 pub trait Handler<Parameters>: Send + Sync + 'static {
-    /// What it returns.
+    /// The return type.
     type Output: Send + 'static;
 
-    /// Runs it.
+    /// Starts the handler.
     fn run(&self, arguments: &Arguments, scope: Scope)
     -> Result<BoxFuture<'static, Self::Output>, ToolError>;
 
-    /// What is missing for it to work, in sentences for its author.
+    /// Returns what the server lacks for this handler, in sentences for its author.
     fn check(&self, states: &States) -> Vec<String>;
 
-    /// What it wants to be sent.
+    /// Returns the schema of its argument.
     #[doc(hidden)]
     fn input(&self) -> InputSchema;
 
-    /// Whether it looks at what was sent at all.
+    /// Returns whether it has an argument.
     #[doc(hidden)]
     fn takes_arguments(&self) -> bool;
 }
@@ -225,7 +226,8 @@ macro_rules! handlers {
 }
 handlers! { ; A; A B; A B C; A B C D; A B C D E; A B C D E G; }
 
-/// Makes the rules of a handler's argument from its type. Returns none if there is no argument, or none that can be checked.
+/// Makes the rules of a handler's argument from its type. Returns `None` without an argument, or if its schema cannot
+/// be compiled.
 pub(crate) fn rules_of<P, H: Handler<P>>(handler: &H) -> Option<Arc<Rules>> {
     if !handler.takes_arguments() {
         return None;

@@ -1,10 +1,10 @@
-//! Handlers: how does what was sent become the parameters of a function?
+//! Handlers: how do the arguments of a request become the parameters of a function?
 //!
 //! | file | question |
 //! |---|---|
 //! | `function.rs` | How does a function or a closure become a handler? |
-//! | `parameter.rs`, `extract.rs`, `suspect.rs` | What may a handler take, and what does the compiler say of anything else? |
-//! | `arguments.rs`, `slots.rs`, `texts.rs` | How are JSON arguments and texts read, and where is a mistake? |
+//! | `parameter.rs`, `extract.rs`, `suspect.rs` | Which types can be parameters, and what does the compiler say about other types? |
+//! | `arguments.rs`, `slots.rs`, `texts.rs` | How are JSON arguments and texts read, and how are mistakes located? |
 
 pub(crate) mod arguments;
 pub(crate) mod extract;

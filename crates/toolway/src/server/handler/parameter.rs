@@ -1,4 +1,4 @@
-//! What may a handler take? The type of each parameter answers, never its name.
+//! What can be a parameter of a handler? The type of each parameter decides, never its name.
 
 use std::any::type_name;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,12 +14,12 @@ use crate::server::call::state::States;
 use crate::server::failure::errors::ToolError;
 use crate::server::handler::arguments::{Arguments, Lacking};
 
-/// A type that may be a parameter of a tool, a prompt, a resource, or any other handler.
+/// A type that can be a parameter of a tool, a prompt, a resource, or any other handler.
 ///
-/// There are two kinds. Types that can be read from JSON and describe themselves (`Deserialize` and
-/// `JsonSchema`) are *arguments*: they appear in the tool's schema and the caller sends them. Types that
-/// implement this trait themselves, such as [`Ctx`](crate::server::Ctx) and [`State`](crate::server::State), are taken from the
-/// call and do not appear in the schema.
+/// There are two kinds. Types that can be read from JSON and have a schema (`Deserialize` and `JsonSchema`) are
+/// *arguments*: they appear in the tool's schema and the caller sends them. Types that implement this trait directly,
+/// such as [`Ctx`](crate::server::Ctx) and [`State`](crate::server::State), are taken from the call and do not appear
+/// in the schema.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -51,10 +51,10 @@ use crate::server::handler::arguments::{Arguments, Lacking};
     note = "anything else implements `toolway::server::Parameter`, as `Ctx` and `State<T>` do"
 )]
 pub trait Parameter: Sized {
-    /// The value when the caller sent none under this name. Types that are no arguments come from here always.
+    /// Returns the value if the caller sent none under this name. Types that are not arguments always come from here.
     fn absent(scope: &Scope) -> Result<Self, Missing>;
 
-    /// What the server lacks for this parameter, in a sentence for its author.
+    /// Returns what the server lacks for this parameter, in a sentence for its author.
     fn check(states: &States) -> Option<String> {
         let _ = states;
         None
@@ -63,11 +63,12 @@ pub trait Parameter: Sized {
     #[doc(hidden)]
     const IS_ARGUMENT: bool = false;
 
-    /// What the caller is told when there is none, if it is the caller's affair. Of anything else it learns nothing.
+    /// The text for the caller if the value is missing and the caller can do something about it. Otherwise the caller
+    /// is not told.
     #[doc(hidden)]
     const NEEDED: Option<&'static str> = None;
 
-    /// Names the sources of this value, for the end of a sentence in the log.
+    /// The sources of this value, for the end of a sentence in the log.
     #[doc(hidden)]
     const GIVEN_BY: Option<&'static str> = None;
 
@@ -77,7 +78,7 @@ pub trait Parameter: Sized {
         serde_json::Value::Bool(false)
     }
 
-    /// Whether the caller may leave the argument out.
+    /// Returns whether the caller may leave out the argument.
     #[doc(hidden)]
     fn is_optional() -> bool {
         true
@@ -89,20 +90,20 @@ pub trait Parameter: Sized {
         Err(A::Error::custom("this parameter is not an argument"))
     }
 
-    /// The value that a default stands for.
+    /// Reads a default.
     #[doc(hidden)]
     fn of_default(default: &serde_json::Value) -> Option<Self> {
         let _ = default;
         None
     }
 
-    /// The schema of an argument that is all that is sent.
+    /// Returns the schema of an argument that receives all arguments together.
     #[doc(hidden)]
     fn whole_schema() -> InputSchema {
         InputSchema::default()
     }
 
-    /// The parameter of a handler that has at most one argument, which is then all that was sent.
+    /// Returns a parameter of a handler that has at most one argument, which then receives all arguments together.
     #[doc(hidden)]
     fn whole(arguments: &Arguments, scope: &Scope) -> Result<Self, ToolError> {
         let _ = arguments;
@@ -114,13 +115,13 @@ pub trait Parameter: Sized {
 }
 
 impl InputSchema {
-    /// Adds a parameter, if its type is one that callers send.
+    /// Adds a parameter to the schema, if it is an argument.
     pub fn parameter<P: Parameter>(self, name: &'static str, arg: Arg) -> Self {
         if P::IS_ARGUMENT { self.argument(name, arg, P::is_optional(), P::describe) } else { self }
     }
 }
 
-/// There is nothing to make a parameter from.
+/// The error for a parameter without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missing;
 
@@ -157,12 +158,12 @@ impl<T: DeserializeOwned + JsonSchema + Send> Parameter for T {
     }
 }
 
-/// Remembers that the log was told that callers have no name.
+/// Remembers whether the log already has the warning that callers have no principal.
 #[derive(Debug, Default)]
 pub(crate) struct Told(AtomicBool);
 
-/// Returns the text for the caller where a missing `P` is the caller's affair. If the server never asks callers who they are, the
-/// log says once how a call gets a `P`.
+/// Returns the text for the caller if it can do something about a missing `P`. If the server has no `on_connect`, the
+/// first such call logs a warning that says how a call gets a `P`.
 pub(crate) fn needed<P: Parameter>(scope: &Scope) -> Option<&'static str> {
     let text = P::NEEDED?;
     let inner = &scope.server().inner;
@@ -178,7 +179,7 @@ pub(crate) fn lacking<P: Parameter>() -> String {
     format!("{}{}", type_name::<P>(), P::GIVEN_BY.unwrap_or_default())
 }
 
-/// A value that is not there: an `Option` reads it as `None`, everything else refuses.
+/// A missing value: an `Option` reads it as `None`, all other types refuse it.
 struct Nothing;
 
 impl<'de> Deserializer<'de> for Nothing {

@@ -1,4 +1,4 @@
-//! How does each parameter of a marked function get its value?
+//! How does each parameter of a function marked with a macro get its value?
 
 use serde::de::MapAccess;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::server::call::scope::Scope;
 use crate::server::handler::arguments::{Arguments, twice, with_format};
 use crate::server::handler::parameter::{Parameter, lacking, needed};
 
-/// Reads one argument into its place.
+/// Reads one argument into its slot.
 pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(
     slot: &mut Option<P>,
     map: &mut A,
@@ -25,8 +25,8 @@ pub fn fill<'de, P: Parameter, A: MapAccess<'de>>(
 
 #[doc(hidden)]
 impl Arguments {
-    /// The parameter for `name`: what the caller sent, or the default that the schema names, or the one that the
-    /// author wrote, or what its type has for nobody sent anything.
+    /// Returns the parameter for `name`: the value that the caller sent, otherwise the default from the schema,
+    /// otherwise the default from the author, otherwise the value of its type for a missing argument.
     pub fn take<P: Parameter>(
         &mut self,
         name: &str,
@@ -35,11 +35,13 @@ impl Arguments {
         scope: &Scope,
     ) -> Option<P> {
         let value = sent.or_else(|| self.of_schema(name)).or_else(|| P::of_default(&default?()));
-        match value.map_or_else(|| P::absent(scope), Ok) {
-            Ok(value) => return Some(value),
-            Err(_) if let Some(text) = needed::<P>(scope) => self.problems.push(text.to_owned()),
-            Err(_) if !P::IS_ARGUMENT => self.lacks.push(format!("`{name}` ({})", lacking::<P>())),
-            Err(_) => self.problems.push(format!("argument `{name}` is missing")),
+        if let Ok(value) = value.map_or_else(|| P::absent(scope), Ok) {
+            return Some(value);
+        }
+        match needed::<P>(scope) {
+            Some(text) => self.problems.push(text.to_owned()),
+            None if !P::IS_ARGUMENT => self.lacks.push(format!("`{name}` ({})", lacking::<P>())),
+            None => self.problems.push(format!("argument `{name}` is missing")),
         }
         None
     }

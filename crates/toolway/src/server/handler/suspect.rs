@@ -1,8 +1,8 @@
-//! What is probably wrong with a type that is not a parameter? By its name, the macros suspect something.
+//! What is probably wrong with a type that is not a parameter? The macros guess from its name.
 //!
-//! Each trait here is the same as [`Parameter`] to those who call it, and says something better when a type is none. The
-//! compiler does not repeat what follows from an error that it has told at the same place, so the better words are the only
-//! ones.
+//! Each trait here works like [`Parameter`] for its callers, but has a better error message for types that do not
+//! implement it. The compiler does not report errors that follow from one at the same place, so only the better message
+//! appears.
 
 use serde_json::Value;
 
@@ -14,13 +14,13 @@ macro_rules! suspicions {
         $(#[doc = $doc])*
         #[diagnostic::on_unimplemented(message = $message, label = $label, note = $note)]
         pub trait $name $(<$generic>)?: Sized {
-            /// Asks for nothing but that it is a parameter.
+            /// The same constant as in [`Parameter`].
             const IS_ARGUMENT: bool;
 
-            /// What the server lacks for it.
+            /// Returns what the server lacks for it.
             fn check(states: &States) -> Option<String>;
 
-            /// The value that a default stands for.
+            /// Reads a default.
             fn of_default(default: &Value) -> Option<Self>;
         }
 
@@ -48,7 +48,7 @@ suspicions! {
         "a plain `Principal` is a parameter: calls without one fail";
 }
 
-/// Types of other crates, which `schemars` describes when it is told to.
+/// Defines traits for types of other crates, whose schemas need a feature of `schemars`.
 macro_rules! foreign {
     ($($name:ident: $label:literal;)*) => {
         suspicions! {$(

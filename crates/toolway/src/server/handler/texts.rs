@@ -1,5 +1,5 @@
-//! How does text become the parameters of a function? Prompts get their arguments as text, resources the parts of
-//! a URI; the parameters may still be numbers, enums, lists.
+//! How does text become the parameters of a function? Prompts receive their arguments as text, resources receive the
+//! variables of a URI. The parameters may still be numbers, enums or lists.
 
 use schemars::JsonSchema;
 use serde::de::value::{Error, MapDeserializer, StrDeserializer};
@@ -13,7 +13,7 @@ use toolway_protocol::uri_template::{Value, Values};
 use crate::schema::not_among;
 use crate::server::handler::arguments::{Refusal, Slots, walk, whole, whole_of_texts};
 
-/// Reads named texts into the places of a function.
+/// Reads named texts into the slots of a function.
 pub fn read_texts<'t, S: Slots>(texts: impl IntoIterator<Item = (&'t str, &'t Value)>) -> Result<S, Refusal> {
     walk(named(texts)).map_err(Refusal::Sent)
 }
@@ -23,19 +23,19 @@ pub fn read_struct<T: DeserializeOwned>(texts: &Values) -> Result<T, Refusal> {
     whole(named(texts.iter())).map_err(Refusal::Sent)
 }
 
-/// The same for a struct whose schema tells which format each field must have.
+/// Reads named texts into the fields of a struct whose schema names the format of each field.
 pub fn read_described_struct<T: DeserializeOwned + JsonSchema>(texts: &Values) -> Result<T, Refusal> {
     whole_of_texts(named(texts.iter())).map_err(Refusal::Sent)
 }
 
-/// Named texts as an object.
+/// Presents named texts as an object.
 fn named<'de, 't>(
     texts: impl IntoIterator<Item = (&'t str, &'t Value)>,
 ) -> impl Deserializer<'de, Error = Error> {
     MapDeserializer::new(texts.into_iter().map(|(name, value)| (name, Text::of(value))))
 }
 
-/// Text that is read as whatever is wanted.
+/// Text that is read as the type that the visitor requests.
 #[derive(Clone, Copy)]
 pub(crate) enum Text<'t> {
     One(&'t str),
@@ -124,7 +124,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self.text()? {
-            // An enum with data can only come as JSON.
+            // An enum with data can only be sent as JSON.
             text if text.starts_with('{') => {
                 json(text)?.deserialize_enum(name, variants, visitor).map_err(Error::custom)
             }
@@ -175,7 +175,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
     forward_to_deserialize_any! { str string bytes byte_buf unit unit_struct identifier ignored_any }
 }
 
-/// What has an inner structure comes as JSON in the text.
+/// Parses a value with inner structure: it is sent as JSON in the text.
 fn json(text: &str) -> Result<serde_json::Value, Error> {
     serde_json::from_str(text).map_err(|_| Error::custom("expected JSON in the text"))
 }

@@ -1,7 +1,7 @@
-//! The answers to a batch: when do they go out, and as what?
+//! How are the answers to a batch collected, and when are they sent?
 //!
-//! A message of a batch is served as if it had come alone. Only its answer waits, until those to the others are there
-//! too, and all of them go out as one array.
+//! Each message of a batch is served as if it had arrived alone. Only its answer waits for the answers to the other
+//! messages. All of them are sent as one array.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,20 @@ use toolway_protocol::{Message, Method, RpcError};
 
 use crate::server::failure::errors::busy;
 
-/// How many bytes of answers may wait for the rest of their batches before requests of other batches are refused.
+/// How many bytes of answers may wait for the rest of their batches before further requests in batches are refused.
 const MAX_HELD: usize = 1 << 20;
 
 /// The answers to one batch, in the order of its messages.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     answers: Vec<Option<Vec<u8>>>,
-    /// How many messages have not been settled.
+    /// How many answers are missing.
     owed: usize,
 }
 
 impl Gathered {
-    /// Nothing yet, and something owed to each request and to what is refused aloud.
+    /// Creates an empty collection. An answer is owed to each request, and to each rejected message that needs an error
+    /// reply.
     pub(crate) fn new(messages: &[Result<Message, Rejected>]) -> Self {
         let is_owed = |message: &&Result<Message, Rejected>| match message {
             Ok(message) => matches!(message, Message::Request { .. }),
@@ -31,19 +32,20 @@ impl Gathered {
         Self { answers: vec![None; messages.len()], owed: messages.iter().filter(is_owed).count() }
     }
 
-    /// Takes the answer to the message at this place, once; a request that was cancelled has none.
+    /// Takes the answer to the message at `index`. Must be called once for each owed answer. A cancelled request has
+    /// none.
     pub(crate) fn settle(&mut self, index: usize, answer: Option<Vec<u8>>) {
         self.answers[index] = answer;
         self.owed -= 1;
     }
 
-    /// Whether no answer is missing.
+    /// Returns whether all answers are present.
     pub(crate) fn is_whole(&self) -> bool {
         self.owed == 0
     }
 
-    /// The array, of at most `max` bytes; without an answer there is none, because JSON-RPC has no empty batches (2.0,
-    /// section 6). Where the answers are too long together, the longest fail.
+    /// Returns the array, of at most `max` bytes, or `None` without an answer: JSON-RPC does not allow empty batches
+    /// (2.0, section 6). If the answers are too long together, the longest are replaced with errors.
     pub(crate) fn take_frame(&mut self, max: usize) -> Option<Vec<u8>> {
         while self.size() + self.answers.len() + 1 > max && self.fail_longest(max) {}
         let mut frame = Vec::with_capacity(self.size() + self.answers.len() + 1);
@@ -58,7 +60,7 @@ impl Gathered {
         Some(frame)
     }
 
-    /// Puts an error in the place of the longest answer; `false` if that would not make it shorter.
+    /// Replaces the longest answer with an error. Returns `false` if that would not make it shorter.
     fn fail_longest(&mut self, max: usize) -> bool {
         let Some(longest) = self.answers.iter_mut().flatten().max_by_key(|answer| answer.len()) else {
             return false;
@@ -83,17 +85,17 @@ impl Gathered {
     }
 }
 
-/// The batches of one pipe that are not whole.
+/// The incomplete batches of one pipe.
 #[derive(Debug)]
 pub(crate) struct Batches {
     open: HashMap<u64, Gathered>,
     opened: u64,
-    /// How many bytes wait for the rest of their batch.
+    /// How many bytes of answers wait for the rest of their batch.
     held: usize,
     max_message: usize,
 }
 
-/// Where an answer belongs.
+/// The position of an answer in its batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     batch: u64,
@@ -101,15 +103,15 @@ pub(crate) struct Place {
 }
 
 impl Batches {
-    /// None yet. Their answers are at most so long.
+    /// Creates an empty set. A frame of answers has at most `max_message` bytes.
     pub(crate) fn new(max_message: usize) -> Self {
         Self { open: HashMap::new(), opened: 0, held: 0, max_message }
     }
 
-    /// Expects answers to these messages, and names the place of each.
+    /// Expects answers to these messages, and returns each message with the place of its answer.
     ///
-    /// A request that never ends keeps the answers of its batch here. While too much is kept, no request is let through but
-    /// pings.
+    /// A request that never ends keeps the answers of its batch here. While too many bytes are kept, all requests
+    /// except pings are refused.
     pub(crate) fn open(
         &mut self,
         messages: Vec<Result<Message, Rejected>>,
@@ -133,7 +135,7 @@ impl Batches {
         })
     }
 
-    /// Takes an answer; the last one of its batch gives the frame to send, if there is anything to say.
+    /// Takes an answer. The last answer of a batch returns the frame to send, if the batch has any answers.
     pub(crate) fn settle(&mut self, place: Place, answer: Option<Vec<u8>>) -> Option<Vec<u8>> {
         let gathered = self.open.get_mut(&place.batch)?;
         self.held += answer.as_ref().map_or(0, Vec::len);

@@ -1,4 +1,4 @@
-//! The handshake era: a request in a remembered conversation becomes a call, its outcome becomes a frame.
+//! The handshake era: turns a request of a session into a call, and the outcome into a frame.
 
 pub(crate) mod batch;
 pub(crate) mod pipe_session;
@@ -21,7 +21,7 @@ use crate::server::call::scope::Arrival;
 use crate::server::changes::listeners::{Listener, untold};
 use crate::server::failure::errors::Failure;
 
-/// Answers `initialize`: the frame to send and the conversation that it opens.
+/// Answers `initialize`. Returns the frame to send and the session that it opens.
 pub(super) fn initialize(
     server: &Server,
     lifecycle: &mut Lifecycle,
@@ -50,7 +50,7 @@ pub(super) fn initialize(
     Ok((frame, session))
 }
 
-/// Answers any other request of a conversation.
+/// Answers any other request of a session.
 pub(super) async fn serve(
     server: &Server,
     session: &Session,
@@ -67,7 +67,7 @@ pub(super) async fn serve(
                 RpcError::internal("the call ended without an answer")
             }
             Failure::NoSuchResource(uri) => codec::resource_not_found(&uri),
-            // These revisions have no code for it, and a model can read a text.
+            // These revisions have no error code for a missing capability, and a model can read a text.
             Failure::Lacks(_, text) if *method == Method::CallTool => {
                 let reply = Reply::ToolCalled(CallToolResult::error(text));
                 codec::write_reply(&mut frame, session.version(), id, &reply);
@@ -78,7 +78,7 @@ pub(super) async fn serve(
         write_error(&mut frame, Some(id), &error);
     }
     if let Some(too_large) = server.too_large(method, &frame) {
-        // Another one, because this one holds more memory than its text needs.
+        // A new buffer, because the old one holds more memory than this text needs.
         frame = Vec::new();
         if too_large.is_result {
             let reply = Reply::ToolCalled(CallToolResult::error(too_large.text));
@@ -128,7 +128,7 @@ async fn answer(
         server.add_meta(&mut arrival, params);
         match server.answer(request, arrival).await?.outcome {
             Outcome::Complete(reply) => reply,
-            // A client that is asked while its call runs is never sent away with questions.
+            // A client that is asked while its call runs never gets questions as the result.
             Outcome::NeedInput(_) => {
                 return Err(RpcError::internal("the call ended without an answer").into());
             }
@@ -138,7 +138,7 @@ async fn answer(
     Ok(())
 }
 
-/// Hands over a notification of the application's own.
+/// Passes a notification to the application's handler.
 pub(super) async fn hear(
     server: &Server,
     session: &Session,
@@ -147,7 +147,7 @@ pub(super) async fn hear(
     mut arrival: Box<Arrival>,
 ) {
     session.describe(&mut arrival, None, params);
-    // A notification has no answer, so nothing can be asked about it.
+    // A notification has no response, so its handler cannot ask the client.
     arrival.asking = Asking::default();
     server.hear(method, params, arrival).await;
 }

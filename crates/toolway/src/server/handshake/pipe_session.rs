@@ -1,4 +1,4 @@
-//! The session of a pipe: before its handshake, and after it.
+//! The session of a pipe, before and after its handshake.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,11 +15,11 @@ use crate::server::catalog::visible::Sight;
 use crate::server::changes::listeners::Listener;
 use crate::server::handshake::{self, Session};
 
-/// At most one handshake, and what it opened.
+/// The session of a pipe: at most one handshake, and the session that it opened.
 #[derive(Debug)]
 pub(crate) struct PipeSession {
     opened: OnceLock<Session>,
-    /// Answers whatever comes before a handshake, or without one.
+    /// Answers requests before a handshake, or without one.
     unopened: Session,
     lifecycle: Mutex<Lifecycle>,
     listener: Option<Arc<Listener>>,
@@ -28,7 +28,7 @@ pub(crate) struct PipeSession {
 impl PipeSession {
     pub(crate) fn new(server: &Server, listener: Option<Arc<Listener>>) -> Self {
         let version = server.inner.pinned.unwrap_or(Lifecycle::default().version());
-        // A client that has not opened a conversation hears of no changes.
+        // A client without a handshake gets no change notifications.
         let unopened = Session::unopened(version, None);
         Self { opened: OnceLock::new(), unopened, lifecycle: Mutex::default(), listener }
     }
@@ -37,13 +37,13 @@ impl PipeSession {
         self.opened.get().unwrap_or(&self.unopened)
     }
 
-    /// Whether the peer has opened it with a handshake.
+    /// Returns whether the peer has opened the session with a handshake.
     pub(crate) fn is_opened(&self) -> bool {
         self.opened.get().is_some()
     }
 
-    /// Waits for changes, and gives a notification for each. Only a session that was opened hears of them, and only once the
-    /// client has said that it is ready; until then they are kept.
+    /// Waits for changes, and returns a notification for each. The list is empty until the client has completed the
+    /// handshake and confirmed it; until then the changes are kept.
     pub(crate) async fn changes(&self, server: &Server, allowed: Option<&Arc<Allowed>>) -> Vec<Vec<u8>> {
         let Some(listener) = &self.listener else { return std::future::pending().await };
         listener.changed().await;
@@ -60,7 +60,7 @@ impl PipeSession {
         listener.take_for(|change| sight.shows(change)).map(frame).collect()
     }
 
-    /// The messages of a batch, where the revision has them.
+    /// Checks whether the messages of a batch are allowed, which depends on the revision.
     pub(crate) fn batch(
         &self,
         server: &Server,
@@ -104,7 +104,7 @@ impl PipeSession {
         }
     }
 
-    /// Takes a notification: that the client is ready, or one of the application's own.
+    /// Handles a notification: `notifications/initialized`, or one for the application.
     pub(crate) async fn hear(
         &self,
         server: &Server,
@@ -122,13 +122,13 @@ impl PipeSession {
         }
     }
 
-    /// Takes the answer to a question.
+    /// Takes the client's answer to a question.
     pub(crate) fn settle(&self, id: Option<&Id>, outcome: Result<RawJson, RpcError>) {
-        // One that comes too late is nothing to talk about.
+        // An answer that comes too late is ignored.
         let _ = self.current().settle(id, outcome);
     }
 
-    /// The peer will say nothing more, so no answer of it can come.
+    /// Ends all open questions, because the peer will send no more answers.
     pub(crate) fn end_questions(&self) {
         self.current().end_questions();
     }

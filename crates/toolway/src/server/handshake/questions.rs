@@ -1,7 +1,7 @@
 //! How is a client asked while a call runs?
 //!
-//! A question goes out on the way of its call, as a request of ours; the answer comes in at any door of the conversation and
-//! finds its question by id. Whoever stops waiting takes the question back.
+//! A question is sent on the stream of its call, as a request of the server. The answer may arrive on any connection of
+//! the session, and finds its question by id. When the server stops waiting, it cancels the question.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -23,17 +23,17 @@ use crate::ground::random::random;
 use crate::server::call::question_log::{Answers, Asker};
 use crate::server::failure::ask::{AskError, AskErrorKind};
 
-/// What the ids of questions begin with.
+/// The prefix of every question id.
 pub(crate) const PREFIX: &str = "ask-";
 
-/// How many questions of one conversation may wait for their answers.
+/// How many questions of one session may wait for their answers.
 const MAX_PENDING: usize = 64;
 
-/// The questions of one conversation that wait for their answers.
+/// The questions of one session that wait for their answers.
 #[derive(Debug, Default)]
 pub(in crate::server) struct Questions {
     pending: Arc<Pending>,
-    /// Makes ids that no other server uses in this conversation.
+    /// Makes ids that no other server uses in this session.
     prefix: OnceLock<String>,
     next: AtomicU64,
 }
@@ -46,7 +46,7 @@ struct Pending(Mutex<Waiters>);
 #[derive(Debug, Default)]
 struct Waiters {
     by_id: HashMap<Id, oneshot::Sender<Outcome>>,
-    /// Whether no answer can come any more.
+    /// `true` once no more answers can arrive.
     is_over: bool,
 }
 
@@ -69,7 +69,7 @@ impl Pending {
 }
 
 impl Questions {
-    /// Takes an answer, or gives it back if nobody waits for it.
+    /// Takes an answer. Returns it as the error if no call waits for it.
     pub(super) fn settle(&self, id: &Id, outcome: Outcome) -> Result<(), Outcome> {
         match self.pending.0.lock().by_id.remove(id) {
             Some(waiting) => waiting.send(outcome),
@@ -77,7 +77,7 @@ impl Questions {
         }
     }
 
-    /// No answer can come any more.
+    /// Ends all questions, because no more answers can arrive.
     pub(super) fn end(&self) {
         let mut pending = self.pending.0.lock();
         pending.is_over = true;
@@ -152,7 +152,7 @@ impl Questions {
                 );
                 return Err(AskError::new(AskErrorKind::TooLarge, text));
             }
-            // However long the client takes to read it, its time runs.
+            // The timeout includes the time that the client takes to read the question.
             let asking = async {
                 waiting.is_wanted(true);
                 waiting.outbound.ask(frame).await;
@@ -179,14 +179,14 @@ fn over() -> AskError {
     AskError::new(AskErrorKind::Ended, "nobody is there any more who could answer")
 }
 
-/// How much of the client's own words is repeated.
+/// How many characters of the client's error message are repeated.
 const MAX_WORDS: usize = 200;
 
 fn cut(text: &str) -> &str {
     text.char_indices().nth(MAX_WORDS).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Somebody waits for an answer. When that ends without one, the client is told.
+/// A question that waits for its answer. Dropping it without an answer sends a cancel to the client.
 struct Waiting {
     pending: Arc<Pending>,
     id: Id,
@@ -196,7 +196,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Says whether the client has something to hear of when nobody waits any more.
+    /// Sets whether the client must be sent a cancel when this is dropped.
     fn is_wanted(&mut self, is_sent: bool) {
         self.is_sent = is_sent;
     }

@@ -1,4 +1,4 @@
-//! What is remembered about one peer of the handshake era.
+//! Which facts does a server remember about one peer of the handshake era?
 
 use std::sync::Arc;
 
@@ -16,22 +16,22 @@ use crate::server::call::scope::Arrival;
 use crate::server::call::threshold::{Level, Threshold};
 use crate::server::changes::listeners::Listener;
 
-/// A conversation.
+/// A session.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Session {
     peer: Arc<Peer>,
     pub(in crate::server) log_level: Arc<Level>,
-    /// Where changes are told; nothing, if there is no way to tell them.
+    /// Collects changes for the client. `None` if they cannot be sent.
     listener: Option<Arc<Listener>>,
-    /// What the client is being asked; nothing, if it cannot be asked.
+    /// The questions to the client. `None` if it cannot be asked.
     questions: Option<Arc<Questions>>,
 }
 
 impl Session {
-    /// Until the client says otherwise it hears what may matter.
+    /// The log level until the client sets another one.
     pub(in crate::server) const FIRST_LEVEL: LogLevel = LogLevel::Warning;
 
-    /// The conversation that an `initialize` opens.
+    /// Creates the session that an `initialize` opens.
     pub(in crate::server) fn open(
         version: ProtocolVersion,
         opening: Initialize,
@@ -41,7 +41,7 @@ impl Session {
         Self { questions: Some(Arc::default()), ..Self::with(peer, listener) }
     }
 
-    /// A conversation that nobody opened: requests typed by hand, or HTTP requests that stand alone.
+    /// Creates a session without a handshake: for requests typed by hand, or for HTTP requests that stand alone.
     pub(in crate::server) fn unopened(version: ProtocolVersion, listener: Option<Arc<Listener>>) -> Self {
         Self::with(Peer::unknown(version), listener)
     }
@@ -59,13 +59,13 @@ impl Session {
         self.log_level.set(level);
     }
 
-    /// Who keeps the subscriptions. Without anybody, the method does not exist.
+    /// Returns the listener that keeps the subscriptions. Without one, the method does not exist.
     pub(super) fn listener(&self, method: &Method) -> Result<&Listener, RpcError> {
         let listener = self.listener.as_deref().filter(|listener| listener.can_subscribe());
         listener.ok_or_else(|| RpcError::method_not_found(method.name()))
     }
 
-    /// Adds what is known about a message of this conversation.
+    /// Adds the facts of this session and its message to an arrival.
     pub(super) fn describe(&self, arrival: &mut Arrival, id: Option<&Id>, params: &Params) {
         arrival.peer = self.peer.clone();
         arrival.progress_token = params.reserved(Key::ProgressToken);
@@ -81,14 +81,14 @@ impl Session {
         }
     }
 
-    /// No answer of the client can come any more.
+    /// Ends all questions, because the client will send no more answers.
     pub(in crate::server) fn end_questions(&self) {
         if let Some(questions) = &self.questions {
             questions.end();
         }
     }
 
-    /// Takes the client's answer to a question, or gives it back if nobody here has asked.
+    /// Takes the client's answer to a question. Returns it as the error if no call of this server waits for it.
     pub(in crate::server) fn settle(
         &self,
         id: Option<&Id>,

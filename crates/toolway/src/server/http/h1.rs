@@ -1,4 +1,4 @@
-//! How is HTTP/1.1 spoken on a socket?
+//! How does the server speak HTTP/1.1 on a socket?
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::server::http::service::HttpService;
 
-/// Answers everything that comes on one connection.
+/// Serves every request of one connection, until the connection ends or the server shuts down.
 pub(super) async fn converse(
     service: &HttpService,
     socket: impl AsyncRead + AsyncWrite + Unpin,

@@ -1,10 +1,11 @@
-//! How are HTTP/2 without TLS and HTTP/1.1 spoken on the same socket?
+//! How does one socket serve both HTTP/2 without TLS (h2c) and HTTP/1.1?
 //!
-//! A client of HTTP/2 that knows what it talks to begins with a fixed text, which no request of HTTP/1.1 begins with. The
-//! first bytes are held against it, and whoever goes on gets them back.
+//! A client that knows the server speaks HTTP/2 starts with a fixed preface. No HTTP/1.1 request starts with these
+//! bytes. The server compares the first bytes with the preface and then passes them on to the protocol that continues.
 //!
-//! HTTP/2 lets one connection do what took many before, so each thing that it can pile up has a limit here: requests at the
-//! same time, tasks that serve them, requests taken back, headers, bytes in both directions, and time without any of these.
+//! One HTTP/2 connection can do the work of many HTTP/1.1 connections. So everything that a client can accumulate on it
+//! has a limit here: concurrent requests, the tasks that serve them, reset requests, headers, bytes in both directions,
+//! and idle time.
 
 #[path = "h1.rs"]
 mod h1;
@@ -34,7 +35,7 @@ use super::service::HttpService;
 
 use crate::ground::mutex::Mutex;
 
-/// Answers everything that comes on one connection.
+/// Detects the HTTP version of a connection and serves every request on it.
 pub(super) async fn converse(
     service: &HttpService,
     mut socket: TcpStream,
@@ -50,13 +51,13 @@ pub(super) async fn converse(
     let socket = tokio::io::join(start.into_reader().chain(reader), writer);
     match version {
         Version::Http1 => h1::converse(service, socket, remote).await?,
-        // In a box: what it needs is large, and connections of HTTP/1.1 would reserve it.
+        // Boxed: this future is large, and HTTP/1.1 connections would otherwise reserve space for it.
         Version::Http2 => Box::pin(speak(service, socket, remote)).await?,
     }
     Ok(())
 }
 
-/// What a connection of HTTP/2 begins with (RFC 9113, section 3.4).
+/// The preface of an HTTP/2 connection (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 enum Version {
@@ -72,7 +73,7 @@ struct Start {
 }
 
 impl Start {
-    /// Reads until it is known what is spoken. The end of the input is left to HTTP/1.1.
+    /// Reads until the HTTP version is known. If the input ends early, HTTP/1.1 handles it.
     async fn read(&mut self, socket: &mut TcpStream) -> std::io::Result<Version> {
         while self.length < PREFACE.len() {
             let count = socket.read(&mut self.bytes[self.length..]).await?;
@@ -96,9 +97,9 @@ async fn speak(
 ) -> hyper::Result<()> {
     let limits = &service.endpoint().limits;
     let streams = u32::try_from(limits.h2_streams).unwrap_or(u32::MAX);
-    // How many replies the server owes; every byte that goes out is a change as well.
+    // The number of replies that the server still owes. Every byte that is written counts as a change too.
     let owed = watch::Sender::new(0);
-    // Dropped at the end of the connection, and the tasks with it.
+    // Dropped at the end of the connection, which aborts the tasks.
     let tasks = Arc::new(Tasks { set: Mutex::default(), most: limits.h2_streams.saturating_mul(2) });
     let (shared, counter) = (service.clone(), owed.clone());
     let answer = service_fn(move |request| {
@@ -132,18 +133,18 @@ async fn speak(
     connection.as_mut().graceful_shutdown();
     tokio::select! {
         outcome = connection => outcome,
-        // It was told that this is the end, and does not go.
+        // The connection was asked to shut down but stays open without activity.
         () = idle(&owed, limits.head_timeout) => Ok(()),
     }
 }
 
-/// Waits until the server has owed nothing, and no byte of a reply was taken, for so long. Frames that carry neither a request
-/// nor a reply do not count: who sends only those wants nothing.
+/// Waits until, for `time`, the server has owed no reply and the client has taken no byte of a reply. Other frames do
+/// not count as activity: a client that sends only those does not need the connection.
 async fn idle(owed: &watch::Sender<usize>, time: Duration) {
     let mut changes = owed.subscribe();
     loop {
         let owes_nothing = *changes.borrow_and_update() == 0;
-        // There is a sender, so there is always a next change.
+        // A sender exists, so `changed` does not fail.
         if !owes_nothing {
             let _ = changes.changed().await;
         } else if tokio::time::timeout(time, changes.changed()).await.is_err() {
@@ -152,14 +153,15 @@ async fn idle(owed: &watch::Sender<usize>, time: Duration) {
     }
 }
 
-/// The tasks of one connection: one for each request.
+/// The tasks of one connection, one for each request.
 struct Tasks {
     set: Mutex<JoinSet<()>>,
-    /// More than the requests that may be open: one that its client took back is not, but its task may not know yet.
+    /// The maximum number of tasks. It is larger than the limit for open requests: after a client resets a request, the
+    /// request is closed, but its task may still run.
     most: usize,
 }
 
-/// Runs requests as tasks of the connection. Each of them keeps one of these, so it must not keep them.
+/// Spawns requests as tasks of the connection. Every task holds a clone of this executor, so the reference is weak.
 #[derive(Clone)]
 struct Streams(Weak<Tasks>);
 
@@ -168,14 +170,14 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
         let Some(tasks) = self.0.upgrade() else { return };
         let mut set = tasks.set.lock();
         while set.try_join_next().is_some() {}
-        // A request that is dropped is reset.
+        // A request whose future is dropped is reset.
         if set.len() < tasks.most {
             set.spawn(stream);
         }
     }
 }
 
-/// The server owes a reply, or more of it.
+/// Counts one reply that the server owes, in whole or in part, until it is dropped.
 struct Debt(watch::Sender<usize>);
 
 impl Debt {
@@ -191,8 +193,8 @@ impl Drop for Debt {
     }
 }
 
-/// A body that knows who waits for whom: a stream without news has all the time, a client that does not take what is there
-/// has not.
+/// A body that records which side waits for the other. While the body has no data, the server owes the client more, so
+/// the connection is not idle. While data is ready but the client does not read it, the connection can become idle.
 struct Watched {
     body: HttpBody,
     owed: watch::Sender<usize>,
@@ -225,7 +227,8 @@ impl Body for Watched {
     }
 }
 
-/// Bytes that tell when they go out. That may be long after their request is done.
+/// Bytes that signal activity when they are written to the connection. That may be long after their request has
+/// finished.
 struct WatchedBytes {
     bytes: Bytes,
     owed: watch::Sender<usize>,
@@ -246,18 +249,18 @@ impl Buf for WatchedBytes {
     }
 }
 
-/// How many requests may wait to be looked at after their client took them back; a client that does so by the thousand makes
-/// work for nothing, and is sent away.
+/// How many reset requests may wait to be accepted. A client that exceeds this creates work for nothing, and its
+/// connection is closed.
 const TAKEN_BACK: usize = 20;
-/// How many requests of one connection may break the rules of HTTP/2 before it is closed.
+/// How many requests of one connection may break the rules of HTTP/2 before the connection is closed.
 const MISTAKES: usize = 100;
-/// How many bytes of a request may be on their way before anybody asked for them.
+/// The flow-control window of one request, in bytes: how much a client may send before the server reads it.
 const STREAM_WINDOW: u32 = 256 << 10;
-/// The same for all requests of a connection.
+/// The flow-control window of all requests of a connection together, in bytes.
 const CONNECTION_WINDOW: u32 = 1 << 20;
-/// How many bytes of a reply may wait for their client.
+/// How many bytes of a reply may be buffered until the client reads them.
 const SEND_BUFFER: usize = 256 << 10;
-/// How often a client is asked whether it is still there.
+/// The interval between keep-alive pings.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
-/// How long it may take to say so.
+/// How long a client may take to answer a keep-alive ping.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);

@@ -1,4 +1,4 @@
-//! How is the service put behind a socket, and how does it stop?
+//! How is the service bound to a socket, and how does it shut down?
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,9 +23,9 @@ use crate::ground::operator::tell_without_log;
 use crate::server::Server;
 use crate::server::build::builder::ServerBuilder;
 
-/// Where the server answers, when it has a socket of its own.
+/// The path of the MCP endpoint, when the server has its own socket.
 const PATH: &str = "/mcp";
-/// Where it says that it is there, for whoever watches over it.
+/// The path of the health check, for load balancers and supervisors.
 const HEALTH: &str = "/health";
 
 impl ServerBuilder {
@@ -36,17 +36,19 @@ impl ServerBuilder {
 }
 
 impl Server {
-    /// Serves over HTTP at `http://ADDRESS/mcp`, until the process is told to stop (Ctrl-C, or SIGTERM). Requests that run
-    /// then may finish, for ten seconds; a second signal ends it at once. `http://ADDRESS/health` says whether it is there.
+    /// Serves over HTTP at `http://ADDRESS/mcp` until the process receives Ctrl-C or SIGTERM. Running requests may then
+    /// finish, for up to ten seconds; a second signal stops the server immediately. `http://ADDRESS/health` is a health
+    /// check.
     ///
-    /// One line in the log says where that is and how many tools the server has; without a `tracing` subscriber it is on stderr.
+    /// One line in the log gives the URL and the number of tools. Without a `tracing` subscriber the line goes to
+    /// stderr.
     ///
-    /// For another door (other names, limits, an existing socket, another way to stop) see [`http`](Self::http).
+    /// To configure host names, limits, an existing socket or another shutdown signal, see [`http`](Self::http).
     ///
     /// # Errors
     ///
-    /// When the address cannot be served: the error names it, the reason and the remedy. And when a handler takes a
-    /// [`Principal`](crate::Principal) or an [`Extension`](crate::Extension) that nothing gives to calls over this door.
+    /// If the address cannot be bound; the error names the address, the reason and a remedy. Also if a handler takes a
+    /// [`Principal`](crate::Principal) or an [`Extension`](crate::Extension) that calls over HTTP never get.
     pub async fn serve_http(&self, address: impl ToSocketAddrs + fmt::Debug) -> Result<()> {
         self.check_door("over HTTP")?;
         let listener = bind(address).await?;
@@ -60,20 +62,20 @@ impl Server {
         }
     }
 
-    /// Says where the server is and what it has.
+    /// Describes the URL and the number of tools of the server.
     fn greeting(&self, address: SocketAddr) -> String {
         let name = &self.info().name;
         let tools = match self.inner.registry.load().elements.tools.len() {
             1 => "1 tool".to_owned(),
             number => format!("{number} tools"),
         };
-        // What mounted servers have is known later, and changes.
+        // The tools of mounted servers become known later, and may change.
         let more = if self.has_sources() { " and those of mounted servers" } else { "" };
         format!("serving {name} at http://{address}{PATH} with {tools}{more}")
     }
 }
 
-/// Listens at the first of the addresses that a name stands for that can be listened on, or says why there is none.
+/// Binds the first usable address that `named` resolves to.
 async fn bind(named: impl ToSocketAddrs + fmt::Debug) -> Result<TcpListener> {
     let name = format!("{named:?}");
     let found: Vec<_> = match lookup_host(named).await {
@@ -81,7 +83,7 @@ async fn bind(named: impl ToSocketAddrs + fmt::Debug) -> Result<TcpListener> {
         Err(error) => return Err(not_an_address(&name, &error.to_string())),
     };
     let mut failure = not_an_address(&name, "the name has no address");
-    // The reason of the last is told, as tokio does it.
+    // If every address fails, the error of the last one is returned, as tokio does.
     for address in found {
         match TcpListener::bind(address).await {
             Ok(listener) => return Ok(listener),
@@ -119,8 +121,8 @@ impl HttpService {
         self.serve_until(listener, std::future::pending()).await
     }
 
-    /// Serves at `/mcp` on a socket that is already bound, until `told` is ready. Then nobody is let in any more, streams of
-    /// news end, and requests that run may finish, for as long as [`grace`](Self::grace) says.
+    /// Serves at `/mcp` on a socket that is already bound, until `told` is ready. Then the server accepts no more
+    /// connections, ends notification streams, and lets running requests finish for up to [`grace`](Self::grace).
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -148,7 +150,7 @@ impl HttpService {
                 biased;
                 () = &mut told => break,
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
-                // Nobody closes the semaphore.
+                // The semaphore is never closed.
                 (place, accepted) = accept(&listener, &places) => match accepted {
                     Ok((socket, remote)) => {
                         let service = self.clone();
@@ -157,7 +159,8 @@ impl HttpService {
                             drop(place);
                         });
                     }
-                    // Out of descriptors, or a client that left while it waited: neither ends the server.
+                    // The process has no file descriptors left, or the client disconnected before it was accepted.
+                    // Neither stops the server.
                     Err(error) => {
                         tracing::warn!(%error, "a connection could not be accepted");
                         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -167,7 +170,7 @@ impl HttpService {
         }
         drop(listener);
         let all = async { while connections.join_next().await.is_some() {} };
-        // Requests that nobody waits for may finish as well.
+        // Requests whose client has disconnected may finish as well.
         let both = async { tokio::join!(self.stop(), all) };
         let _ = tokio::time::timeout(self.endpoint().limits.grace, both).await;
         self.inner.handshake.stop();
@@ -189,7 +192,7 @@ impl HttpService {
         mut request: Request<Incoming>,
         remote: SocketAddr,
     ) -> Response<HttpBody> {
-        // HTTP/1.1 is stopped before it comes here; HTTP/2 counts bytes only.
+        // hyper enforces this limit for HTTP/1.1. For HTTP/2 it limits only the bytes of the headers.
         if request.headers().len() > self.endpoint().limits.headers {
             let error = RpcError::invalid_request("the request has too many headers");
             return refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &error);
@@ -224,7 +227,7 @@ impl HttpService {
 
 type Place = Option<tokio::sync::OwnedSemaphorePermit>;
 
-/// The next connection, when there is room for one.
+/// Waits for a connection permit, then accepts the next connection.
 async fn accept(
     listener: &TcpListener,
     places: &Arc<Semaphore>,

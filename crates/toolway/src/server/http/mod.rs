@@ -1,14 +1,14 @@
-//! Streamable HTTP: one URL for every revision, as a tower service.
+//! Streamable HTTP: a tower service that serves every revision at one URL.
 //!
 //! | file | question |
 //! |---|---|
-//! | `door/` | Which requests come in, and what is a reply? |
+//! | `door/` | Which requests are accepted, and what does a reply contain? |
 //! | `stateless.rs`, `handshake/` | How does each era answer? |
-//! | `service.rs` | How does a request find its era? |
-//! | `listen.rs` | How is the service put behind a socket, and how does it stop? |
-//! | `h1.rs`, `h2c.rs` | How is HTTP spoken on a socket? |
-//! | `seen.rs` | What is seen of a request from outside? |
-//! | `socket.rs`, `signal.rs` | What does the system have to do for it? |
+//! | `service.rs` | Which era answers a request? |
+//! | `listen.rs` | How is the service bound to a socket, and how does it shut down? |
+//! | `h1.rs`, `h2c.rs` | How does the server speak HTTP on a socket? |
+//! | `seen.rs` | Which events does an HTTP request log? |
+//! | `socket.rs`, `signal.rs` | Which socket options and signals does the server use? |
 
 mod door;
 mod handshake;

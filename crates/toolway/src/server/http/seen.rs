@@ -1,10 +1,10 @@
-//! What is seen of an HTTP request from outside? Events; what it asks for is seen where it is answered.
+//! Which events does an HTTP request log? The MCP call inside it has its own events, in `server/observe/`.
 //!
 //! | event | level | when |
 //! |---|---|---|
-//! | `toolway.http.start` | debug | the head of a request has come |
-//! | `toolway.http.stop` | debug | its answer begins; the body may be a stream |
-//! | `toolway.http.exception` | debug | nobody waited for the answer any more |
+//! | `toolway.http.start` | debug | the head of a request has arrived |
+//! | `toolway.http.stop` | debug | the response starts; its body may be a stream |
+//! | `toolway.http.exception` | debug | the request was dropped before its response started |
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use ::http::{Method, Response};
 
 use super::door::body::HttpBody;
 
-/// A request that somebody watches.
+/// A request whose start and end are logged.
 pub(super) struct Seen {
     method: &'static str,
     begun: Instant,
@@ -20,12 +20,12 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Begins to watch, if anybody wants to know.
+    /// Logs the start of a request. Returns `None` if debug events are disabled.
     pub(super) fn begin(method: &Method) -> Option<Self> {
         if !tracing::enabled!(target: "toolway", tracing::Level::DEBUG) {
             return None;
         }
-        // A peer may make up methods.
+        // The method is chosen by the peer, so unknown methods share one value.
         let method = match *method {
             Method::POST => "POST",
             Method::GET => "GET",
@@ -42,7 +42,7 @@ impl Seen {
         Some(Self { method, begun: Instant::now(), is_over: false })
     }
 
-    /// The answer begins.
+    /// Logs that the response starts.
     pub(super) fn end(mut self, response: &Response<HttpBody>) {
         self.is_over = true;
         tracing::debug!(

@@ -1,4 +1,4 @@
-//! How does a request find its era? And how is the door described?
+//! Which era answers a request? And how is the HTTP service configured?
 
 use std::convert::Infallible;
 use std::fmt;
@@ -28,12 +28,12 @@ use crate::server::build::builder::ServerBuilder;
 use crate::server::call::scope::Arrival;
 use crate::server::observe::hooks::{Disconnected, Parting};
 
-/// How long a server that stops waits for the hooks that still run.
+/// How long a server that shuts down waits for running hooks.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Server {
-    /// This server as a tower service, to mount at any path of a web application, or to
-    /// [`serve`](HttpService::serve) on a socket of its own.
+    /// Returns this server as a tower service, to mount at any path of a web application, or to
+    /// [`serve`](HttpService::serve) on its own socket.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -57,11 +57,11 @@ impl ServerBuilder {
 
 /// A server that answers HTTP requests.
 ///
-/// By default it answers only requests that come to this machine by a loopback name (`localhost`,
-/// `127.0.0.1`, `[::1]`) and, if a browser sends them, from a page of such a name: any web page can make a
-/// browser send requests to servers on the user's machine, and this is what stops them.
+/// By default it accepts only requests whose `Host` is a loopback name (`localhost`, `127.0.0.1`, `[::1]`). If a
+/// browser sends the request, its `Origin` must be a loopback name too. Any web page can make a browser send requests
+/// to servers on the user's machine; these two checks stop such requests.
 ///
-/// Clones are the same door: they share its sessions and its limits.
+/// Clones share their sessions and limits.
 #[derive(Clone)]
 pub struct HttpService {
     pub(super) inner: Arc<Inner>,
@@ -78,11 +78,10 @@ impl HttpService {
         &self.inner.endpoint
     }
 
-    /// Answers one request, in the task of the caller.
+    /// Answers one request in the task of the caller.
     ///
-    /// A web application that has values for the handlers of this request puts an
-    /// [`Extensions`](crate::Extensions) into the extensions of the request; handlers get them as
-    /// [`Extension<T>`](crate::Extension).
+    /// A web application can pass values to the handlers of this request: it puts an [`Extensions`](crate::Extensions)
+    /// into the extensions of the request, and handlers take them as [`Extension<T>`](crate::Extension).
     pub async fn handle<B>(&self, request: Request<B>) -> Response<HttpBody>
     where
         B: Body + Send,
@@ -114,7 +113,7 @@ impl HttpService {
             Ok(arrival) => arrival,
             Err(refusal) => return refusal,
         };
-        // Told when the reply is over, or when this future is dropped before there is one.
+        // Runs its hooks when the reply has ended, or when this future is dropped before there is a reply.
         let parting = endpoint.server.hears_disconnect().then(|| {
             let disconnected = Disconnected::new(Some(&method));
             Box::new(Parting::new(&endpoint.server, arrival.clone(), Some(disconnected)))
@@ -124,7 +123,7 @@ impl HttpService {
                 Ok(frame) => self.post(arrival, pipe, frame).await,
                 Err(refusal) => refusal,
             },
-            // Boxed, as are the rarer ways below: what is not on the way of a call shall not make its future larger.
+            // Boxed, like the rarer branches below, so that they do not enlarge the future of an ordinary call.
             method => Box::pin(requests::answer(Visit { endpoint, era, arrival }, &method)).await,
         };
         match parting {
@@ -133,7 +132,7 @@ impl HttpService {
         }
     }
 
-    /// Answers what was posted, in the era that it is of.
+    /// Answers the body of a POST, in the era of its message.
     async fn post(&self, arrival: Box<Arrival>, pipe: Option<String>, frame: Bytes) -> Response<HttpBody> {
         let Inner { endpoint, handshake: era } = &*self.inner;
         let server = &endpoint.server;
@@ -158,107 +157,109 @@ impl HttpService {
 }
 
 impl HttpService {
-    /// The names by which the server may be reached, besides the loopback names.
+    /// Sets the host names by which the server may be reached, besides the loopback names.
     pub fn hosts(mut self, hosts: impl Into<Hosts>) -> Self {
         self.edit().endpoint.hosts = hosts.into();
         self
     }
 
-    /// The origins of web pages that may talk to the server, besides those of loopback names.
+    /// Sets the origins of web pages that may call the server, besides loopback origins.
     pub fn origins(mut self, origins: impl Into<Origins>) -> Self {
         self.edit().endpoint.origins = origins.into();
         self
     }
 
-    /// Whether the `Origin` of a request is looked at. Off means [`Origins::Any`].
+    /// Sets whether the `Origin` of a request is checked. Off means [`Origins::Any`].
     pub fn validate_origin(self, is_on: bool) -> Self {
         if is_on { self } else { self.origins(Origins::Any) }
     }
 
-    /// Whether the `Host` of a request is looked at. Off means [`Hosts::Any`].
+    /// Sets whether the `Host` of a request is checked. Off means [`Hosts::Any`].
     pub fn validate_host(self, is_on: bool) -> Self {
         if is_on { self } else { self.hosts(Hosts::Any) }
     }
 
-    /// The longest body that is accepted, in bytes.
+    /// Sets the longest accepted body, in bytes.
     pub fn max_body(mut self, bytes: usize) -> Self {
         self.edit().endpoint.limits.body = bytes;
         self
     }
 
-    /// How long the head of a request may take to come, and how long a connection may be idle between two requests. Only
-    /// for [`serve`](Self::serve); an application that mounts the service has its own.
+    /// Sets how long the head of a request may take to arrive, and how long a connection may be idle between two
+    /// requests. Applies only to [`serve`](Self::serve); a web application that mounts the service has its own
+    /// timeouts.
     pub fn head_timeout(mut self, time: Duration) -> Self {
         self.edit().endpoint.limits.head_timeout = time;
         self
     }
 
-    /// How long the body of a request may take to come.
+    /// Sets how long the body of a request may take to arrive.
     pub fn body_timeout(mut self, time: Duration) -> Self {
         self.edit().endpoint.limits.body_timeout = time;
         self
     }
 
-    /// How many headers a request may have, and how long its head may be in bytes (at least 8 KiB). Only for
-    /// [`serve`](Self::serve).
+    /// Sets how many headers a request may have, and how long its head may be in bytes (at least 8 KiB). Applies only
+    /// to [`serve`](Self::serve).
     pub fn max_head(mut self, headers: usize, bytes: usize) -> Self {
         let limits = &mut self.edit().endpoint.limits;
         (limits.headers, limits.head) = (headers, bytes.max(8 << 10));
         self
     }
 
-    /// How many connections may be open; more wait until others have gone. Only for [`serve`](Self::serve).
+    /// Sets how many connections may be open; further connections wait until one closes. Applies only to
+    /// [`serve`](Self::serve).
     pub fn max_connections(mut self, number: usize) -> Self {
         self.edit().endpoint.limits.connections = number.min(Semaphore::MAX_PERMITS);
         self
     }
 
-    /// How many requests, streams of news among them, may be open at the same time on one connection of HTTP/2; more are
-    /// refused, and the client may send them again. Only for [`serve`](Self::serve) with the feature `h2c`: on HTTP/1.1 a
-    /// connection has one.
+    /// Sets how many requests, notification streams included, may be open at the same time on one HTTP/2 connection.
+    /// Further requests are refused, and the client may retry them. Applies only to [`serve`](Self::serve) with the
+    /// feature `h2c`: an HTTP/1.1 connection has one request at a time.
     pub fn max_h2_streams(mut self, number: usize) -> Self {
         self.edit().endpoint.limits.h2_streams = number.max(1);
         self
     }
 
-    /// How many requests may run at the same time.
+    /// Sets how many requests may run at the same time.
     pub fn max_in_flight(mut self, number: usize) -> Self {
         self.edit().endpoint.limits.in_flight = number.min(Semaphore::MAX_PERMITS);
         self
     }
 
-    /// How many streams of news may be open at the same time.
+    /// Sets how many notification streams may be open at the same time.
     pub fn max_streams(mut self, number: usize) -> Self {
         self.edit().endpoint.limits.streams = number.min(Semaphore::MAX_PERMITS);
         self
     }
 
-    /// How many sessions may be open: in total, and by one peer. A peer is a principal, or an address if there are no
-    /// principals.
+    /// Sets how many sessions may be open in total, and for one peer. A peer is a principal, or an address if there are
+    /// no principals.
     pub fn max_sessions(mut self, total: usize, by_one_peer: usize) -> Self {
         let limits = &mut self.edit().handshake.limits;
         (limits.sessions, limits.sessions_per_peer) = (total, by_one_peer);
         self
     }
 
-    /// How long a session may be silent before it is forgotten. One with an open stream or a running request is not
-    /// silent.
+    /// Sets how long a session may be idle before it is removed. A session with an open stream or a running request is
+    /// not idle.
     pub fn session_idle(mut self, time: Duration) -> Self {
         self.edit().handshake.limits.session_idle = time;
         self
     }
 
-    /// How much of a stream is kept for a client that comes back: so many notifications, so many bytes of them, for so
-    /// long after the stream was last used. What answers a request is kept in any case.
+    /// Sets how much of a stream is kept for a client that reconnects: the number of notifications, their bytes, and
+    /// the time since the stream was last used. The response to a request is always kept.
     pub fn kept_events(mut self, number: usize, bytes: usize, time: Duration) -> Self {
         let limits = &mut self.edit().handshake.limits;
         (limits.kept_events, limits.kept_bytes, limits.kept_for) = (number, bytes, time);
         self
     }
 
-    /// How long a client is to wait before it comes back to a stream that broke off; a second unless said otherwise. Told
-    /// at the beginning of every stream, in the revision that has such a beginning (2025-11-25). A handler that lets its
-    /// connection go with [`Ctx::release_stream`](crate::Ctx::release_stream) says it for itself.
+    /// Sets how long a client should wait before it resumes a stream that broke off; one second by default. The server
+    /// sends this value at the start of every stream, in the revision that supports it (2025-11-25). A handler that
+    /// closes its connection with [`Ctx::release_stream`](crate::Ctx::release_stream) sets its own value.
     ///
     /// ```
     /// # use toolway::prelude::*;
@@ -272,28 +273,28 @@ impl HttpService {
         self
     }
 
-    /// How long running requests may take once the server is told to stop.
+    /// Sets how long running requests may take after the server was asked to shut down.
     pub fn grace(mut self, time: Duration) -> Self {
         self.edit().endpoint.limits.grace = time;
         self
     }
 
-    /// Gives clients of the handshake era no sessions: each of their requests stands alone, and any server behind a load
-    /// balancer can answer it. What needs a memory is then not offered: log levels, subscriptions, news of changes, streams
-    /// that can be come back to.
+    /// Disables sessions for clients of the handshake era: every request stands alone, and any server behind a load
+    /// balancer can answer it. Features that need a session are then not offered: log levels, subscriptions, change
+    /// notifications and resumable streams.
     pub fn sessionless(mut self) -> Self {
         self.edit().handshake.is_sessionless = true;
         self
     }
 
-    /// Serves the two-URL transport of 2024-11-05 as well, for clients that know nothing newer: they open a stream with
-    /// GET and are told on it where to POST. Deprecated by the protocol.
+    /// Also serves the two-URL transport of 2024-11-05, for clients that support nothing newer. They open a stream with
+    /// GET, and the stream tells them the URL for POSTs. The protocol has deprecated this transport.
     pub fn legacy_sse(mut self) -> Self {
         self.edit().handshake.has_legacy_sse = true;
         self
     }
 
-    /// Waits until no hook runs, a little.
+    /// Waits until no hook runs, for at most [`PATIENCE`].
     pub(super) async fn hooks_done(&self) {
         let mut running = self.endpoint().server.inner.hook_tasks.running.subscribe();
         let _ = tokio::time::timeout(PATIENCE, running.wait_for(|running| *running == 0)).await;
@@ -306,8 +307,8 @@ impl HttpService {
         inner
     }
 
-    /// Lets running requests finish, for as long as [`grace`](Self::grace) says, and then ends them. Streams of news end at
-    /// once, so that a web application with open ones can stop; new requests are answered with 503.
+    /// Shuts down: lets running requests finish for up to [`grace`](Self::grace), then ends them. Notification streams
+    /// end immediately, so that a web application with open streams can shut down. New requests get the status 503.
     pub async fn stop(&self) {
         self.endpoint().close().await;
         self.inner.handshake.stop();

@@ -1,7 +1,7 @@
-//! When is the process told to stop? By Ctrl-C anywhere, by SIGTERM where there is one.
+//! When is the process asked to shut down? On Ctrl-C, and on SIGTERM where the system has it.
 
-/// Waits until the process is told to stop: by Ctrl-C, or by SIGTERM where there is one. From the first poll on these are
-/// heard here, and do not end the process by themselves any more.
+/// Waits for Ctrl-C, or for SIGTERM where the system has it. From the first poll on, these signals no longer end the
+/// process by themselves.
 ///
 /// ```no_run
 /// use toolway::prelude::*;
@@ -15,13 +15,13 @@
 /// ```
 pub async fn told_to_stop() {
     tokio::select! {
-        // A system that cannot tell never does.
+        // If the signal cannot be observed, this branch waits forever.
         told = tokio::signal::ctrl_c() => if told.is_err() { std::future::pending().await },
         () = terminated() => {}
     }
 }
 
-/// Waits until it is told so for the second time.
+/// Waits for the second signal.
 pub(super) async fn told_twice() {
     told_to_stop().await;
     told_to_stop().await;

@@ -1,16 +1,17 @@
-//! How is a socket set up? The only code here that asks which system it runs on.
+//! How is a socket configured? Only the timeout depends on the platform.
 
 use tokio::net::TcpStream;
 
-/// Prepares a connection that was accepted.
+/// Sets the options of an accepted connection.
 pub(super) fn prepare(socket: &TcpStream) {
-    // Answers are small and complete; waiting to fill a packet only delays them.
+    // Responses are small and complete; waiting to fill a packet only delays them.
     let _ = socket.set_nodelay(true);
     give_up_after(socket, SILENCE_MILLIS);
 }
 
-/// How long a peer may leave what it was sent unread, in milliseconds. One that has vanished would otherwise be kept for a
-/// quarter of an hour, and one that stopped reading for ever.
+/// How long sent data may stay unacknowledged, or wait for a peer that does not read, in milliseconds. Linux only.
+/// Without this limit, a peer that vanished would be kept for a quarter of an hour, and one that stopped reading would
+/// be kept forever.
 const SILENCE_MILLIS: u32 = 60_000;
 
 #[cfg(target_os = "linux")]

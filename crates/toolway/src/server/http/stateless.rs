@@ -1,8 +1,8 @@
-//! One POST, one exchange: how does the stateless era answer over HTTP?
+//! How does the stateless era answer over HTTP? One POST is one exchange.
 //!
-//! The call runs in the task of the connection: no spawn, no channel. Only a request that may be spoken to before its answer
-//! gets a queue, and a task of its own once it is. When the client closes the connection the future is dropped with everything in
-//! it, and on this wire that is what cancelling means.
+//! The call runs in the task of the connection, without a spawn or a channel. Only a request that may send
+//! notifications before its response gets a queue, and its own task once it sends one. When the client closes the
+//! connection, the future is dropped; in this era that cancels the call.
 
 use ::http::{Response, StatusCode};
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub(super) async fn post(
     let (id, method, params, envelope) = match (message, envelope) {
         (Message::Request { id, method, params }, Some(envelope)) => (id, method, params, envelope),
         (Message::Notification { method, params }, envelope) => {
-            // Nothing in the protocol acts on a notification that is posted in this era; the application may.
+            // In this era the protocol defines no effect for a posted notification, but the application may handle it.
             stateless::hear(server, &method, &params, envelope, arrival).await;
             return accepted();
         }
@@ -52,7 +52,7 @@ pub(super) async fn post(
         Ok(place) => place,
         Err(error) => return unavailable(Some(&id), &error),
     };
-    // Only a request that asked for progress, for the log or for changes can be spoken to before its answer.
+    // Only a request that asked for progress, log messages or changes can get notifications before its response.
     let may_speak = params.reserved(Key::ProgressToken).is_some()
         || envelope.log_level.is_some()
         || method == Method::Listen;
@@ -71,7 +71,7 @@ pub(super) async fn post(
     .await
 }
 
-/// Arguments that a tool's schema marks travel in headers as well, and both must say the same.
+/// Checks that the arguments which the tool's schema marks equal their copies in headers.
 fn check_param_headers(
     endpoint: &Endpoint,
     arrival: &Arrival,
@@ -82,7 +82,7 @@ fn check_param_headers(
         return Ok(());
     }
     let snapshot = endpoint.server.inner.registry.load();
-    // A tool that the caller may not see has no schema that could be broken.
+    // A tool that is hidden from the caller is not checked, so that its schema stays hidden too.
     let is_seen = |tool: &&ToolEntry| {
         arrival.allowed.as_ref().is_none_or(|allowed| allowed.tool(&tool.definition().name))
     };
@@ -95,10 +95,10 @@ fn check_param_headers(
     tool.param_headers().check(&arguments, |name| mirrored(arrival, name))
 }
 
-/// The status that goes with an error.
+/// Returns the HTTP status for the outcome of a call.
 fn shown(method: &Method, error: Option<Code>) -> StatusCode {
     if (method, error) == (&Method::Listen, Some(Code::INTERNAL_ERROR)) {
-        // There is no other thing that can go wrong here than that too many listen.
+        // Here this error always means that too many streams are open.
         return StatusCode::SERVICE_UNAVAILABLE;
     }
     StatusCode::from_u16(error.map_or(200, status::of)).unwrap_or(StatusCode::OK)

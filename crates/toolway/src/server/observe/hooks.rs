@@ -1,7 +1,7 @@
-//! What is done when a request, a pipe or a session is over?
+//! Which hooks run when a request, a pipe or a session is over?
 //!
-//! The doors know when something is over, often because a future or a body is dropped, where nothing can be waited for. So hooks
-//! run in tasks of the server, each for a bounded time; a door that ends on purpose waits for them.
+//! A transport often learns of an end because a future or a body is dropped, and `drop` cannot wait. So hooks run in
+//! tasks of the server, each for a limited time. A transport that shuts down in order waits for them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,8 @@ use crate::server::observe::report::within_time;
 /// How many hooks may run at the same time.
 const MAX_RUNNING: usize = 16_384;
 
-/// A peer has gone: what the handler of [`on_disconnect`](crate::server::ServerBuilder::on_disconnect) takes.
+/// The end of a request or a pipe, as a parameter of the [`on_disconnect`](crate::server::ServerBuilder::on_disconnect)
+/// handler.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -48,35 +49,35 @@ impl Disconnected {
         Self { method: method.cloned(), is_complete: false, duration: Duration::ZERO }
     }
 
-    /// Whether nothing was left undone: the reply was handed over to its end, or the pipe was closed after everything was
-    /// answered. What was handed over may still be lost on the network.
+    /// Returns whether everything was done: the whole reply was handed over to the connection, or the pipe was closed
+    /// after every request was answered. Data that was handed over may still be lost on the network.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// The method of the HTTP request: `POST`, `GET` or `DELETE`. None on a pipe.
+    /// Returns the method of the HTTP request, such as `POST`, `GET` or `DELETE`. Returns `None` on a pipe.
     pub fn http_method(&self) -> Option<&str> {
         self.method.as_ref().map(Method::as_str)
     }
 
-    /// Whether it was a pipe.
+    /// Returns whether it was a pipe.
     pub fn is_pipe(&self) -> bool {
         self.method.is_none()
     }
 
-    /// How long it took, from when it was let in.
+    /// Returns the time since the peer was admitted.
     pub fn duration(&self) -> Duration {
         self.duration
     }
 }
 
-/// A session has ended for good: what the handler of [`on_terminate`](crate::server::ServerBuilder::on_terminate) takes.
+/// The end of a session, as a parameter of the [`on_terminate`](crate::server::ServerBuilder::on_terminate) handler.
 ///
 /// ```
 /// use toolway::server::{Terminated, Termination};
 ///
 /// async fn log(over: Terminated) {
-///     let whose = over.principal().map_or("nobody", |principal| principal.as_str());
+///     let whose = over.principal().map_or("an unknown caller", |principal| principal.as_str());
 ///     if over.reason() == Termination::Expired {
 ///         eprintln!("the session {} of {whose} was silent for too long", over.session_id());
 ///     }
@@ -94,17 +95,18 @@ impl Terminated {
         Self { session_id, principal, reason }
     }
 
-    /// A text that tells this session from all others. Over HTTP it is the one that its client was given.
+    /// Returns a text that identifies this session. For Streamable HTTP it is the session id of the client. For a pipe,
+    /// and for the two-URL transport of 2024-11-05, it is a random text that the client does not know.
     pub fn session_id(&self) -> &str {
         &self.session_id
     }
 
-    /// Whose session it was.
+    /// Returns the principal that owned the session.
     pub fn principal(&self) -> Option<&Principal> {
         self.principal.as_ref()
     }
 
-    /// Why it has ended.
+    /// Returns why the session has ended.
     pub fn reason(&self) -> Termination {
         self.reason
     }
@@ -114,13 +116,13 @@ impl Terminated {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Termination {
-    /// Its client ended it.
+    /// The client ended it.
     Deleted,
-    /// It was silent for too long, or a server that shares the store has ended it.
+    /// It was idle for too long, or another server that shares the store ended it.
     Expired,
-    /// Its pipe has ended.
+    /// Its pipe has closed.
     Disconnected,
-    /// The server stops. Where servers share a store, another one may go on with it.
+    /// The server shuts down. If servers share a store, another one may continue the session.
     Stopped,
 }
 
@@ -136,7 +138,7 @@ impl Parameter for Terminated {
     }
 }
 
-/// What is done when something is over.
+/// The hooks that run when a request, a pipe or a session is over.
 #[derive(Debug, Default)]
 pub(crate) struct Endings {
     pub(crate) disconnect: Vec<Erased<Disconnected, ()>>,
@@ -154,7 +156,7 @@ impl Endings {
             .for_each(|hook| hook.check(&what("on_terminate"), states, Absent::default(), mistakes));
     }
 
-    /// Adds those of a server that is merged.
+    /// Adds the hooks of a merged server.
     pub(crate) fn extend(&mut self, mut others: Self, states: &Arc<States>) {
         others.disconnect.iter_mut().for_each(|hook| hook.bind(states));
         others.terminate.iter_mut().for_each(|hook| hook.bind(states));
@@ -163,11 +165,11 @@ impl Endings {
     }
 }
 
-/// The tasks in which hooks run. They end with the server, or soon.
+/// The tasks in which hooks run, each for a limited time.
 #[derive(Debug)]
 pub(crate) struct HookTasks {
     tasks: Mutex<JoinSet<()>>,
-    /// How many run.
+    /// How many hooks run.
     pub(crate) running: watch::Sender<usize>,
 }
 
@@ -177,7 +179,7 @@ impl Default for HookTasks {
     }
 }
 
-/// One that runs; counted until it is dropped.
+/// Counts one running hook until it is dropped.
 struct Counted(watch::Sender<usize>);
 
 impl Drop for Counted {
@@ -217,7 +219,7 @@ impl Server {
         !self.inner.endings.terminate.is_empty()
     }
 
-    /// Does something after whoever caused it has gone.
+    /// Spawns work that runs on after the future that caused it has ended.
     pub(crate) fn afterwards(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.inner.hook_tasks.spawn(work);
     }
@@ -236,36 +238,36 @@ impl Server {
     }
 }
 
-/// What is told when it is dropped: that a peer has gone, and perhaps its session with it.
+/// A guard that runs the hooks for the end of a peer, and perhaps of its session, when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Parting {
     server: Server,
     arrival: Box<Arrival>,
     since: Instant,
-    /// Nothing, where only the end of a session is told.
+    /// `None` if only the end of a session is reported.
     disconnected: Option<Disconnected>,
     terminated: Option<Terminated>,
 }
 
 impl Parting {
-    /// What is told of a pipe.
+    /// Creates the guard for a pipe.
     pub(crate) fn of_pipe(server: &Server, arrival: Box<Arrival>) -> Self {
         Self::new(server, arrival, Some(Disconnected::new(None)))
     }
 
-    /// What is told at the end of a connection, or of a session that is not a connection of its own.
+    /// Creates the guard for a connection or, without `disconnected`, for a session only.
     pub(crate) fn new(server: &Server, arrival: Box<Arrival>, disconnected: Option<Disconnected>) -> Self {
         Self { server: server.clone(), arrival, since: Instant::now(), disconnected, terminated: None }
     }
 
-    /// Nothing was left undone.
+    /// Marks that everything was done.
     pub(crate) fn complete(&mut self) {
         if let Some(disconnected) = &mut self.disconnected {
             disconnected.is_complete = true;
         }
     }
 
-    /// A session ends with it.
+    /// Marks that a session ends as well.
     pub(crate) fn terminate(&mut self) {
         if self.server.hears_terminate() {
             let principal = self.arrival.principal.clone();
@@ -273,14 +275,14 @@ impl Parting {
         }
     }
 
-    /// Tells it, and waits until it was heard.
+    /// Runs the hooks, and waits until they are done.
     pub(crate) async fn finish(mut self) {
         if let Some(heard) = self.tell() {
             let _ = heard.await;
         }
     }
 
-    /// Tells it, once.
+    /// Starts the hooks, at most once.
     fn tell(&mut self) -> Option<oneshot::Receiver<()>> {
         let disconnected = self.disconnected.take().filter(|_| self.server.hears_disconnect());
         let disconnected = disconnected.map(|it| Disconnected { duration: self.since.elapsed(), ..it });

@@ -1,10 +1,10 @@
-//! What do operators see of calls, and which hooks hear of them?
+//! What do operators see of calls, and which hooks run?
 //!
 //! | file | question |
 //! |---|---|
-//! | `report.rs` | Who hears of an error that a handler did not mean for its caller? |
-//! | `watch.rs`, `otel.rs`, `stats.rs` | Which spans, events, metrics and figures does a call leave? |
-//! | `hooks.rs` | What runs when a request, a pipe or a session is over? |
+//! | `report.rs` | Where does an error go that a handler did not mean for its caller? |
+//! | `watch.rs`, `otel.rs`, `stats.rs` | Which spans, events, metrics and statistics does a call produce? |
+//! | `hooks.rs` | Which hooks run when a request, a pipe or a session is over? |
 
 pub(crate) mod hooks;
 #[cfg(feature = "otel")]

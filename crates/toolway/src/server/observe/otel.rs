@@ -1,4 +1,4 @@
-//! OpenTelemetry: whose trace is a call part of, and how long do calls take?
+//! OpenTelemetry: which trace does a call belong to, and how long do calls take?
 
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -13,16 +13,16 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 use crate::server::call::trace::Origin;
 use crate::server::observe::stats::RequestStats;
 
-/// What calls are measured with. Made with the first call, so that a program may set its provider after it has built its
+/// The metrics of calls. Created with the first call, so that a program may set its provider after it has built its
 /// servers.
 #[derive(Debug, Default)]
 pub(crate) struct Instruments(OnceLock<Histogram<f64>>);
 
 impl Instruments {
-    /// Whether calls are to be measured.
+    /// `true` if calls are measured.
     pub(crate) const ARE_THERE: bool = true;
 
-    /// Makes a span a child of the one that the request came from.
+    /// Makes a span a child of the caller's span.
     pub(crate) fn adopt(span: &Span, origin: &Origin) {
         let flags = if origin.is_sampled() { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
         let state = origin.state.as_deref().and_then(|text| TraceState::from_str(text).ok());
@@ -33,15 +33,15 @@ impl Instruments {
             true,
             state.unwrap_or_default(),
         );
-        // Baggage is for programs that have asked for it, by setting a propagator that reads it.
+        // Baggage is extracted only if the program has set a propagator that reads it.
         let carried = global::get_text_map_propagator(|propagator| {
             propagator.extract_with_context(&Context::new(), &Baggage(origin))
         });
-        // Without a layer of OpenTelemetry there is no span to be a child.
+        // Fails without an OpenTelemetry layer, because the span then has no OpenTelemetry counterpart.
         let _ = span.set_parent(carried.with_remote_span_context(context));
     }
 
-    /// Measures a call that is over.
+    /// Records a finished call.
     pub(crate) fn ended(
         &self,
         stats: &RequestStats,
@@ -73,7 +73,7 @@ impl Instruments {
     }
 }
 
-/// In seconds, as the conventions have them.
+/// The histogram boundaries in seconds, from OpenTelemetry's semantic conventions.
 const BOUNDARIES: [f64; 14] =
     [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
 

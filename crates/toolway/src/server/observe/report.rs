@@ -1,4 +1,4 @@
-//! Who hears of an error that nobody expected? The log, and the server's own hook; the peer gets a reference.
+//! Where does an unexpected error go? To the log and to the server's `on_error` hook. The peer gets only a reference.
 //!
 //! Every failure of a handler ends here: [`Server::tool_failed`] for tools, [`Server::failed`] for everything else.
 
@@ -26,7 +26,8 @@ use crate::server::failure::errors::{ErrorPolicy, Failure, Subject};
 use crate::server::handler::function::Erased;
 use crate::server::handler::parameter::{Missing, Parameter};
 
-/// An error that was not meant for the peer, as a parameter of the handler of [`on_error`](crate::server::ServerBuilder::on_error).
+/// An error that was not meant for the peer, as a parameter of the [`on_error`](crate::server::ServerBuilder::on_error)
+/// handler.
 #[derive(Clone)]
 pub struct ErrorReport {
     error: Arc<dyn StdError + Send + Sync>,
@@ -35,28 +36,28 @@ pub struct ErrorReport {
 }
 
 impl ErrorReport {
-    /// What went wrong.
+    /// Returns the error.
     pub fn error(&self) -> &(dyn StdError + Send + Sync + 'static) {
         &*self.error
     }
 
-    /// What the peer was told instead, and what stands in the log.
+    /// Returns the reference that the peer got instead of the error, and that the log contains.
     pub fn reference(&self) -> &str {
         &self.reference
     }
 
-    /// Where it went wrong.
+    /// Returns where the error occurred.
     pub fn scope(&self) -> &ErrorScope {
         &self.scope
     }
 
-    /// Whether it was a panic.
+    /// Returns whether it was a panic.
     pub fn is_panic(&self) -> bool {
         self.error.is::<Panic>()
     }
 }
 
-/// Without the arguments.
+/// Leaves out the arguments.
 impl fmt::Debug for ErrorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("ErrorReport");
@@ -64,7 +65,7 @@ impl fmt::Debug for ErrorReport {
     }
 }
 
-/// The error, each cause after a colon.
+/// Writes the error, and each cause after a colon.
 impl fmt::Display for ErrorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Chain(&*self.error).fmt(f)
@@ -77,24 +78,24 @@ impl Parameter for ErrorReport {
     }
 }
 
-/// Where an error came up.
+/// Where an error occurred.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorScope {
-    /// In a tool.
+    /// In the handler of a tool.
     #[non_exhaustive]
     Tool {
-        /// Its name.
+        /// The name of the tool.
         name: String,
-        /// What it was called with.
+        /// The arguments of the call.
         arguments: Option<RawJson>,
     },
-    /// In anything else.
+    /// In any other handler.
     #[non_exhaustive]
     Request {
-        /// The method: `resources/read`.
+        /// The method, such as `resources/read`.
         method: String,
-        /// The prompt, the URI or the argument that it was about.
+        /// The name of the prompt, the URI, or the argument that the request was about.
         name: Option<String>,
     },
 }
@@ -103,7 +104,7 @@ pub enum ErrorScope {
 pub(crate) type Reporter = Erased<ErrorReport, ()>;
 
 impl Server {
-    /// What the caller of a tool gets when it failed. `arguments` are what [`kept`](Self::kept) has kept.
+    /// Returns the result of a tool that failed. `arguments` come from [`kept`](Self::kept).
     pub(crate) async fn tool_failed(
         &self,
         scope: &Scope,
@@ -111,7 +112,7 @@ impl Server {
         arguments: Option<RawJson>,
         failure: Failure,
     ) -> Result<CallToolResult, Failure> {
-        // A question that waits for its answer counts more than whatever the handler made of that.
+        // An open question takes precedence over the failure that the handler made of it.
         if scope.asked().is_open() {
             return Err(Failure::Unanswered);
         }
@@ -124,7 +125,7 @@ impl Server {
             | Failure::Unanswered) => Err(failure),
             Failure::Hidden(cause) => {
                 let place = ErrorScope::Tool { name: subject.name.to_owned(), arguments };
-                // Boxed, here and below: what seldom happens shall not make the futures of calls larger.
+                // Boxed, here and below, so that rare cases do not enlarge the futures of calls.
                 let text = Box::pin(self.report(scope, subject, place, cause)).await;
                 match self.inner.errors {
                     ErrorPolicy::Rpc => Err(RpcError::internal(text).into()),
@@ -134,7 +135,7 @@ impl Server {
         }
     }
 
-    /// What the caller of anything else gets.
+    /// Returns the failure of any other request.
     pub(crate) async fn failed(&self, scope: &Scope, subject: Subject<'_>, failure: Failure) -> Failure {
         if scope.asked().is_open() {
             return Failure::Unanswered;
@@ -145,7 +146,7 @@ impl Server {
             | Failure::Lacks(..)
             | Failure::NoSuchResource(_)
             | Failure::Unanswered) => failure,
-            // The protocol's code is for the resource that was asked for; this one somebody else wanted on the way.
+            // The protocol's error code is for the requested resource. This one was needed by the handler on the way.
             Failure::NotFound => RpcError::internal("no such resource").into(),
             Failure::Hidden(cause) => {
                 let Subject { method, name, .. } = subject;
@@ -156,12 +157,12 @@ impl Server {
         }
     }
 
-    /// What was sent, if a report may want it.
+    /// Returns the arguments, if there is an `on_error` hook that may need them.
     pub(crate) fn kept(&self, arguments: Option<&RawJson>) -> Option<RawJson> {
         self.inner.reporter.as_ref().and(arguments).cloned()
     }
 
-    /// The cause goes to the log and to the hook under a reference. What comes back is for the peer.
+    /// Sends the cause to the log and to the hook, under a reference. Returns the text for the peer.
     async fn report(&self, call: &Scope, subject: Subject<'_>, scope: ErrorScope, cause: BoxError) -> String {
         call.arrival().noted.unexpected();
         let reference = random::<8>();
@@ -177,12 +178,12 @@ impl Server {
             error = %told,
             "a handler failed{remedy}"
         );
-        // The caller was sent to the operator: the reference must be found somewhere.
+        // The caller is referred to the operator, so the reference must appear somewhere.
         tell_without_log(format_args!("the {kind} `{name}` failed, reference {reference}: {told}{remedy}"));
         let text = self.inner.errors.say(subject, &told, &reference);
         if let Some(reporter) = &self.inner.reporter {
             let report = ErrorReport { error: cause.into(), reference: reference.into(), scope };
-            // A scope of its own, because a hook must not ask: its question would take the place of the failure.
+            // A new scope, because a hook must not ask: its question would replace the failure.
             let arrival = Arrival { asking: Asking::default(), ..call.arrival().clone() };
             let scope = Scope::begin(self.clone(), Box::new(arrival));
             within_time("on_error", || reporter.call(report, &scope)).await;
@@ -191,7 +192,7 @@ impl Server {
     }
 }
 
-/// The way to tell a caller more than the reference, for the end of a sentence.
+/// Returns a hint how to give the caller more than the reference, as the end of a sentence.
 fn remedy(errors: ErrorPolicy, kind: &str, is_panic: bool) -> &'static str {
     match kind {
         _ if is_panic || errors == ErrorPolicy::Verbose => "",
@@ -202,7 +203,8 @@ fn remedy(errors: ErrorPolicy, kind: &str, is_panic: bool) -> &'static str {
     }
 }
 
-/// Runs a hook: neither its errors nor its slowness are anybody else's. Starting it runs code of the application too.
+/// Runs a hook for a limited time. Its errors and panics go to the log. `start` runs inside, because it calls
+/// application code too.
 pub(crate) async fn within_time(
     hook: &'static str,
     start: impl FnOnce() -> BoxFuture<'static, Result<(), BoxError>>,
@@ -215,7 +217,8 @@ pub(crate) async fn within_time(
     tracing::error!(target: "toolway", hook, error = %Chain(&*cause), "a hook failed");
 }
 
-/// Most hooks are done at once, and need no clock; a host without a runtime has none.
+/// Waits for a hook for a limited time. Most hooks finish in the first poll, and need no timer. Outside of a tokio
+/// runtime no timer exists, so the hook runs without a limit.
 async fn in_time(mut running: BoxFuture<'static, Result<(), BoxError>>) -> Result<(), BoxError> {
     if let Poll::Ready(done) = poll_once(running.as_mut()).await {
         return done;

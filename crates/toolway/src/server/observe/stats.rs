@@ -1,4 +1,4 @@
-//! What is told of a call that is over?
+//! Which statistics does a finished call produce?
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -7,37 +7,39 @@ use crate::server::call::scope::Scope;
 use crate::server::handler::function::Erased;
 use crate::server::handler::parameter::{Missing, Parameter};
 
-/// What became of a call, as a parameter of the handler of [`on_request_end`](crate::server::ServerBuilder::on_request_end).
+/// The statistics of a finished call, as a parameter of the
+/// [`on_request_end`](crate::server::ServerBuilder::on_request_end) handler.
 ///
-/// Everything in it may be the label of a metric: there are only as many values as the server has names. Nothing that a peer
-/// makes up gets here.
+/// All names in it are safe as labels of a metric: they come from the server, never from the peer, so their number is
+/// limited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestStats {
-    /// The method: one of the protocol, or one that the server was given. Any other one is `unknown`.
+    /// The method: a method of the protocol, or one that the server defines. Any other one is `unknown`.
     pub method: Cow<'static, str>,
-    /// The tool that was called, if there is one of this name.
+    /// The tool that was called, if it exists.
     pub tool: Option<String>,
-    /// The prompt that was filled in or completed, if there is one of this name.
+    /// The prompt that was requested or completed, if it exists.
     pub prompt: Option<String>,
-    /// The resource that was read or completed, if one is registered: its URI, or the template of its family as it was
-    /// registered, without the values of this call.
+    /// The resource that was read or completed, if it is registered: its URI, or its template as it was registered,
+    /// without the values of this call.
     pub uri: Option<String>,
-    /// What was wrong; nothing, if the call went well.
+    /// The kind of error; `None` if the call succeeded.
     ///
     /// | code | meaning |
     /// |---|---|
-    /// | `tool_not_found`, `prompt_not_found`, `resource_not_found`, `method_not_found` | there is no such thing |
-    /// | `invalid_params` | the peer sent what cannot be taken, such as an unknown argument of a prompt |
-    /// | `invalid_request` | an error of this code, such as a refusal of a layer |
-    /// | `tool_error` | the tool said that it failed, in words for the model: arguments that do not fit the schema among them |
-    /// | `internal_error` | an error that was not meant for the peer, a panic, or an error of this code |
-    /// | `cancelled` | nobody waited for the answer any more |
-    /// | `error` | an error of any other code |
+    /// | `tool_not_found`, `prompt_not_found`, `resource_not_found`, `method_not_found` | it does not exist |
+    /// | `invalid_params` | the parameters are invalid, such as an unknown argument of a prompt |
+    /// | `invalid_request` | an error with this code, such as a refusal by a layer |
+    /// | `missing_capability` | the client lacks a capability that the call needs |
+    /// | `tool_error` | the tool failed with a text for the model, or its arguments do not fit the schema |
+    /// | `internal_error` | an error that was not meant for the peer, a panic, or an error with this code |
+    /// | `cancelled` | the call was cancelled, or its client disconnected |
+    /// | `error` | an error with any other code |
     pub error: Option<&'static str>,
-    /// How long it took, layers and all.
+    /// How long the call took, including its layers.
     pub duration: Duration,
-    /// How often the handler ran: more than once, if it asked the user. 0, if no handler was reached.
+    /// How often the handler ran: more than once if it asked the user, 0 if the call did not reach a handler.
     pub rounds: u32,
 }
 

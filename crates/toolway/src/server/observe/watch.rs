@@ -1,13 +1,13 @@
-//! What is seen of a call from outside? One span, three events, and what the server's own hook is told.
+//! What does a call show to operators? One span, three events, and the statistics for the `on_request_end` hook.
 //!
 //! | event | level | when |
 //! |---|---|---|
 //! | `toolway.call.start` | debug | a call begins |
 //! | `toolway.call.exception` | error | a handler failed in a way that was not meant for the peer |
-//! | `toolway.call.stop` | debug | the call is over; `error` says what was wrong, as in [`RequestStats`] |
+//! | `toolway.call.stop` | debug | the call is over; `error` is the kind of error, as in [`RequestStats`] |
 //!
-//! Nothing that a peer or a handler has sent stands in them, but for the id of the request, its trace, and the cause of an exception.
-//! Where nobody looks, none of this is done.
+//! They contain no data of a peer or a handler, except the id of the request, its trace, and the cause of an exception.
+//! Without a subscriber, a hook or OpenTelemetry, none of this runs.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ use crate::server::observe::report::within_time;
 use crate::server::observe::stats::RequestStats;
 
 impl Server {
-    /// Ends a request that could not become a call.
+    /// Records a request that could not become a call.
     pub(crate) async fn refuse(&self, method: &Method, error: RpcError, arrival: &mut Arrival) -> Failure {
         let trouble = Failure::from(error);
         if let Some(watching) = Watching::begin(self, || method.clone(), None, arrival) {
@@ -47,23 +47,23 @@ impl Server {
     }
 }
 
-/// A call that is being watched. Dropped before its end, it was given up.
+/// A call that is being observed. If it is dropped before its end, the call was cancelled.
 pub(crate) struct Watching {
     server: Server,
     seen: Arc<Seen>,
     peer: Arc<Peer>,
-    /// What the hook gets of the call, if there is one.
+    /// The arrival for the hook, if there is a hook.
     kept: Option<Box<Arrival>>,
     stats: RequestStats,
     span: Span,
     begun: Instant,
-    /// Whether what was asked could be read.
+    /// `true` if the request could be decoded.
     is_read: bool,
     is_over: bool,
 }
 
 impl Watching {
-    /// Begins to watch, if anybody wants to know.
+    /// Starts to observe a call. Returns `None` without a hook, a subscriber or OpenTelemetry.
     pub(crate) fn begin(
         server: &Server,
         method: impl FnOnce() -> Method,
@@ -92,7 +92,7 @@ impl Watching {
         Some(Self { server: server.clone(), seen, peer, kept, stats, span, begun, is_read, is_over: false })
     }
 
-    /// Watches the work to its end.
+    /// Runs the work and records its end.
     pub(crate) async fn over(
         mut self,
         work: impl Future<Output = Result<Answer, Failure>>,
@@ -104,21 +104,22 @@ impl Watching {
                 let error = self.judge(reply);
                 self.settle(error, None).await;
             }
-            // A question is no end: the peer comes back with the answer.
+            // A question does not end the call: the client calls again with the answer.
             Ok(_) => {}
             Err(trouble) => self.failed(trouble).await,
         }
         outcome
     }
 
-    /// Ends with an error.
+    /// Records a failure.
     async fn failed(mut self, trouble: &Failure) {
         self.is_over = true;
         let (error, code) = self.look_up(trouble);
         self.settle(Some(error), code).await;
     }
 
-    /// Runs the hook in place if it is quick, else beside its call: the answer waits for nobody's statistics.
+    /// Runs the hook in place if it finishes in the first poll, else in a task, so that the response does not wait for
+    /// it.
     async fn settle(mut self, error: Option<&'static str>, code: Option<Code>) {
         let Some(hook) = self.end(error, code) else { return };
         let mut hook = Box::pin(hook);
@@ -131,14 +132,14 @@ impl Watching {
         }
     }
 
-    /// What was wrong with an answer.
+    /// Returns the kind of error in a reply.
     fn judge(&self, reply: &Reply) -> Option<&'static str> {
         let is_error = matches!(reply, Reply::ToolCalled(result) if result.is_error());
         let is_unexpected = self.seen.is_unexpected.load(Ordering::Relaxed);
         is_error.then_some(if is_unexpected { "internal_error" } else { "tool_error" })
     }
 
-    /// What was wrong without an answer, and the code that the peer gets.
+    /// Returns the kind of error of a failure, and the code that the peer gets.
     fn look_up(&self, trouble: &Failure) -> (&'static str, Option<Code>) {
         let error = match trouble {
             Failure::Rpc(error) => error,
@@ -167,7 +168,7 @@ impl Watching {
         (what, Some(error.code))
     }
 
-    /// Writes down how it ended. The hook is left to be run.
+    /// Records the end of the call, and returns the hook to run.
     fn end(
         &mut self,
         error: Option<&'static str>,
@@ -177,7 +178,7 @@ impl Watching {
         self.stats.rounds = self.seen.rounds.load(Ordering::Relaxed);
         self.stats.error = error;
         let code = code.map(|code| code.0.to_string());
-        // As the conventions have it: the code of an error, and one name for every result of a tool that failed.
+        // OpenTelemetry's conventions: the code of an error, and a single name for every failed result of a tool.
         let error_type = code.as_deref().or(match error {
             Some("internal_error") => Some("tool_error"),
             error => error,
@@ -217,7 +218,7 @@ impl Drop for Watching {
     }
 }
 
-/// What may be said about a request: names of what the server has for this caller.
+/// Describes a request by names that the server has registered and that the caller may see.
 fn describe(
     server: &Server,
     method: &Method,
@@ -248,8 +249,8 @@ fn describe(
     stats
 }
 
-/// The span of a call, by OpenTelemetry's conventions for this protocol. Of the resource there is what was registered, and no
-/// id of a conversation: who reads traces may not enter it.
+/// Creates the span of a call, by OpenTelemetry's conventions for MCP. It contains the resource only as it was
+/// registered, and no session id, because readers of traces could use the id to enter the session.
 fn span(stats: &RequestStats, arrival: &Arrival, origin: Option<&Origin>) -> Span {
     let RequestStats { method, tool, prompt, uri, .. } = stats;
     let is_http = arrival.headers.is_some();
@@ -282,14 +283,14 @@ fn span(stats: &RequestStats, arrival: &Arrival, origin: Option<&Origin>) -> Spa
     )
 }
 
-/// What carried a request, if that is known.
+/// Returns the transport of a request, if it is known.
 fn transport(arrival: &Arrival) -> Option<&'static str> {
     if arrival.headers.is_some() {
         return Some("tcp");
     }
-    // What is about to close without being HTTP is a pipe; a message that a host has handed over is neither.
+    // Without HTTP headers, only a pipe has a token for its shutdown. A message that a host passed in has neither.
     arrival.closing.as_ref().map(|_| "pipe")
 }
 
-/// How much of a request's id is shown.
+/// How many characters of a request id are shown.
 const MAX_ID: usize = 200;

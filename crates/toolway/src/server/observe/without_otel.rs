@@ -1,11 +1,11 @@
-//! The twin of `otel.rs` without OpenTelemetry: nothing is measured.
+//! Replaces `otel.rs` in builds without OpenTelemetry: nothing is measured.
 
 use tracing::Span;
 
 use crate::server::call::trace::Origin;
 use crate::server::observe::stats::RequestStats;
 
-/// Nothing.
+/// Measures nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Instruments(());
 

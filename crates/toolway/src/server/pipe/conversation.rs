@@ -1,6 +1,7 @@
-//! What has one peer said so far, and what is it answered?
+//! How does the server answer one peer, and what does it remember between messages?
 //!
-//! A conversation on a pipe or in process: at most one handshake, and any number of requests that speak for themselves beside it.
+//! A conversation on a pipe or in process has at most one handshake. Beside it, it may have any number of stateless
+//! requests.
 
 use std::sync::Arc;
 
@@ -16,34 +17,34 @@ use crate::server::call::visibility::Allowed;
 use crate::server::handshake::pipe_session::PipeSession;
 use crate::server::{Server, stateless};
 
-/// What one peer has said so far, on a pipe or in process.
+/// The conversation with one peer, on a pipe or in process.
 #[derive(Debug)]
 pub(crate) struct Conversation {
     pub(crate) server: Server,
     session: PipeSession,
-    /// What is remembered of the peer.
+    /// The values remembered for the peer.
     memory: Option<Arc<Kept>>,
 }
 
 impl Conversation {
-    /// A conversation that hears of changes.
+    /// Creates a conversation that gets change notifications.
     pub(crate) fn new(server: Server) -> Self {
         let session = PipeSession::new(&server, Some(server.inner.changes.listen()));
         Self { server, session, memory: Some(Kept::here()) }
     }
 
-    /// A conversation with a peer that cannot be told anything, and comes and goes with each message.
+    /// Creates a conversation for a single message, whose peer cannot be sent notifications.
     pub(crate) fn deaf(server: Server) -> Self {
         let session = PipeSession::new(&server, None);
         Self { server, session, memory: None }
     }
 
-    /// Refuses a message that is longer than the server takes, where no transport has done so.
+    /// Refuses a message that is longer than the server accepts. For callers whose transport does not check this.
     pub(crate) fn refuse_long(&self, frame: &[u8]) -> Result<(), Rejected> {
         self.server.refuse_long(frame)
     }
 
-    /// Reads one frame. The messages of a batch may be there; what may not was refused.
+    /// Reads one frame. A batch is refused if the revision does not allow it.
     pub(crate) fn read(&self, frame: &Bytes) -> Result<Incoming, Rejected> {
         match parse(frame, self.server.inner.limits)? {
             Incoming::Batch(messages) => self.session.batch(&self.server, messages),
@@ -51,7 +52,7 @@ impl Conversation {
         }
     }
 
-    /// Reads one frame for a peer that sends one message at a time.
+    /// Reads one frame that must be a single message.
     pub(crate) fn read_one(&self, frame: &Bytes) -> Result<Message, Rejected> {
         match parse(frame, self.server.inner.limits)? {
             Incoming::One(message) => Ok(message),
@@ -59,31 +60,32 @@ impl Conversation {
         }
     }
 
-    /// Whether the peer has opened a session.
+    /// Returns whether the peer has opened a session.
     pub(crate) fn is_opened(&self) -> bool {
         self.session.is_opened()
     }
 
-    /// Waits for changes that the peer hears of without asking, and gives a notification for each.
+    /// Waits for changes, and returns a notification for each. Only for clients with a session: others use
+    /// `subscriptions/listen`.
     pub(crate) async fn changes(&self, allowed: Option<&Arc<Allowed>>) -> Vec<Vec<u8>> {
         self.session.changes(&self.server, allowed).await
     }
 
-    /// Takes the answer to a question of ours.
+    /// Takes the peer's answer to a question of the server.
     pub(crate) fn settle(&self, id: Option<&Id>, outcome: Result<RawJson, RpcError>) {
         self.session.settle(id, outcome);
     }
 
-    /// The peer will say nothing more, so no answer of it can come.
+    /// Ends all open questions, because the peer will send no more answers.
     pub(crate) fn end_questions(&self) {
         self.session.end_questions();
     }
 
-    /// Takes one message; only requests have an answer.
+    /// Serves one message. Only a request has a response.
     pub(crate) async fn serve(&self, message: Message, mut arrival: Box<Arrival>) -> Option<Vec<u8>> {
         let Self { server, session, memory } = self;
         let claim = classify_in(server.inner.era, &message, Door::Pipe);
-        // A request that stands alone is its principal's, on whichever pipe it comes.
+        // A stateless request with a principal uses the values remembered for the principal, not those for the pipe.
         if !matches!(claim, Ok(Claim::Stateless(_))) || arrival.principal.is_none() {
             arrival.memory.clone_from(memory);
         }

@@ -1,4 +1,4 @@
-//! One message in, at most one out: how does a server answer inside any host?
+//! How does a server answer single messages inside any host?
 
 use bytes::Bytes;
 use toolway_protocol::jsonrpc::write_error;
@@ -10,16 +10,16 @@ use crate::server::call::scope::Arrival;
 use crate::server::pipe::conversation::Conversation;
 
 impl Server {
-    /// Answers one JSON-RPC message, for hosts that bring their own way of carrying text: a web framework, a queue, a
-    /// function in the cloud. Nothing is remembered between calls, and there is nobody to send notifications to. So no revision
-    /// with batches can be agreed upon: one is refused.
+    /// Answers one JSON-RPC message, for hosts with their own transport: a web framework, a queue, a cloud function.
+    /// The server remembers nothing between calls, and cannot send notifications. A batch is refused, because without a
+    /// session no revision with batches can be negotiated.
     ///
-    /// [`max_message`](crate::server::ServerBuilder::max_message) holds here too, for the text and for the answer.
+    /// [`max_message`](crate::server::ServerBuilder::max_message) limits the text and the answer here too.
     ///
-    /// `extensions` are values for the handlers of this request. `None` means that nothing is to be answered.
+    /// `extensions` are values for the handlers of this request. Returns `None` if the message needs no response.
     ///
-    /// There is no connection here, so [`on_connect`](crate::server::ServerBuilder::on_connect) is not asked: who calls this has
-    /// admitted the caller. A [`Principal`] among the extensions is who the caller is.
+    /// Without a connection, [`on_connect`](crate::server::ServerBuilder::on_connect) does not run: the host must have
+    /// admitted the caller. A [`Principal`] among the extensions identifies the caller.
     ///
     /// ```
     /// use toolway::prelude::*;

@@ -1,4 +1,4 @@
-//! What waits to be written to a pipe?
+//! Which bytes wait to be written to a pipe?
 
 use std::io;
 
@@ -34,7 +34,7 @@ impl Out {
         Ok(())
     }
 
-    /// Writes some. Safe to drop at any point: what was written is taken off at once.
+    /// Writes some of the waiting bytes. Cancel safe: written bytes are removed immediately.
     pub(crate) async fn write(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
         if self.waiting.is_empty() {
             writer.flush().await?;
@@ -54,7 +54,7 @@ impl Out {
     }
 }
 
-/// The other side went away; on a pipe that is how a conversation ends.
+/// Returns whether the peer has closed the pipe, which is how a conversation ends.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,9 +1,9 @@
-//! One two-way pipe: lines come in, lines go out, both eras at once.
+//! How is one pipe served? Lines come in, lines go out, for both eras at once.
 //!
-//! Everything happens in one task. A request is polled once in place, and most are done then; only one that
-//! has to wait becomes a task of its own. A finished task hands its frame back by returning it; only what a handler says
-//! while it runs goes through a queue. Output is written while input is read, and when a peer does not read its answers,
-//! reading stops too, so memory is bounded by configuration and not by the peer. The messages of a batch are taken one by
+//! One task serves the pipe. It polls each request once in place, and most requests are done then; only a request that
+//! has to wait becomes a task. A finished task returns its frame. Only the notifications of running handlers go through
+//! a queue. The pipe task writes output while it reads input. If the peer does not read its responses, the task stops
+//! reading too, so memory is bounded by configuration and not by the peer. The messages of a batch are served one by
 //! one; only their answers wait for each other (`batch.rs`).
 
 use std::collections::HashMap;
@@ -38,11 +38,12 @@ use crate::server::pipe::conversation::Conversation;
 use crate::server::pipe::output::{Out, is_gone};
 use crate::transport::frame::{Line, Lines, push_line};
 
-/// How much output may wait before input is left alone.
+/// How many bytes of output may wait before the task stops reading input.
 const MAX_WAITING: usize = 1 << 20;
-/// How much output may wait before nothing more is told that nobody waits for: of what changes, one message is as good as many.
+/// How many bytes of output may wait before notifications are held back. Repeated changes of one item are merged while
+/// they wait.
 const MAX_TOLD: usize = 8 << 10;
-/// How many streams of changes one pipe may have.
+/// How many `subscriptions/listen` streams one pipe may have.
 const MAX_LISTENS: usize = 32;
 /// How many notifications of running requests may wait.
 const MAX_SAID: usize = 64;
@@ -63,17 +64,17 @@ impl ServerBuilder {
 impl Server {
     /// Serves one peer over a pair of streams, one message a line, until the input ends.
     ///
-    /// Requests that still run then may finish, for ten seconds. A peer that stops reading is no error.
+    /// Requests that still run then may finish, for up to ten seconds. It is not an error if the peer stops reading.
     ///
     /// # Errors
     ///
-    /// When the pipe breaks, and when [`on_connect`](ServerBuilder::on_connect) refuses the peer
-    /// ([`ErrorKind::NotAdmitted`]), which is asked once, before the first message. A refused peer gets the refusal as the
-    /// answer to what it asks, and the conversation ends with that.
+    /// If the pipe breaks. Also if [`on_connect`](ServerBuilder::on_connect), which runs once before the first message,
+    /// refuses the peer ([`ErrorKind::NotAdmitted`]). A refused peer gets the refusal as the response to its first
+    /// requests, and the conversation ends.
     ///
     /// # Cancellation
     ///
-    /// Dropping the future ends the conversation and every request in it.
+    /// Dropping the future ends the conversation and cancels its requests.
     pub async fn serve_io(
         &self,
         reader: impl AsyncRead + Unpin + Send,
@@ -89,7 +90,7 @@ impl Server {
         }
     }
 
-    /// Serves a peer that was let in.
+    /// Serves a peer that was admitted.
     pub(crate) async fn serve_until_over(
         &self,
         reader: impl AsyncRead + Unpin + Send,
@@ -101,7 +102,7 @@ impl Server {
         let mut served = Served { conversation: pipe.conversation.clone(), parting: Some(parting) };
         let outcome = pipe.run().await;
         let is_complete = outcome.is_ok() && pipe.running.is_empty() && pipe.out.is_done();
-        // Whatever still runs ends before anybody is told.
+        // Running requests are cancelled before the hooks run.
         drop(pipe);
         if let Some(mut parting) = served.part() {
             if is_complete {
@@ -113,7 +114,7 @@ impl Server {
     }
 }
 
-/// A pipe that is served. When it is dropped, it is told that it is over.
+/// A pipe that is being served. Dropping it runs the hooks for its end.
 struct Served {
     conversation: Arc<Conversation>,
     parting: Option<Parting>,
@@ -145,25 +146,25 @@ struct Pipe<R, W> {
     running: JoinSet<Option<Vec<u8>>>,
     /// The running requests by id, to cancel them.
     handles: HashMap<Id, AbortHandle>,
-    /// The requests that are tasks.
+    /// The requests that run as tasks.
     asked: HashMap<task::Id, Asked>,
     batches: Batches,
     listens: Arc<Semaphore>,
-    /// What handlers say while they run. Bounded: one that says more than the peer reads has to wait.
+    /// The messages of running handlers. Bounded: a handler that sends more than the peer reads has to wait.
     said: mpsc::Receiver<Said>,
     outbound: Outbound,
     closing: Arc<CancellationToken>,
-    /// Who the peer is.
+    /// The facts about the admitted peer.
     admitted: Box<Arrival>,
     open: bool,
-    /// When the pipe is given up, once the input has ended.
+    /// When to stop waiting for running requests, once the input has ended.
     deadline: Instant,
 }
 
-/// What an answer needs to find its way.
+/// The request that a response belongs to.
 struct Asked {
     id: Id,
-    /// Where it belongs, if the request came in a batch.
+    /// The place in the batch, if the request came in one.
     place: Option<Place>,
 }
 
@@ -212,10 +213,10 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    /// Tells a peer that it was not let in, as soon as it asks for anything, and then goes.
+    /// Answers the first requests of a refused peer with the refusal, then ends.
     async fn turn_away(mut self, refuse: &Refuse) -> Error {
         while self.open && self.out.is_done() {
-            // Whatever is wrong with the pipe, the refusal is what there is to tell.
+            // If the pipe fails, the refusal is still the error to return.
             self.open = self.lines.fill(&mut self.reader).await.unwrap_or(false);
             while self.has_room()
                 && let Some(line) = self.lines.next_line()
@@ -223,12 +224,12 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
                 self.turn_down(line, refuse);
             }
         }
-        // A peer that does not read its answer is not waited for without end.
+        // The wait for a peer that does not read is limited.
         let _ = tokio::time::timeout(GRACE, self.out.write_all(&mut self.writer)).await;
         Error::new(ErrorKind::NotAdmitted, format!("the connection was refused: {refuse}"))
     }
 
-    /// Whatever wants an answer gets the refusal.
+    /// Answers a line with the refusal, if it needs a response.
     fn turn_down(&mut self, line: Line, refuse: &Refuse) {
         let id = match line {
             Line::TooLong(Skimmed::Request(id)) => Some(id),
@@ -243,12 +244,13 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         self.refuse(&Rejected { id, error: refuse.error() }, None);
     }
 
-    /// Whether more may be read and said. What runs does not count: cancels, pings and answers must always come through.
+    /// Returns whether there is room for more output. Running requests do not count: cancels, pings and answers must
+    /// always get through.
     fn has_room(&self) -> bool {
         self.out.waiting.len() < MAX_WAITING
     }
 
-    /// Waits for whichever comes first: room to write, a finished request, more input.
+    /// Waits for the first of: written output, a finished request, a notification, more input, or the deadline.
     async fn step(&mut self) -> io::Result<Step> {
         let has_room = self.has_room();
         let is_read = self.out.waiting.len() < MAX_TOLD;
@@ -257,7 +259,8 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             written = self.out.write(&mut self.writer), if !self.out.is_done() => written?,
             Some(done) = self.running.join_next_with_id(), if !self.running.is_empty() => match done {
                 Ok((task, frame)) => self.finish(task, frame),
-                // A cancelled request has no answer. A panic outside of user code is ours; it costs this answer.
+                // A cancelled request has no response. A panic outside of user code is a bug of this crate; its request
+                // stays unanswered.
                 Err(error) => self.finish(error.id(), None),
             },
             Some(said) = self.said.recv(), if is_read => self.out.say(said),
@@ -295,7 +298,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    /// Tells the sender of a line that was too long to be kept, as far as it can be told which message it was.
+    /// Refuses a line that was too long to keep, as far as its message could be identified.
     fn refuse_long(&mut self, skimmed: Skimmed) {
         let error = RpcError::too_large(self.max_message);
         match skimmed {
@@ -324,7 +327,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    /// Runs a request, in place if it is quick.
+    /// Runs a message. Spawns a task only if it does not finish in the first poll.
     async fn start(&mut self, asked: Option<Asked>, message: Message) {
         if asked.as_ref().is_some_and(|asked| self.handles.contains_key(&asked.id)) {
             let error = RpcError::invalid_request("a request with this id is still running");
@@ -363,15 +366,15 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
             if self.handles.get(id).is_some_and(|handle| handle.id() == task) {
                 self.handles.remove(id);
             } else {
-                // It was cancelled, maybe a moment after it was done. The id may be in use again by another request, and an
-                // answer would be taken for that one's.
+                // The request was cancelled, perhaps just after it finished. Another request may use the id by now, so
+                // a response would be mistaken for the response to that one.
                 frame = None;
             }
         }
         self.answer(asked, frame);
     }
 
-    /// What a request has said comes before its answer.
+    /// Sends a response, after the notifications that its request has queued.
     fn answer(&mut self, asked: Option<Asked>, frame: Option<Vec<u8>>) {
         while let Ok(said) = self.said.try_recv() {
             self.out.say(said);
@@ -379,7 +382,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         self.put(frame, asked.and_then(|asked| asked.place));
     }
 
-    /// Does not start what was asked. A notification has no answer that could say so.
+    /// Refuses a message that is not started. A notification gets no response.
     fn turn_back(&mut self, asked: Option<Asked>, error: RpcError) {
         if let Some(Asked { id, place }) = asked {
             self.refuse(&Rejected { id: Some(id), error }, place);
@@ -394,7 +397,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    /// Sends an answer, or keeps it until its batch is whole.
+    /// Sends an answer, or keeps it until its batch is complete.
     fn put(&mut self, frame: Option<Vec<u8>>, place: Option<Place>) {
         let frame = match place {
             Some(place) => self.batches.settle(place, frame),
@@ -405,7 +408,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
         }
     }
 
-    /// An id that is not running, or a malformed cancel, is nothing to talk about.
+    /// Cancels a request. A cancel that is malformed, or whose request is not running, is ignored.
     fn cancel(&mut self, params: &Params) {
         let cancelled = params.decode::<Cancelled>().ok().and_then(|cancelled| cancelled.request_id);
         if let Some(handle) = cancelled.and_then(|id| self.handles.remove(&id)) {
@@ -414,7 +417,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Pipe<R, W> {
     }
 }
 
-/// Whether a message is answered at once whatever else runs.
+/// Returns whether a message is served even if too many requests are running.
 fn is_quick(message: &Message) -> bool {
     match message {
         Message::Request { method, .. } => {

@@ -1,8 +1,8 @@
-//! What does `#[tool]` do with a type that only implements `Serialize` and `JsonSchema`? What [`Json`] does.
+//! How does `#[tool]` handle a type that only implements `Serialize` and `JsonSchema`? In the same way as [`Json`].
 //!
-//! Two blanket implementations of one trait would overlap, so the generated code asks for concrete types: it
-//! calls `respond` on a [`Probe`] behind as many references as there are ranks below, and method lookup takes the
-//! first rank whose bounds hold. A type that has its own way to be a result always wins.
+//! Two blanket implementations of one trait would overlap, so the generated code uses method lookup on concrete types.
+//! It calls `respond` on a [`Probe`] behind as many references as there are ranks below, and method lookup takes the
+//! first rank whose bounds hold. A type that implements [`IntoToolResult`] itself always goes first.
 
 use std::marker::PhantomData;
 
@@ -15,12 +15,12 @@ use super::tool::{IntoToolResult, Json};
 use crate::ground::mistakes::BoxError;
 use crate::server::failure::errors::{IntoFailure, ToolError};
 
-/// Stands for the return type of a function.
+/// A stand-in for the return type of a function.
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<fn() -> T>);
 
 impl<T> Probe<T> {
-    /// A probe.
+    /// Creates a probe.
     #[expect(clippy::new_without_default, reason = "only generated code makes one")]
     pub fn new() -> Self {
         Self(PhantomData)
@@ -31,13 +31,13 @@ macro_rules! ranks {
     ($($(#[doc = $doc:literal])* $rank:ident<$($generic:ident: $bound:path),*> for $place:ty, $value:ty => $respond:expr, $schema:expr;)*) => {$(
         $(#[doc = $doc])*
         pub trait $rank {
-            /// What the function returned.
+            /// The return type of the function.
             type Value;
 
-            /// Makes the result.
+            /// Converts the value to a result.
             fn respond(&self, value: Self::Value) -> Result<CallToolResult, ToolError>;
 
-            /// The schema of the structured result, if there is one.
+            /// Returns the schema of the structured result, if there is one.
             fn output_schema(&self) -> Option<RawJson>;
         }
 
@@ -55,7 +55,7 @@ macro_rules! ranks {
     )*};
 }
 
-/// What is both written and described.
+/// A type that can be serialized and has a schema.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can be written as JSON, but nothing describes it",
     label = "derive `schemars::JsonSchema` too",
@@ -68,36 +68,36 @@ pub trait Described: Serialize + JsonSchema {}
 impl<T: Serialize + JsonSchema> Described for T {}
 
 ranks! {
-    /// First: the type knows how to be a result.
+    /// First: the type implements [`IntoToolResult`].
     Own<T: IntoToolResult> for &&&&&&&&Probe<T>, T => T::into_tool_result, T::output_schema();
-    /// Second: a result of something that may be missing.
+    /// Second: a `Result` of an `Option`.
     Fallible<T: Described, E: Into<BoxError>> for &&&&&&&Probe<Result<Option<T>, E>>, Result<Option<T>, E>
         => |value| value.map(|value| value.map(Json)).into_tool_result(), None;
-    /// Third: a result of something.
+    /// Third: a `Result`.
     Checked<T: Described, E: Into<BoxError>> for &&&&&&Probe<Result<T, E>>, Result<T, E>
         => |value| value.map(Json).into_tool_result(), Json::<T>::output_schema();
-    /// Fourth: something that may be missing.
+    /// Fourth: an `Option`.
     Optional<T: Described> for &&&&&Probe<Option<T>>, Option<T> => |value| value.map(Json).into_tool_result(), None;
-    /// Fifth: something.
+    /// Fifth: any described type.
     Plain<T: Described> for &&&&Probe<T>, T => |value| Json(value).into_tool_result(), Json::<T>::output_schema();
 }
 
-/// Ranks of what is almost a result: they ask for what is missing, so that the compiler says it.
+/// Defines ranks for types that are almost results: each requires the missing trait, so that the compiler names it.
 macro_rules! lacking {
     ($($(#[doc = $doc:literal])* $rank:ident<$($generic:ident $(: $bound:path)?),*> for $place:ty, $value:ty => $lacks:ty: $missing:path;)*) => {$(
         $(#[doc = $doc])*
         pub trait $rank {
-            /// What the function returned.
+            /// The return type of the function.
             type Value;
-            /// The part of it that lacks something.
+            /// The part of that type that lacks a trait.
             type Lacks;
 
-            /// Asks for what is missing.
+            /// Requires the missing trait.
             fn respond(&self, value: Self::Value) -> Result<CallToolResult, ToolError>
             where
                 Self::Lacks: $missing;
 
-            /// Says nothing: one complaint is enough.
+            /// Returns `None` without another bound, so that the compiler reports one error only.
             fn output_schema(&self) -> Option<RawJson> {
                 None
             }
@@ -118,20 +118,20 @@ macro_rules! lacking {
 }
 
 lacking! {
-    /// Sixth: the value is a result, the error is not an error.
+    /// Sixth: the value is a result, but the error type cannot be returned by a handler.
     OwnOrOther<T: IntoToolResult, E> for &&&Probe<Result<T, E>>, Result<T, E> => E: IntoFailure<ToolError>;
-    /// Seventh: the same, for a value that is described.
+    /// Seventh: the same, for a value with a schema.
     DescribedOrOther<T: Described, E> for &&Probe<Result<T, E>>, Result<T, E> => E: IntoFailure<ToolError>;
-    /// Eighth: a value that nothing describes, or an error.
+    /// Eighth: a `Result` whose value has no schema.
     UndescribedOrOther<T: Serialize, E> for &Probe<Result<T, E>>, Result<T, E> => T: Described;
-    /// Ninth: a value that nothing describes.
+    /// Ninth: a value without a schema.
     Undescribed<T: Serialize> for Probe<T>, T => T: Described;
 }
 
-/// Behind all ranks: what is no result at all, so that the compiler says so in the words of [`IntoToolResult`].
-/// Methods that take `self` are looked at last.
+/// The last rank: a type that cannot be a result, so that the compiler reports it with the message of
+/// [`IntoToolResult`]. The methods take `self`, so method lookup finds them last.
 pub trait Unfit<T>: Sized {
-    /// Asks for what is missing.
+    /// Requires the missing trait.
     fn respond(self, value: T) -> Result<CallToolResult, ToolError>
     where
         T: IntoToolResult,
@@ -139,7 +139,7 @@ pub trait Unfit<T>: Sized {
         value.into_tool_result()
     }
 
-    /// Says nothing: one complaint is enough.
+    /// Returns `None` without another bound, so that the compiler reports one error only.
     fn output_schema(self) -> Option<RawJson> {
         None
     }
@@ -147,7 +147,7 @@ pub trait Unfit<T>: Sized {
 
 impl<T> Unfit<T> for Probe<T> {}
 
-/// So that the compiler does not complain about the move as well.
+/// Prevents a second compiler error about the move of the probe.
 impl<T> Clone for Probe<T> {
     fn clone(&self) -> Self {
         *self

@@ -1,17 +1,17 @@
-//! What are the blocks of a result made from? Text, pictures, sounds, resources and links.
+//! What are the blocks of a result made from? Text, images, audio, resources and links.
 
 use toolway_protocol::types::{
     Annotations, AudioContent, Content, EmbeddedResource, ImageContent, Resource, ResourceContents,
     TextContent,
 };
 
-/// A type that is one block of content.
+/// A type that converts to one block of content.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no block of content",
     note = "text, `Text`, `Image`, `Audio`, `Embedded`, links and `Content` itself are"
 )]
 pub trait IntoContent {
-    /// Makes the block.
+    /// Converts it to the block.
     fn into_content(self) -> Content;
 }
 
@@ -27,12 +27,12 @@ pub trait IntoContent {
 pub struct Text(TextContent);
 
 impl Text {
-    /// A block of text.
+    /// Creates a block of text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(TextContent::new(text))
     }
 
-    /// Source code, fenced for Markdown. The fence is longer than any in the source.
+    /// Creates a block of source code, fenced for Markdown. The fence is longer than any in the source.
     pub fn code(source: impl AsRef<str>, language: &str) -> Self {
         let source = source.as_ref();
         let mut fence = "```".to_owned();
@@ -43,7 +43,7 @@ impl Text {
         Self::new(format!("{fence}{language}\n{source}{end}{fence}"))
     }
 
-    /// Says for whom it is.
+    /// Sets the annotations, such as the audience.
     pub fn annotated(mut self, annotations: Annotations) -> Self {
         self.0.annotations = Some(Box::new(annotations));
         self
@@ -57,7 +57,7 @@ macro_rules! media {
         pub struct $name($content);
 
         impl $name {
-            /// Bytes of any media type. They are encoded for the wire.
+            /// Creates it from bytes of any media type. They are encoded as Base64.
             pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
                 Self($content::new(base64(bytes.as_ref()), mime_type))
             }
@@ -67,7 +67,7 @@ macro_rules! media {
                 Self::new(bytes, $mime)
             })*
 
-            /// Says for whom it is.
+            /// Sets the annotations, such as the audience.
             pub fn annotated(mut self, annotations: Annotations) -> Self {
                 self.0.annotations = Some(Box::new(annotations));
                 self
@@ -76,7 +76,7 @@ macro_rules! media {
     )*};
 }
 media! {
-    /// A picture.
+    /// An image.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -88,18 +88,18 @@ media! {
     /// }
     /// ```
     Image: ImageContent {
-        /// A PNG picture.
+        /// A PNG image.
         png = "image/png",
-        /// A JPEG picture.
+        /// A JPEG image.
         jpeg = "image/jpeg",
-        /// A GIF picture.
+        /// A GIF image.
         gif = "image/gif",
-        /// A WebP picture.
+        /// A WebP image.
         webp = "image/webp",
-        /// An SVG picture.
+        /// An SVG image.
         svg = "image/svg+xml",
     }
-    /// A sound.
+    /// An audio recording.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -111,18 +111,18 @@ media! {
     /// }
     /// ```
     Audio: AudioContent {
-        /// A WAV sound.
+        /// WAV audio.
         wav = "audio/wav",
-        /// An MPEG (MP3) sound.
+        /// MPEG (MP3) audio.
         mpeg = "audio/mpeg",
-        /// An Ogg sound.
+        /// Ogg audio.
         ogg = "audio/ogg",
-        /// A FLAC sound.
+        /// FLAC audio.
         flac = "audio/flac",
     }
 }
 
-/// A resource inside a result, contents and all.
+/// A resource inside a result, with its contents.
 ///
 /// ```
 /// use toolway::Embedded;
@@ -133,22 +133,22 @@ media! {
 pub struct Embedded(ResourceContents);
 
 impl Embedded {
-    /// Any contents.
+    /// Embeds any contents.
     pub fn new(contents: ResourceContents) -> Self {
         Self(contents)
     }
 
-    /// A resource that is text.
+    /// Embeds a text resource.
     pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
         Self(ResourceContents::new(uri).with_text(text))
     }
 
-    /// A resource that is bytes.
+    /// Embeds a binary resource.
     pub fn blob(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         Self(ResourceContents::new(uri).with_blob(base64(bytes.as_ref())))
     }
 
-    /// Says the media type.
+    /// Sets the media type.
     pub fn mime(mut self, mime_type: impl Into<String>) -> Self {
         self.0.mime_type = Some(mime_type.into());
         self
@@ -179,7 +179,7 @@ blocks! {
     Embedded => |embedded| embedded.0.into_content();
 }
 
-/// Bytes as they travel in JSON.
+/// Encodes bytes for JSON.
 pub(super) fn base64(bytes: &[u8]) -> String {
     base64_simd::STANDARD.encode_to_string(bytes)
 }

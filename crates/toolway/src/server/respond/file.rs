@@ -1,4 +1,4 @@
-//! A file as a resource: which media type does it have, and is it text?
+//! How does a file become a resource? Which media type does it have, and is it text?
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,9 @@ use toolway_protocol::types::ReadResourceResult;
 use super::resource::{About, IntoResource};
 use crate::server::failure::errors::ResourceError;
 
-/// The contents of a file: text if it is text, else a blob. The media type is the one that the resource lists, or
-/// follows from the file's name. A file that does not exist is a resource that does not exist.
+/// The contents of a file: text if it is UTF-8 and the name does not suggest a binary type, otherwise a blob. The media
+/// type is the one that the resource lists, or follows from the file's name. If the file does not exist, neither does
+/// the resource.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -21,17 +22,17 @@ use crate::server::failure::errors::ResourceError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     name: PathBuf,
-    /// What is in it, where that is known already.
+    /// The contents, if they are known already.
     bytes: Option<Vec<u8>>,
 }
 
 impl File {
-    /// The file at this path. Nothing is opened before the resource is read.
+    /// Uses the file at this path. It is opened when the resource is read.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { name: path.into(), bytes: None }
     }
 
-    /// A file that was read already, from wherever it is: nothing is opened, the name only tells the media type.
+    /// Uses contents that were read already. No file is opened; the name only determines the media type.
     ///
     /// ```
     /// use toolway::prelude::*;
@@ -57,7 +58,7 @@ impl IntoResource for File {
         let mime_type = of_name(&name);
         let bytes = match bytes {
             Some(bytes) => bytes,
-            // Not `tokio::fs`, which is not there without a runtime's file support and does the same.
+            // `tokio::fs` would do the same, but needs an additional feature of tokio.
             None => {
                 let most = about.most();
                 tokio::task::spawn_blocking(move || read(&name, most)).await??
@@ -76,7 +77,7 @@ impl IntoResource for File {
     }
 }
 
-/// Reads at most so many bytes.
+/// Reads at most `most` bytes.
 fn read(path: &Path, most: u64) -> Result<Vec<u8>, ResourceError> {
     use std::io::{ErrorKind, Read};
 
@@ -89,7 +90,7 @@ fn read(path: &Path, most: u64) -> Result<Vec<u8>, ResourceError> {
     Ok(bytes)
 }
 
-/// Whether people read it.
+/// Returns whether the media type is a text format.
 fn is_text(mime_type: &str) -> bool {
     mime_type.starts_with("text/")
         || mime_type.ends_with("+xml")
@@ -100,13 +101,14 @@ fn is_text(mime_type: &str) -> bool {
             .contains(&mime_type)
 }
 
-/// The media type that a file's name suggests.
+/// Returns the media type that a file's name suggests.
 pub(crate) fn of_name(path: &Path) -> Option<&'static str> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     MEDIA_TYPES.iter().find(|(known, _)| *known == extension).map(|(_, mime_type)| *mime_type)
 }
 
-/// What servers are likely to have. A name that is not here is told from its bytes: text or not.
+/// Media types that servers commonly have. The type of a file with another extension follows from its bytes: text or
+/// not.
 const MEDIA_TYPES: [(&str, &str); 72] = [
     ("7z", "application/x-7z-compressed"),
     ("avif", "image/avif"),

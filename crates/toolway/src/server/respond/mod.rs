@@ -1,10 +1,10 @@
-//! How does what a handler returns become a result?
+//! How does the return value of a handler become a result?
 //!
 //! | file | question |
 //! |---|---|
 //! | `content.rs` | What are the blocks of a result made from? |
 //! | `tool.rs` | What may a tool return? |
-//! | `anything.rs` | What does `#[tool]` do with a type that only implements `Serialize`? |
+//! | `anything.rs` | How does `#[tool]` handle a type that only implements `Serialize` and `JsonSchema`? |
 //! | `resource.rs`, `file.rs` | What may a resource return? Which media type does a file have? |
 //! | `prompt.rs`, `pairs.rs` | What may a prompt return, in Rust and in JSON? |
 

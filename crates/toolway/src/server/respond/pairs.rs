@@ -1,4 +1,4 @@
-//! Which prompts can be said in JSON? `{"user": …}`, `{"role": …, "content": …}`, lists of those, and
+//! Which JSON values can be a prompt? `{"user": …}`, `{"role": …, "content": …}`, lists of those, and
 //! `{"description": …, "messages": …}`.
 
 use serde_json::{Map, Value};
@@ -41,7 +41,8 @@ fn messages(value: Value) -> Result<Vec<Message>, PromptError> {
     }
 }
 
-/// `{"user": …, "assistant": …}`. JSON objects have no order of their own, so it is always the user who begins.
+/// Reads `{"user": …, "assistant": …}`. The members of a JSON object have no order, so the user's message always goes
+/// first.
 fn by_role(mut members: Map<String, Value>) -> Result<Vec<Message>, PromptError> {
     let mut all = Vec::new();
     for name in ["user", "assistant"] {

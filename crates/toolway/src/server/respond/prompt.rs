@@ -5,7 +5,7 @@ use toolway_protocol::types::{Content, GetPromptResult, PromptMessage, Role};
 use super::content::{Audio, Embedded, Image, IntoContent, Text};
 use crate::server::failure::errors::{IntoFailure, PromptError};
 
-/// What one side says: one block, or several, which become one message each.
+/// A message of one role: one block, or several, which are sent as one message each.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -23,13 +23,13 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message of either side.
+    /// Creates a message of this role.
     pub fn new(role: Role, content: impl IntoBlocks) -> Self {
         Self { role, blocks: content.into_blocks() }
     }
 }
 
-/// The user says this.
+/// Creates a message of the user.
 ///
 /// ```
 /// use toolway::{Image, user};
@@ -41,14 +41,14 @@ pub fn user(content: impl IntoBlocks) -> Message {
     Message::new(Role::User, content)
 }
 
-/// The assistant says this.
+/// Creates a message of the assistant.
 pub fn assistant(content: impl IntoBlocks) -> Message {
     Message::new(Role::Assistant, content)
 }
 
-/// What a message may be made from: one block of content, a list of blocks, a tuple of them.
+/// Content of a message: one block, a list of blocks, or a tuple of blocks.
 pub trait IntoBlocks {
-    /// Makes the blocks.
+    /// Converts it to the blocks.
     fn into_blocks(self) -> Vec<Content>;
 }
 
@@ -88,7 +88,7 @@ macro_rules! several_blocks {
 }
 several_blocks! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 
-/// A prompt, filled in: messages in their order, and what they are for.
+/// A filled-in prompt: messages in their order, and a description.
 ///
 /// ```
 /// use toolway::Prompt;
@@ -97,38 +97,39 @@ several_blocks! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prompt {
-    /// What it is for.
+    /// The description of the prompt.
     pub description: Option<String>,
     /// The messages.
     pub messages: Vec<Message>,
 }
 
 impl Prompt {
-    /// Nothing said yet.
+    /// Creates a prompt without messages.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says what it is for.
+    /// Sets the description.
     pub fn described(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Then the user says this.
+    /// Adds a message of the user.
     pub fn user(mut self, content: impl IntoBlocks) -> Self {
         self.messages.push(user(content));
         self
     }
 
-    /// Then the assistant says this.
+    /// Adds a message of the assistant.
     pub fn assistant(mut self, content: impl IntoBlocks) -> Self {
         self.messages.push(assistant(content));
         self
     }
 }
 
-/// Only two sides speak; a third is an error, and one that the author has to see.
+/// Returns the role with this name. Any name other than `user` and `assistant` is an error, so that the author notices
+/// it.
 pub(super) fn role(name: &str) -> Result<Role, PromptError> {
     match name {
         "user" => Ok(Role::User),
@@ -139,7 +140,8 @@ pub(super) fn role(name: &str) -> Result<Role, PromptError> {
     }
 }
 
-/// A role can also be made from any text, and a result by hand: nothing but the two sides leaves the server.
+/// Checks that all roles are `user` or `assistant`: a role can be made from any text, and a result can be built by
+/// hand.
 pub(crate) fn check_roles(result: &GetPromptResult) -> Result<(), PromptError> {
     result.messages.iter().try_for_each(|message| role(message.role.as_str()).map(drop))
 }
@@ -149,12 +151,12 @@ pub(crate) fn check_roles(result: &GetPromptResult) -> Result<(), PromptError> {
 /// | returned | the caller gets |
 /// |---|---|
 /// | text | one message of the user |
-/// | [`Message`], a `Vec` or an array of it | those; several blocks in one become one message each |
-/// | `[("user", "…"), ("assistant", "…")]` | those, in this order |
-/// | [`PromptMessage`], a `Vec` of it | those, as they are |
+/// | [`Message`], a `Vec` or an array of it | those messages; each block becomes a message |
+/// | `[("user", "…"), ("assistant", "…")]` | those messages, in this order |
+/// | [`PromptMessage`], a `Vec` of it | those messages, unchanged |
 /// | [`Prompt`] | its messages and its description |
 /// | `serde_json::Value` | messages in any of the forms above |
-/// | [`GetPromptResult`] | itself |
+/// | [`GetPromptResult`] | the same result |
 /// | `Result<any of these, E>` | the prompt, or an error: see [`PromptError`] |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned by a prompt",
@@ -162,7 +164,7 @@ pub(crate) fn check_roles(result: &GetPromptResult) -> Result<(), PromptError> {
     note = "return text, `Message`s made with `user(…)` and `assistant(…)`, or a `Prompt`"
 )]
 pub trait IntoPrompt {
-    /// Makes the prompt.
+    /// Converts it to the prompt.
     fn into_prompt(self) -> Result<GetPromptResult, PromptError>;
 }
 

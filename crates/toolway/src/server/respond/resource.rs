@@ -11,7 +11,7 @@ use super::Json;
 use super::content::base64;
 use crate::server::failure::errors::{IntoFailure, ResourceError};
 
-/// The resource that is being read: contents that do not say otherwise are its own.
+/// The resource that is being read. Its URI and media type apply to contents that do not set their own.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -35,11 +35,11 @@ use crate::server::failure::errors::{IntoFailure, ResourceError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct About {
-    /// The URI that was asked for.
+    /// The requested URI.
     pub uri: String,
     /// The media type that the server lists.
     pub mime_type: Option<String>,
-    /// The most bytes that can be sent.
+    /// The maximum size of a message in bytes.
     max_message: usize,
 }
 
@@ -48,12 +48,12 @@ impl About {
         Self { uri: uri.into(), mime_type, max_message }
     }
 
-    /// How many bytes are read of a file or a stream: one more than can be sent, to see that there are more.
+    /// The number of bytes to read from a file or stream: one more than can be sent, to detect that there are more.
     pub(super) fn most(&self) -> u64 {
         self.max_message as u64 + 1
     }
 
-    /// Refuses what is too long to be sent before it is made larger: as a blob it grows by a third.
+    /// Refuses contents that are too long to be sent before they are encoded: a blob grows by a third.
     pub(super) fn check(&self, what: &str, bytes: usize) -> Result<(), ResourceError> {
         let max = self.max_message;
         if bytes <= max {
@@ -88,9 +88,9 @@ impl About {
 /// | `Vec<u8>`, `Bytes` | a blob |
 /// | [`Json<T>`] | JSON text |
 /// | `serde_json::Value` | JSON text, or the contents that its key `text` or `blob` holds |
-/// | [`File`](super::File) | text or a blob, with the media type that the file seems to have |
+/// | [`File`](super::File) | text or a blob, with a media type derived from the file's name |
 /// | [`Reader`] | a blob, read to its end |
-/// | [`ResourceContents`], a `Vec` of it | those, as they are |
+/// | [`ResourceContents`], a `Vec` of it | those contents, unchanged |
 /// | `None` | the error for a resource that does not exist |
 /// | `Result<any of these, E>` | the contents, or an error: see [`ResourceError`] |
 #[diagnostic::on_unimplemented(
@@ -99,7 +99,7 @@ impl About {
     note = "wrap it in `toolway::Json(…)` if it implements `serde::Serialize`"
 )]
 pub trait IntoResource: Sized {
-    /// Makes the contents.
+    /// Converts it to the contents.
     fn into_resource(
         self,
         about: About,
@@ -157,7 +157,7 @@ impl<T: IntoResource + Send, E: IntoFailure<ResourceError> + Send> IntoResource 
     }
 }
 
-/// JSON that says what it is by a key `text` or `blob`, or that is the content itself.
+/// Converts JSON that holds its contents in a member `text` or `blob`, or that is the content itself.
 fn dynamic(value: Value, about: &About) -> Result<ReadResourceResult, ResourceError> {
     let text_of = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let mime_type =
@@ -176,7 +176,7 @@ fn dynamic(value: Value, about: &About) -> Result<ReadResourceResult, ResourceEr
     Ok(one(about.text(value.to_string(), "application/json")))
 }
 
-/// Something to read to its end: it becomes a blob.
+/// A reader whose bytes become a blob. It is read to its end.
 ///
 /// ```
 /// use toolway::prelude::*;

@@ -19,8 +19,8 @@ use crate::server::failure::errors::{IntoFailure, ToolError};
 /// | `None` | the text `(null)` |
 /// | [`Text`], [`Image`], [`Audio`], [`Embedded`], a link | one block |
 /// | [`Content`], a `Vec` of it, tuples of blocks | those blocks |
-/// | [`CallToolResult`] | itself |
-/// | any other type that is `Serialize` and `JsonSchema`, from a function marked `#[tool]` | as `Json<T>` |
+/// | [`CallToolResult`] | the same result |
+/// | any other type that is `Serialize` and `JsonSchema`, from a function marked `#[tool]` | the same as `Json<T>` |
 /// | `Result<any of these, E>` | the value, or a failure: see [`ToolError`] |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned by a tool",
@@ -28,16 +28,16 @@ use crate::server::failure::errors::{IntoFailure, ToolError};
     note = "wrap it in `toolway::Json(…)` if it implements `serde::Serialize` and `schemars::JsonSchema`"
 )]
 pub trait IntoToolResult {
-    /// Makes the result.
+    /// Converts it to the result.
     fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
 
-    /// The schema of the structured result, if there is one.
+    /// Returns the schema of the structured result, if there is one.
     fn output_schema() -> Option<RawJson> {
         None
     }
 }
 
-/// What `#[tool]` calls on a function's return value.
+/// Converts the return value of a function marked `#[tool]`.
 pub fn respond<T: IntoToolResult>(value: T) -> Result<CallToolResult, ToolError> {
     value.into_tool_result()
 }

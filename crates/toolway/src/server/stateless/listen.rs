@@ -1,7 +1,8 @@
-//! A stream of changes: what does a client hear that asked to listen?
+//! What does a client receive on a stream of `subscriptions/listen`?
 //!
-//! First that it is heard, then each change that it wants, each with the id of the request that opened the stream. The
-//! request has an answer only when the server ends the stream; a client that has enough cancels.
+//! First an acknowledgement, then each change that the client wants. Every message carries the id of the request that
+//! opened the stream. The request is answered only when the server ends the stream; a client that no longer wants it
+//! cancels the request.
 
 use tokio_util::sync::CancellationToken;
 use toolway_protocol::era::stateless as codec;
@@ -16,7 +17,7 @@ use crate::server::catalog::visible::Sight;
 use crate::server::changes::listeners::{Listener, has, promised};
 use crate::server::failure::errors::busy;
 
-/// Tells of changes until the door closes; then `frame` holds the answer.
+/// Sends changes until the server shuts down. Then `frame` holds the answer.
 pub(super) async fn listen(
     server: &Server,
     id: &Id,
@@ -40,7 +41,7 @@ pub(super) async fn listen(
         listener.subscribe(uri.clone())?;
     }
     server.followed().await;
-    // What the caller may not see is acknowledged as what is not there is, and nothing is heard of either.
+    // An item that the caller may not see is acknowledged like one that does not exist. Neither causes notifications.
     let sight = Sight::new(server, arrival.allowed.clone());
     let heard = Notification::SubscriptionAcknowledged(SubscriptionAcknowledged::new(honoured));
     arrival.outbound.send(written(id, &heard)).await;
@@ -59,14 +60,14 @@ pub(super) async fn listen(
     Ok(())
 }
 
-/// Waits until there is something to tell and the peer has taken what it was told before: however much changes until then, each
-/// thing is told once.
+/// Waits until there are changes and the peer has read the previous ones. So several changes of one item become a
+/// single notification.
 async fn changed(listener: &Listener, outbound: &Outbound) {
     listener.changed().await;
     outbound.drained().await;
 }
 
-/// Waits until the door is about to close, if it can say so.
+/// Waits until the server shuts down. Without a token, waits forever.
 async fn closing(token: Option<&CancellationToken>) {
     match token {
         Some(token) => token.cancelled().await,
@@ -80,7 +81,7 @@ fn written(id: &Id, news: &Notification) -> Vec<u8> {
     frame
 }
 
-/// What of a wish can be granted: news of what the server has. What it has not is left out of the acknowledgement.
+/// Returns the part of the wanted notifications that the server supports. The rest is left out of the acknowledgement.
 fn honoured(server: &Server, wanted: SubscriptionFilter) -> SubscriptionFilter {
     let capabilities = server.capabilities();
     let [tools, prompts, resources] = promised(&capabilities);

@@ -1,5 +1,5 @@
-//! The stateless era: a request that describes itself becomes a call, its outcome becomes a frame. Nothing is
-//! remembered.
+//! The stateless era: turns a request that describes itself into a call, and the outcome into a frame. Nothing is
+//! remembered between requests.
 
 pub(crate) mod listen;
 pub(crate) mod request_state;
@@ -24,8 +24,8 @@ use crate::server::changes::listeners::untold;
 use crate::server::execute::size::TooLarge;
 use crate::server::failure::errors::Failure;
 
-/// Answers one request: writes the frame to send, and gives the code of the error in it, which HTTP shows as a status too. It is
-/// no `async fn`: an envelope is large, and would have several places in the future.
+/// Answers one request: writes the frame to send, and returns the code of the error in it, from which HTTP derives its
+/// status. Not an `async fn`, because an envelope is large, and the future would hold several copies of it.
 pub(super) fn serve<'s>(
     server: &'s Server,
     id: &'s Id,
@@ -73,7 +73,7 @@ async fn written(
     match server.too_large(method, frame) {
         None => error,
         Some(too_large) => {
-            // Another one, because this one holds more memory than its text needs.
+            // A new buffer, because the old one holds more memory than this text needs.
             *frame = Vec::new();
             told_too_large(server, id, too_large, frame)
         }
@@ -147,7 +147,8 @@ async fn answer(
     Ok(())
 }
 
-/// Hands over a notification of the application's own. One that does not say enough about itself is nothing to talk about.
+/// Passes a notification to the application's handler. If its envelope is missing or invalid, the peer counts as
+/// unknown.
 pub(super) async fn hear(
     server: &Server,
     method: &Method,
@@ -162,7 +163,7 @@ pub(super) async fn hear(
     server.hear(method, params, arrival).await;
 }
 
-/// Adds what a message says about itself.
+/// Adds the facts that a message carries about itself to an arrival.
 fn describe(
     arrival: &mut Arrival,
     version: ProtocolVersion,

@@ -1,8 +1,8 @@
-//! A client calls again with answers: what did earlier rounds leave, and is it ours?
+//! A client repeats a call with answers: what state did earlier rounds leave, and did this server write it?
 //!
-//! What they left travels through the client, sealed: bound to the caller, the method, its target and its arguments, and only for
-//! a while. A state that does not open is refused. Answers that come without one count as well: they are checked against the
-//! forms that they answer, and an answer is no authorization.
+//! The state travels through the client. It is sealed, bound to the caller, the method, its target and its arguments,
+//! and expires. A state that cannot be opened is refused. Answers without a state are accepted too: they are checked
+//! against the forms that they answer, and an answer does not authorize anything.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Once};
@@ -22,7 +22,7 @@ use crate::server::failure::errors::busy;
 use crate::server::stateless::seal::keys::SealKeys;
 use crate::server::stateless::seal::{Bound, Unsealed};
 
-/// What is known about the questions of a request.
+/// Collects the answers and the state that came with a request.
 pub(crate) async fn asking(
     server: &Server,
     request: &Request,
@@ -42,7 +42,7 @@ pub(crate) async fn asking(
         asking.fresh = Some(Arc::new(answers));
     }
     if let Some(state) = request_state {
-        // Boxed: few calls come back.
+        // Boxed, because few calls carry a state.
         asking.past = Some(Arc::new(Box::pin(past(server, request, principal, state)).await?));
     }
     Ok(asking)
@@ -66,7 +66,8 @@ async fn past(
         })
     })?;
     if is_single_use(server, request) {
-        // What is refused for want of room must be able to come again.
+        // Checked before the state is marked as used: a client that is refused because the server is busy must be able
+        // to retry.
         if server.inner.places.available_permits() == 0 {
             return Err(busy("too many requests are running"));
         }
@@ -85,7 +86,7 @@ async fn past(
             }
         }
     }
-    // What opens was written here, perhaps by another version of this program.
+    // An opened state was written by this program, but perhaps by another version of it.
     Past::read(&opened.plain).ok_or_else(|| {
         RpcError::invalid_params("`params.requestState` cannot be read any more: call again without it")
     })
@@ -96,7 +97,7 @@ fn is_single_use(server: &Server, request: &Request) -> bool {
     server.inner.registry.load().tool(&call.name).is_some_and(|tool| tool.is_single_use)
 }
 
-/// Adds what the next round has to know to the questions that a round ended in.
+/// Adds the sealed state for the next round to the questions that ended this round.
 pub(crate) fn seal(
     server: &Server,
     method: &Method,
@@ -119,7 +120,7 @@ pub(crate) fn seal(
     if !SealKeys::fits(text.len()) {
         return Err(RpcError::internal("the call has to remember more than there is room for"));
     }
-    // Once more, because the call has taken it; few calls ask.
+    // Decoded again, because the call has consumed the request. Few calls ask.
     let request =
         Request::decode(method, params)?.ok_or_else(|| RpcError::method_not_found(method.name()))?;
     let arguments = arguments(&request);
@@ -138,7 +139,7 @@ fn arguments(request: &Request) -> Option<RawJson> {
     }
 }
 
-/// A state is bound to the arguments of its call: whoever lets a third method with arguments ask, adds it to `arguments`.
+/// A state is bound to the arguments of its call. If another method with arguments may ask, add it to `arguments`.
 const _: () = {
     let (mut asking, mut place) = (0, 0);
     while place < Method::ALL.len() {
@@ -166,10 +167,10 @@ fn bound<'b>(
     }
 }
 
-/// How far the clocks of machines that share a store may be apart.
-const CLOCKS: Duration = Duration::from_mins(10);
+/// How far the clocks of machines that share a store may differ.
+const CLOCKS: Duration = Duration::from_secs(10 * 60);
 
-/// Seconds since the epoch: every machine that opens a state has to agree on it.
+/// Returns the seconds since the epoch. Every machine that opens a state must agree on them.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

@@ -1,4 +1,4 @@
-//! What is demanded of channels?
+//! What does the contract require of channels?
 
 use std::pin::pin;
 use std::task::Poll;
@@ -22,7 +22,7 @@ cases! { "channels":
     a_message_is_any_bytes,
 }
 
-/// The next message, as text.
+/// Returns the next message as text.
 async fn hear(subscription: &mut Box<dyn Subscription>) -> String {
     let message = subscription.next().await.expect("so few messages that none is missed");
     String::from_utf8_lossy(&message).into_owned()
@@ -77,7 +77,7 @@ async fn other_channels_are_not_heard(trial: &Trial<'_>) {
     for channel in ODD_NAMES {
         subscriptions.push(trial.subscribe(channel).await);
     }
-    // Each hears its own name twice; a message that went astray would come between.
+    // Each subscriber receives its own name twice. A message on the wrong channel would come in between.
     for channel in ODD_NAMES.into_iter().chain(ODD_NAMES.into_iter().rev()) {
         trial.publish(channel, channel).await;
     }
@@ -102,7 +102,7 @@ async fn a_dropped_future_loses_no_message(trial: &Trial<'_>) {
     let mut subscription = trial.subscribe("channel").await;
     let mut heard = 0;
     for number in 0..10 {
-        // Dropped once while nothing is there, and then in each of the first steps of hearing something.
+        // Dropped once before a message is published, and then after each of the first polls that receive it.
         heard += ask(&mut subscription, 1, heard).await;
         trial.publish("channel", number.to_string()).await;
         for polls in 0..4 {
@@ -114,7 +114,7 @@ async fn a_dropped_future_loses_no_message(trial: &Trial<'_>) {
     }
 }
 
-/// Asks so many times for the next message and then drops the future; how many came, which is none or one.
+/// Polls for the next message this many times and then drops the future. Returns how many messages came: 0 or 1.
 async fn ask(subscription: &mut Box<dyn Subscription>, polls: usize, expected: u32) -> u32 {
     let mut next = subscription.next();
     for _ in 0..polls {
@@ -130,7 +130,7 @@ async fn ask(subscription: &mut Box<dyn Subscription>, polls: usize, expected: u
 
 async fn who_falls_behind_is_told_and_goes_on(trial: &Trial<'_>) {
     let mut subscription = trial.subscribe("channel").await;
-    // A backend may keep all of these or some; what it leaves out, it must tell.
+    // A backend may drop some of these messages, but then it must report that.
     let mut published = 2000_u64;
     for number in 1..=published {
         trial.publish("channel", number.to_string()).await;
@@ -140,8 +140,8 @@ async fn who_falls_behind_is_told_and_goes_on(trial: &Trial<'_>) {
         match subscription.next().await {
             None => {
                 was_told = true;
-                // What was missed may have been the last; who goes on hears this one. Not twice without hearing
-                // anything: it may be what makes somebody miss the next.
+                // The last message may be among the missed ones, so publish one more for a subscriber that continues.
+                // Publish only one between two received messages: each one may push another message out of the queue.
                 if std::mem::take(&mut has_heard) {
                     published += 1;
                     trial.publish("channel", published.to_string()).await;

@@ -1,4 +1,4 @@
-//! What is demanded of logs?
+//! What does the contract require of logs?
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ cases! { "logs":
 
 use Keep::{Always, WhileThereIsRoom};
 
-/// What a log holds, as numbers and texts.
+/// Returns the entries of a log as numbers and texts.
 async fn texts(trial: &Trial<'_>, log: &str) -> Vec<(u64, String)> {
     let entries = trial.read(log).await;
     entries
@@ -117,7 +117,7 @@ async fn reading_gives_pages(trial: &Trial<'_>) {
         let expected: Vec<_> = expected.map(|number| (number, Bytes::from(number.to_string()))).collect();
         assert_eq!(page, expected, "after {after}, at most {max}");
     }
-    // Pages follow the numbers that are there, also where some are missing.
+    // Pages follow the existing numbers, also where some are missing.
     let few = Room { entries: 2, ..PLENTY };
     trial.append("log", "11", WhileThereIsRoom, few).await;
     let page = trial.page("log", 4, 3).await;
@@ -157,7 +157,7 @@ async fn what_must_stay_is_never_dropped(trial: &Trial<'_>) {
         trial.append("log", number.to_string(), keep, room).await;
     }
     assert_eq!(numbers(trial, "log").await, [1, 5, 9, 11, 12]);
-    // No room at all takes everything but them.
+    // Without any room, only the entries that must stay are left.
     trial.append("log", "13", Always, Room { entries: 0, bytes: 0 }).await;
     assert_eq!(numbers(trial, "log").await, [1, 5, 9, 13]);
     assert_eq!(texts(trial, "log").await[1], (5, "5".to_owned()));
@@ -183,7 +183,7 @@ async fn the_newest_entry_stays_however_large(trial: &Trial<'_>) {
         assert_eq!(numbers(trial, name).await, [1], "room: {room:?}");
         trial.append(name, "larger than the room", WhileThereIsRoom, room).await;
         assert_eq!(texts(trial, name).await, [(2, "larger than the room".to_owned())], "room: {room:?}");
-        // It is the oldest now.
+        // It is now the oldest.
         trial.append(name, "3", WhileThereIsRoom, room).await;
         assert_eq!(numbers(trial, name).await, [3], "room: {room:?}");
     }
@@ -240,7 +240,7 @@ async fn an_expired_log_was_never_there(trial: &Trial<'_>) {
 async fn reading_a_log_does_not_renew_it(trial: &Trial<'_>) {
     append_for(trial, "log", MOMENT).await;
     (trial.wait)(MOMENT / 2).await;
-    // It may be gone on a slow machine; what counts is the end.
+    // The log may already be gone on a slow machine; only the last check counts.
     trial.read("log").await;
     trial.last("log").await;
     (trial.wait)(MOMENT * 3 / 4).await;
@@ -272,7 +272,7 @@ async fn a_forgotten_log_begins_again(trial: &Trial<'_>) {
     assert!(trial.forget("log").await);
     assert_eq!((trial.read("log").await, trial.last("log").await), (Vec::new(), None));
     assert!(!trial.forget("log").await, "it was there only once");
-    // What was dropped with it takes no room in the next one.
+    // Entries of the deleted log take no room in the new one.
     let room = Room { entries: 2, bytes: 6 };
     assert_eq!(trial.append("log", "new", WhileThereIsRoom, room).await, 1);
     assert_eq!(trial.append("log", "new", WhileThereIsRoom, room).await, 2);
@@ -342,5 +342,5 @@ async fn a_dropped_append_leaves_no_gap(trial: &Trial<'_>) {
     }
 }
 
-/// Room for nothing that may be dropped.
+/// No room for droppable entries.
 const NOTHING: Room = Room { entries: 0, bytes: 0 };

@@ -1,7 +1,8 @@
-//! Does a store keep its word? The test-suite that every backend must pass.
+//! Does a store fulfil the contract? The test suite that every backend must pass.
 //!
-//! [`check`] runs a case for every sentence of the documentation of [`Store`] and [`Subscription`](super::Subscription).
-//! `values`, `logs` and `channels` hold the cases; each is named by what it demands. A backend runs all of them as one test:
+//! [`check`] runs a case for every sentence of the documentation of [`Store`] and
+//! [`Subscription`](super::Subscription). The cases are in `values`, `logs` and `channels`; the name of each states its
+//! requirement. A backend runs all of them as one test:
 //!
 //! ```
 //! use toolway::store::{Memory, contract};
@@ -32,19 +33,20 @@ use self::trial::Trial;
 use crate::ground::panic::catch;
 use crate::store::backend::Store;
 
-/// Runs every case on a store of its own, and fails with the names of all that are broken.
+/// Runs every case on a new store, and panics with the names of all cases that failed.
 ///
-/// `make` gives a store; stores that share what they keep are fine, because names are new for every case of every run.
-/// Nothing is cleaned up: what the cases leave behind expires within two minutes, but for one value and one log of a few
-/// bytes that are asked to live for ever.
-/// `wait` lets that much time pass for the store: `tokio::time::sleep` for one that uses tokio's clock or a real one. In real
-/// time the whole suite takes some seconds.
+/// `make` returns a store. The stores may share their data, because every case of every run uses new names. Nothing is
+/// cleaned up: the data of the cases expires within two minutes, except for one value and one log of a few bytes that
+/// never expire.
 ///
-/// A backend that can lose its connection has tests of its own for that; here everything is expected to work.
+/// `wait` lets the given time pass for the store: `tokio::time::sleep` for one that uses tokio's clock or real time. In
+/// real time the whole suite takes some seconds.
+///
+/// A backend that can lose its connection needs its own tests for that; these cases expect every operation to succeed.
 ///
 /// # Panics
 ///
-/// When a case fails. The message has a line for each.
+/// Panics if a case fails. The message has a line for each failed case.
 ///
 /// ```should_panic
 /// use toolway::store::{Entry, Memory, Room, Store, Subscription, contract};
@@ -105,5 +107,5 @@ pub async fn check<S: Store>(make: impl AsyncFn() -> S, wait: impl AsyncFn(Durat
     assert!(broken.is_empty(), "the store breaks its contract:{broken}");
 }
 
-/// Longer than what it is asked to do should ever take.
+/// The time limit of one case, far longer than any case should take.
 const A_CASE: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! What does a case of the contract have to work with?
+//! What does a case of the contract work with?
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crate::ground::future::BoxFuture;
 use crate::store::backend::{Entry, Keep, Room, Store, Subscription};
 
-/// What a case has: a store that nobody else uses the same names of.
+/// The environment of a case: a store, and a prefix that makes its names unique.
 pub(super) struct Trial<'t> {
     pub(super) store: Arc<dyn Store>,
     pub(super) prefix: String,
@@ -18,12 +18,12 @@ pub(super) struct Trial<'t> {
 }
 
 impl Trial<'_> {
-    /// The name in the store of what a case calls so.
+    /// Returns the name in the store for a name in the case.
     pub(super) fn name(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 
-    /// Lets so much time pass that what should live for a `MOMENT` is gone.
+    /// Waits until data with a `ttl` of `MOMENT` has expired.
     pub(super) async fn wait(&self) {
         (self.wait)(MOMENT + MOMENT / 2).await;
     }
@@ -57,7 +57,7 @@ impl Trial<'_> {
         self.store.append(&self.name(log), entry, room, LONG).await.expect("append works")
     }
 
-    /// All entries of a log.
+    /// Returns all entries of a log.
     pub(super) async fn read(&self, log: &str) -> Vec<(u64, Bytes)> {
         self.page(log, 0, usize::MAX).await
     }
@@ -83,10 +83,10 @@ impl Trial<'_> {
     }
 }
 
-/// A case and its name, with the file that it stands in.
+/// The name of a case, prefixed with its file, and its function.
 pub(super) type Case = (&'static str, for<'c> fn(&'c Trial<'_>) -> Pin<Box<dyn Future<Output = ()> + 'c>>);
 
-/// The cases of a file as a table.
+/// Builds the table of the cases of a file.
 macro_rules! cases {
     ($file:literal: $($case:ident,)+) => {
         pub(super) const CASES: &[super::trial::Case] =
@@ -95,7 +95,7 @@ macro_rules! cases {
 }
 pub(super) use cases;
 
-/// Asks a future so many times and then drops it, wherever it is by then.
+/// Polls a future at most this many times and then drops it.
 pub(super) async fn drop_after<T>(polls: usize, mut future: BoxFuture<'_, T>) {
     for _ in 0..polls {
         let is_done = std::future::poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await;
@@ -106,15 +106,15 @@ pub(super) async fn drop_after<T>(polls: usize, mut future: BoxFuture<'_, T>) {
     }
 }
 
-/// Names that some backend might take for something else; no two are the same.
+/// Distinct names that a backend might misinterpret.
 pub(super) const ODD_NAMES: [&str; 30] = [
     "", " ", "  ", "a", "A", "a ", " a", "a b", "a:b", "a::b", "a*", "ab", "a?", "[ab]", "{a}", "{a}b", "{",
     "}", "a\\b", "a/b", "../a", "a\nb", "a\r\nb", "a\0b", "\"a\"", "'a'", "%s", "é", "e\u{301}", "🦀",
 ];
 
-/// How long something lives that a case wants to see expire; long enough that the next call still finds it.
+/// The `ttl` of data that a case expects to expire. It is long enough that the next call still finds the data.
 pub(super) const MOMENT: Duration = Duration::from_millis(200);
-/// How long everything else lives.
-pub(super) const LONG: Duration = Duration::from_mins(2);
-/// Room for everything that a case does.
+/// The `ttl` of all other data.
+pub(super) const LONG: Duration = Duration::from_secs(2 * 60);
+/// Enough room for all entries of a case.
 pub(super) const PLENTY: Room = Room { entries: 10_000, bytes: 10 << 20 };

@@ -1,4 +1,4 @@
-//! What is demanded of values under keys?
+//! What does the contract require of values?
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ async fn an_expired_value_was_never_there(trial: &Trial<'_>) {
 async fn getting_a_value_does_not_renew_it(trial: &Trial<'_>) {
     trial.put("key", "value", MOMENT).await;
     (trial.wait)(MOMENT / 2).await;
-    // It may be gone on a slow machine; what counts is the end.
+    // The value may already be gone on a slow machine; only the last check counts.
     trial.get("key").await;
     (trial.wait)(MOMENT * 3 / 4).await;
     assert_eq!(trial.get("key").await, None);
@@ -231,7 +231,7 @@ async fn a_life_may_be_nothing_or_for_ever(trial: &Trial<'_>) {
     trial.put("gone", "value", LONG).await;
     trial.put("gone", "value", Duration::ZERO).await;
     assert_eq!(trial.get("gone").await, None, "it lives for no time");
-    // Shorter than some clocks can say: it may be there or not, but it is no error.
+    // Below the resolution of some clocks: the value may exist or not, but this is not an error.
     trial.put("gone", "value", Duration::from_nanos(1)).await;
     trial.put("kept", "value", Duration::MAX).await;
     assert!(trial.renew("kept", Duration::MAX).await.is_some());

@@ -1,6 +1,6 @@
-//! Who listens where? A channel is there as long as somebody does.
+//! Which subscribers does each channel have? A channel exists as long as it has one.
 //!
-//! Everybody who listens has a short queue of their own, which takes no memory while nothing is in it.
+//! Every subscriber has its own short queue, which uses no memory while it is empty.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 use crate::store::backend::Subscription;
 
-/// Those who listen, by the name of the channel and in the order in which they came.
+/// The queues of subscribers, by channel and in the order of subscription.
 #[derive(Default)]
 pub(super) struct Channels {
     listeners: HashMap<Arc<str>, BTreeMap<u64, Arc<Queue>>>,
@@ -28,7 +28,7 @@ impl Channels {
         }
     }
 
-    /// How many channels somebody listens to.
+    /// Returns the number of channels with a subscriber.
     pub(super) fn len(&self) -> usize {
         self.listeners.len()
     }
@@ -55,11 +55,11 @@ impl Channels {
     }
 }
 
-/// What one listener has not heard yet.
+/// The messages that one subscriber has not received yet.
 #[derive(Default)]
 struct Queue {
     unheard: Mutex<Unheard>,
-    /// There is only one who waits, so a permit that is left over costs it one look.
+    /// Only one task waits on this, so a leftover permit costs one extra check of the queue.
     news: Notify,
 }
 
@@ -81,7 +81,7 @@ impl Queue {
         self.news.notify_one();
     }
 
-    /// What comes next, if it is there: a message, or that some were missed.
+    /// Returns the next item, if there is one: a message, or `None` if messages were missed.
     fn take(&self) -> Poll<Option<Bytes>> {
         let mut unheard = self.unheard.lock();
         if std::mem::take(&mut unheard.has_missed) {
@@ -91,7 +91,7 @@ impl Queue {
     }
 }
 
-/// The subscription of one listener, who leaves when it is dropped.
+/// The subscription of one subscriber. Dropping it unsubscribes.
 pub(super) struct Heard {
     channels: Arc<Mutex<Channels>>,
     channel: Arc<str>,
@@ -110,7 +110,7 @@ impl Subscription for Heard {
     fn next(&mut self) -> BoxFuture<'_, Option<Bytes>> {
         Box::pin(async {
             loop {
-                // Taken in the step that gives it back: there is no moment in which a dropped future holds a message.
+                // The message is taken in the same poll that returns it, so a dropped future never holds one.
                 if let Poll::Ready(next) = self.queue.take() {
                     return next;
                 }
@@ -126,5 +126,5 @@ impl Drop for Heard {
     }
 }
 
-/// How many messages a listener may be behind before it misses the oldest.
+/// The number of messages in a queue. When it is full, the oldest message is dropped.
 const MAX_BEHIND: usize = 16;

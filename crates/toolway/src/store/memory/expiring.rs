@@ -1,8 +1,9 @@
-//! How do things go away when their time is over, without a task and without a pause?
+//! How do values expire without a background task and without long pauses?
 //!
-//! Besides the things themselves there is a calendar with one date a thing. Every call looks at the first few dates that
-//! have passed, so a call costs the same however much expires at once. A thing that lives longer by now keeps its date
-//! until that has come, and gets its next one then: renewing it costs no more than finding it.
+//! In addition to the values there is a calendar with one date for each value. Every call checks only the first few
+//! dates that have passed, so its cost does not depend on how many values expire at once. A value that was renewed
+//! keeps its old date in the calendar until that date has passed, and then gets a new one. Renewing a value therefore
+//! costs no more than finding it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,11 +11,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Things by name, each with an end. What has expired is not there.
+/// Values by name that expire. An expired value is never returned.
 pub(super) struct Expiring<T> {
     things: HashMap<Arc<str>, Thing<T>>,
     calendar: BTreeMap<Date, Arc<str>>,
-    /// Tells apart what falls on the same instant.
+    /// A counter that distinguishes values with the same instant.
     dates: u64,
 }
 
@@ -23,7 +24,7 @@ type Date = (Instant, u64);
 struct Thing<T> {
     value: T,
     until: Instant,
-    /// Where it stands in the calendar, never later than `until`.
+    /// The value's position in the calendar, never later than `until`.
     date: Date,
 }
 
@@ -71,12 +72,12 @@ impl<T> Expiring<T> {
         (thing.until > now).then_some(thing.value)
     }
 
-    /// How many are held, with those that have expired and are not put away yet.
+    /// Returns the number of values, including expired ones that are not removed yet.
     pub(super) fn len(&self) -> usize {
         self.things.len()
     }
 
-    /// Puts away a few of what has expired; gives back what time it is.
+    /// Removes a few expired values. Returns the current time.
     fn tidy(&mut self) -> Instant {
         let now = Instant::now();
         for _ in 0..A_FEW {
@@ -109,24 +110,25 @@ impl<T> Thing<T> {
     }
 }
 
-/// No clock can say the end of `Duration::MAX`.
+/// Adds `ttl` to `now`. A `ttl` beyond the range of the clock, such as `Duration::MAX`, becomes a hundred years.
 fn end(now: Instant, ttl: Duration) -> Instant {
     now.checked_add(ttl).unwrap_or_else(|| now + A_LONG_TIME)
 }
 
-/// A map keeps the size it once had; one that is mostly empty gives it back, seldom enough to pay for the move.
+/// Shrinks a map that is mostly empty, because a map never shrinks by itself. It happens rarely enough that the cost of
+/// the move is negligible.
 pub(super) fn give_back<K: Eq + std::hash::Hash, V>(map: &mut HashMap<K, V>) {
     if map.capacity() > SMALL.max(map.len() * 8) {
         map.shrink_to(map.len() * 2);
     }
 }
 
-/// A call adds at most one thing, so looking at more than one a call is enough to keep up.
+/// The number of dates that one call checks. A call adds at most one value, so any number above one keeps up.
 const A_FEW: usize = 8;
-/// A map of this size is not worth shrinking.
+/// A map of at most this capacity is not worth shrinking.
 const SMALL: usize = 256;
-/// A hundred years.
-const A_LONG_TIME: Duration = Duration::from_hours(100 * 365 * 24);
+/// One hundred years.
+const A_LONG_TIME: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 #[cfg(test)]
 mod tests {
@@ -146,7 +148,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_calendar_holds_every_thing_once_whatever_happens_to_it() {
         let mut things = Expiring::default();
-        // The same steps each run, in an order that looks like none.
+        // Pseudo-random steps, the same in each run.
         let mut state = 1_u64;
         for step in 0..20_000_u32 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -177,7 +179,7 @@ mod tests {
             things.put(&number.to_string(), number, SECOND);
         }
         tokio::time::advance(SECOND).await;
-        // All have expired, and a call that comes then does not pay for all.
+        // All values have expired, but one call removes only a few of them.
         assert!(things.get("999").is_none());
         assert_eq!(things.len(), 1000 - A_FEW);
         for _ in 0..1000 / A_FEW {

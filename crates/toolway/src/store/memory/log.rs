@@ -1,4 +1,5 @@
-//! One log: what must stay and what may go stand apart, so that the oldest of what may go is always in front.
+//! One log. Entries that must stay and entries that may be dropped are in separate lists, so that the oldest droppable
+//! entry is always at the front.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,7 @@ use crate::store::backend::{Entry, Keep, Room};
 pub(super) struct Log {
     stays: Vec<(u64, Bytes)>,
     may_go: VecDeque<(u64, Bytes)>,
-    /// How many bytes may go.
+    /// The number of bytes in `may_go`.
     bytes: usize,
     last: u64,
 }
@@ -27,7 +28,8 @@ impl Log {
             }
         }
         while (self.may_go.len() > room.entries || self.bytes > room.bytes)
-            && let Some((_, dropped)) = self.may_go.pop_front_if(|(number, _)| *number < self.last)
+            && self.may_go.front().is_some_and(|(number, _)| *number < self.last)
+            && let Some((_, dropped)) = self.may_go.pop_front()
         {
             self.bytes -= dropped.len();
         }

@@ -1,7 +1,7 @@
-//! How is everything kept in the memory of one process?
+//! How does one process keep everything in memory?
 //!
-//! `expiring` keeps values and logs until they expire, `log` is one log, `channels` are those who listen. Values, logs and
-//! channels have a lock each, held for one step in memory and never across an `.await`.
+//! `expiring` keeps values and logs until they expire, `log` is one log, `channels` keeps the subscribers. Values, logs
+//! and channels have one lock each, which is never held across an `.await`.
 
 mod channels;
 mod expiring;
@@ -21,10 +21,10 @@ use crate::ground::future::BoxFuture;
 use crate::ground::mutex::Mutex;
 use crate::store::backend::{Entry, Room, Store, Subscription};
 
-/// A store in memory: nothing survives the process, and servers of one process may share it.
+/// A store in memory. Its data is lost when the process ends. Servers of one process may share it.
 ///
-/// No task looks after it. Every call puts away a few of what has expired, so that what it holds follows what is alive, and
-/// no call pays for all the others.
+/// It needs no background task: every call removes a few expired values. The memory it uses therefore follows the live
+/// data, and no single call has to remove everything.
 ///
 /// ```
 /// use toolway::store::{Memory, Store};
@@ -44,18 +44,18 @@ use crate::store::backend::{Entry, Room, Store, Subscription};
 pub struct Memory {
     values: Mutex<Expiring<Bytes>>,
     logs: Mutex<Expiring<Log>>,
-    /// Shared with the subscriptions, which take themselves out.
+    /// Shared with the subscriptions, which remove themselves when they are dropped.
     channels: Arc<Mutex<Channels>>,
 }
 
 impl Memory {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
 }
 
-/// Work that is done at once when somebody asks for it, and not before.
+/// Returns a future that runs `work` at its first poll.
 fn storing<'s, T>(work: impl FnOnce() -> T + Send + 's) -> BoxFuture<'s, Result<T>> {
     Box::pin(async { Ok(work()) })
 }
@@ -127,7 +127,7 @@ impl Store for Memory {
 
     fn forget<'s>(&'s self, log: &'s str) -> BoxFuture<'s, Result<bool>> {
         storing(|| {
-            // A long log is dropped when the lock is free again.
+            // A long log is dropped after the lock is released.
             let forgotten = self.logs.lock().remove(log);
             forgotten.is_some()
         })

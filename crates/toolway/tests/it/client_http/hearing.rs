@@ -255,7 +255,7 @@ async fn call(client: &Client, tool: &str) -> Result<String, Error> {
 
 /// Waits for something that may never happen, on the clock of the test.
 async fn soon<T>(coming: impl Future<Output = Option<T>>) -> Option<T> {
-    timeout(Duration::from_mins(1), coming).await.ok().flatten()
+    timeout(Duration::from_secs(60), coming).await.ok().flatten()
 }
 
 /// Each tool that asks, and the answer to its question.

@@ -188,7 +188,7 @@ async fn lists_are_read_again_when_their_time_is_over() {
         let hub = Hub::new();
         hub.connect("timely", target(&server)).await.unwrap();
         assert_eq!(asked.load(Ordering::SeqCst), 1);
-        tokio::time::sleep(Duration::from_mins(10)).await;
+        tokio::time::sleep(Duration::from_secs(10 * 60)).await;
         let readings = asked.load(Ordering::SeqCst) - 1;
         assert!(readings_in_ten_minutes.contains(&readings), "{readings} readings with {ttl} ms");
         assert_eq!(hub.tools().len(), readings + 1);

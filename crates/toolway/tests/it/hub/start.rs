@@ -68,7 +68,7 @@ async fn servers_of_a_file_are_started_at_the_same_time() {
     );
     let config = Config::parse(&text).unwrap();
     let variables = Variables::from_fn(|name| (name == "SECRET").then(|| "s3cret".to_owned()));
-    let builder = Hub::builder().variables(variables).start_timeout(Duration::from_hours(1));
+    let builder = Hub::builder().variables(variables).start_timeout(Duration::from_secs(3600));
     let starting = tokio::spawn(builder.from_config(config.clone()));
     was_asked.recv().await.unwrap();
     assert!(!starting.is_finished(), "the silent one is still waited for");

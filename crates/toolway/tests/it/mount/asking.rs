@@ -345,7 +345,7 @@ async fn a_caller_that_does_not_come_back_is_given_up() {
     let waiting = waiting();
     let gateway = Server::new("gateway", "1.0.0")
         .mount(asker(waiting.clone()).await)
-        .question_timeout(Duration::from_mins(1))
+        .question_timeout(Duration::from_secs(60))
         .build()
         .unwrap();
     let asked = post(&gateway, json!({"name": "name"})).await;

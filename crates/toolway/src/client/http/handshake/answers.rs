@@ -1,4 +1,4 @@
-//! What becomes of the server's questions, and how do the answers get there?
+//! How are the server's questions answered?
 
 use std::sync::Arc;
 
@@ -14,12 +14,13 @@ use crate::client::wire::inbox::{Answering, MAX_ANSWERING};
 use crate::client::wire::outgoing::error_frame;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// How often an answer is sent that did not reach the server.
+/// The maximum number of times that an answer is sent if it does not reach the server.
 const MAX_TRIES: u32 = 10;
 
 impl Conversation {
-    /// Takes what the server says besides replies. An answer that is known is sent before anything else is read, so that
-    /// a server cannot pile them up; one that somebody has to think about is not waited for, nor one that does not get through.
+    /// Handles a message that is not the reply being waited for. An answer that is ready at once is sent before
+    /// anything else is read, so that a server cannot pile them up. An answer that takes time, or that does not reach
+    /// the server, is sent in a task of its own.
     pub(super) async fn heed(self: &Arc<Self>, message: Message, of_caller: &HeaderMap, during: Option<&Id>) {
         let Some(message) = self.pending.take(message) else { return };
         let Some(inbox) = self.endpoint.inbox(during) else { return };
@@ -38,7 +39,7 @@ impl Conversation {
         }
     }
 
-    /// Sends an answer as soon as it is there, as often as it takes while the server may want it.
+    /// Sends an answer as soon as it is ready, and retries while the server may want it.
     fn insist(
         self: &Arc<Self>,
         headers: HeaderMap,
@@ -52,7 +53,8 @@ impl Conversation {
             tracing::debug!("an answer is given up, because too many do not get through");
             return;
         }
-        // It ends with the conversation, which is stopped before anybody lets go of it.
+        // The task holds the conversation. `close` and `leave` abort it, so that it does not keep the conversation
+        // alive.
         answering.spawn(async move {
             let Some(frame) = frame.await else { return };
             let mut attempt = tried;
@@ -73,8 +75,8 @@ impl Conversation {
         });
     }
 
-    /// Sends the answer to a question of the server; an error instead, if the server does not take one so long: it waits for
-    /// something.
+    /// Sends the answer to a question of the server. If the server does not accept an answer of that length, sends an
+    /// error in its place, because the server waits for a reply.
     async fn say(&self, headers: HeaderMap, frame: Bytes) -> Result<()> {
         match self.say_once(headers.clone(), frame.clone()).await {
             Err(error) if error.is_too_large() => match instead(&frame, &error) {
@@ -103,7 +105,7 @@ impl Conversation {
     }
 }
 
-/// An error in the place of an answer that the server does not take.
+/// Makes an error to send in place of an answer that the server does not accept.
 fn instead(frame: &[u8], error: &Error) -> Option<Bytes> {
     let mut skimmer = Skimmer::default();
     skimmer.push(frame);

@@ -1,4 +1,4 @@
-//! How is a message of a conversation carried?
+//! How is a message of a conversation sent?
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl Conversation {
                 self.end();
                 return Err(ended().with_http_status(status.as_u16()));
             }
-            // An id in any other reply means nothing.
+            // A session id in any other reply is ignored.
             None if outgoing.method == Method::Initialize && status.is_success() => {
                 if let Some(session) = Session::named_in(response.headers())? {
                     self.session.get_or_init(|| session);
@@ -91,8 +91,8 @@ impl Conversation {
         }
     }
 
-    /// Whether a message with the status 400 means that the server does not know the session. 404 would, but many servers that
-    /// keep their sessions themselves say it so, to no request in particular.
+    /// Returns whether a message with status 400 means that the server does not know the session. The specification
+    /// requires 404, but many servers that manage their sessions themselves send 400 and an error without a request id.
     fn is_forgotten(&self, message: &Message) -> bool {
         let Message::Response { id: None, outcome: Err(error) } = message else { return false };
         self.session.get().is_some() && error.message.to_ascii_lowercase().contains("session")

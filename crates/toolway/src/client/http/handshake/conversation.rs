@@ -1,4 +1,4 @@
-//! What is known of a conversation, and how does it end?
+//! What is the state of a conversation, and how does it end?
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -24,7 +24,8 @@ use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 
-/// How long the server may take over something that nobody's call waits for: an answer to its question, a farewell.
+/// How long the server may take for a request that no call waits for: an answer to its question, or the end of the
+/// session.
 pub(super) const MAX_ASIDE: Duration = Duration::from_secs(5);
 
 /// One conversation, from `initialize` on.
@@ -32,23 +33,23 @@ pub(crate) struct Conversation {
     pub(super) endpoint: Arc<HttpEndpoint>,
     pub(super) session: OnceLock<Session>,
     pub(super) version: OnceLock<ProtocolVersion>,
-    /// Where messages are posted, in the transport that has two URLs.
+    /// The URL to post messages to, in the transport that has two URLs.
     pub(super) post_to: OnceLock<Url>,
     pub(super) listening: OnceLock<AbortHandle>,
     pub(super) gate: Gate,
     pub(super) pending: PendingReplies,
-    /// The questions of the server that are being answered, and answers that are on their way.
+    /// The questions of the server that are being answered, and answers that are being sent.
     pub(super) answering: Mutex<JoinSet<()>>,
-    /// Whether it was closed or the server has forgotten it.
+    /// `true` once the client has closed the conversation or the server has ended it.
     over: watch::Sender<bool>,
 }
 
-/// What came of asking for a stream.
+/// The outcome of a request for a stream.
 pub(super) enum Opened {
     Stream(Events),
-    /// The server does not give it.
+    /// The server does not offer the stream.
     Refused(StatusCode),
-    /// It may work later.
+    /// The request failed, but may succeed later.
     Failed(Error),
 }
 
@@ -67,28 +68,28 @@ impl Conversation {
         }
     }
 
-    /// Whether nothing can be carried any more.
+    /// Returns whether the conversation has ended.
     pub(crate) fn is_over(&self) -> bool {
         *self.over.borrow()
     }
 
-    /// Waits until nothing can be carried any more.
+    /// Waits until the conversation has ended.
     pub(crate) async fn over(&self) {
-        // The sender is ours: it is not gone.
+        // This cannot fail: `self` holds the sender.
         let _ = self.over.subscribe().wait_for(|over| *over).await;
     }
 
-    /// Waits until what the server says unasked can be heard, as far as it offers that.
+    /// Waits until the server's own stream is open, if the server offers one.
     pub(crate) async fn listening(&self) {
         self.gate.pass().await;
     }
 
-    /// Marks the end; `false` when it was over before.
+    /// Marks the conversation as ended. Returns `false` if it was ended already.
     pub(super) fn end(&self) -> bool {
         self.over.send_if_modified(|over| !std::mem::replace(over, true))
     }
 
-    /// Ends the conversation.
+    /// Ends the conversation, and tells the server that the session has ended.
     pub(crate) async fn close(&self) -> Result<()> {
         self.stop();
         if self.end() && self.session.get().is_some() {
@@ -97,7 +98,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Nobody uses the conversation any more. The farewell is said if there is a runtime that can say it.
+    /// Ends a conversation that is no longer used. The server is told if there is a runtime to do it in.
     pub(crate) fn leave(&self) {
         self.stop();
         if let Ok(runtime) = Handle::try_current()
@@ -105,7 +106,7 @@ impl Conversation {
             && self.session.get().is_some()
         {
             let (endpoint, headers) = (self.endpoint.without_inbox(), self.headers(&HeaderMap::new()));
-            // Nobody is left to own this task; it does not last long.
+            // The task is detached; it ends after a short time limit.
             runtime.spawn(async move {
                 if let Err(error) = say_farewell(&endpoint, headers).await {
                     tracing::debug!(%error, "the farewell was not heard");
@@ -121,7 +122,7 @@ impl Conversation {
         self.answering.lock().abort_all();
     }
 
-    /// What every request says: which conversation it belongs to, and what was agreed there; then what its caller wants.
+    /// The headers of every request: those of the caller, the negotiated revision, and the session id.
     pub(super) fn headers(&self, of_caller: &HeaderMap) -> HeaderMap {
         let mut headers = of_caller.clone();
         if let Some(version) = self.version.get() {
@@ -133,7 +134,7 @@ impl Conversation {
         headers
     }
 
-    /// Asks for a stream: from where `cursor` stands, or a new one.
+    /// Requests a stream: a new one, or the one of `cursor` from where it broke off.
     pub(super) async fn open(&self, cursor: &mut Cursor, of_caller: &HeaderMap) -> Opened {
         let mut headers = self.headers(of_caller);
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -149,7 +150,7 @@ impl Conversation {
                 Opened::Failed(refusal::of_page(&self.endpoint.url, response).await)
             }
             Ok(response) => Opened::Refused(response.status()),
-            // A redirect that is not followed is an answer, too.
+            // A redirect that is not followed also counts as a refusal.
             Err(error) => match error.http_status().and_then(|status| StatusCode::from_u16(status).ok()) {
                 Some(status) => Opened::Refused(status),
                 None => Opened::Failed(error),
@@ -158,7 +159,7 @@ impl Conversation {
     }
 }
 
-/// Whether a server that answers so may answer otherwise later.
+/// Returns whether a server that answers with this status may answer differently later.
 fn may_pass(status: StatusCode) -> bool {
     match status {
         StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => true,
@@ -167,7 +168,8 @@ fn may_pass(status: StatusCode) -> bool {
     }
 }
 
-/// Tells the server that a session is over. One that knows of no ending, or has forgotten it already, is content.
+/// Tells the server that a session has ended. It is not an error if the server does not support this, or has ended the
+/// session already.
 async fn say_farewell(endpoint: &HttpEndpoint, headers: HeaderMap) -> Result<()> {
     let farewell = async {
         let response = endpoint.send(HttpMethod::DELETE, headers, Bytes::new()).await?;

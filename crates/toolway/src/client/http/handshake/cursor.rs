@@ -1,4 +1,4 @@
-//! Where was a stream when it ended, and when may it be asked for again?
+//! Where did a stream break off, and when may it be requested again?
 
 use std::time::Duration;
 
@@ -7,43 +7,44 @@ use ::http::header::HeaderValue;
 use crate::ground::jitter::fraction;
 use crate::transport::sse::Event;
 
-/// What is waited before a stream is asked for again, when its server does not say.
+/// The limit of the client's own wait before a stream is requested again. It doubles with each attempt that brings
+/// nothing.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// The longest wait that we choose ourselves.
+/// The maximum of that limit.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// The longest wait that a server may choose: somebody may be waiting for the reply.
-const MAX_RETRY: Duration = Duration::from_mins(5);
+/// The longest wait that a server may set, because a call may be waiting for the reply.
+const MAX_RETRY: Duration = Duration::from_secs(5 * 60);
 
-/// The shortest: a server that says "at once" again and again would have us do nothing else.
+/// The shortest wait that a server may set. Otherwise a server could make the client reconnect in a busy loop.
 const MIN_RETRY: Duration = Duration::from_millis(10);
 
-/// The longest id that is repeated to the server.
+/// The maximum length of an event id that is sent back to the server.
 const MAX_ID: usize = 4 << 10;
 
-/// How far one stream was read.
+/// The position up to which one stream was read.
 #[derive(Debug, Default)]
 pub(super) struct Cursor {
     last_id: Option<HeaderValue>,
     retry: Option<Duration>,
-    /// How often the stream was asked for since it last said something.
+    /// How often the stream was requested since it last brought something.
     pub(super) fruitless: u32,
-    /// How long the server wanted to be left alone when it was last asked.
+    /// The `Retry-After` time of the last attempt.
     hold: Option<Duration>,
-    /// Nothing with an id has come since it was asked for again.
+    /// `true` if no event with an id has arrived since the stream was requested again.
     resumed: bool,
 }
 
 impl Cursor {
-    /// Takes note of an event. `false` for one that was seen already: a stream goes on *after* the id it is given, but
-    /// not every server counts so.
+    /// Records an event. Returns `false` for one that was seen already: a stream should continue *after* the id that
+    /// the client names, but some servers repeat that event.
     pub(super) fn note(&mut self, event: &Event) -> bool {
         if let Some(retry) = event.retry {
             self.retry = Some(Duration::from_millis(retry).clamp(MIN_RETRY, MAX_RETRY));
         }
         if let Some(id) = &event.id {
-            // An empty id takes back the one before; one that fits no header cannot be repeated.
+            // An empty id clears the previous one. An id that is not a valid header value cannot be sent back.
             let id = HeaderValue::from_bytes(id.as_bytes()).ok();
             let id = id.filter(|id| !id.is_empty() && id.len() <= MAX_ID);
             if std::mem::take(&mut self.resumed) && id.is_some() && id == self.last_id {
@@ -51,24 +52,24 @@ impl Cursor {
             }
             self.last_id = id;
         }
-        // To be told to wait is nothing new.
+        // An event that only sets the retry time does not count.
         if event.id.is_some() || !event.data.is_empty() {
             self.fruitless = 0;
         }
         true
     }
 
-    /// Whether the server can tell where the stream was.
+    /// Returns whether the stream can be resumed from the last event.
     pub(super) fn is_resumable(&self) -> bool {
         self.last_id.is_some()
     }
 
-    /// Forgets where the stream was.
+    /// Forgets the last event.
     pub(super) fn forget(&mut self) {
         self.last_id = None;
     }
 
-    /// Begins another attempt: after which event?
+    /// Starts another attempt. Returns the id of the last event.
     pub(super) fn begin(&mut self) -> Option<HeaderValue> {
         self.fruitless = self.fruitless.saturating_add(1);
         self.hold = None;
@@ -76,7 +77,7 @@ impl Cursor {
         self.last_id.clone()
     }
 
-    /// Takes note of how long the server wants to be left alone.
+    /// Records the `Retry-After` time of the server.
     pub(super) fn hold(&mut self, wait: Option<Duration>) {
         self.hold = wait.map(|wait| wait.min(MAX_RETRY));
     }
@@ -87,12 +88,12 @@ impl Cursor {
         asked + own
     }
 
-    /// The same in its two parts. The more attempts bring nothing, the longer ours may be, and it is never the same for two
-    /// clients that lost the same server.
+    /// The two parts of that wait. The client's part is random, so that clients that lost the same server do not
+    /// reconnect together. Its limit grows with each attempt that brings nothing.
     pub(super) fn pause(&self) -> Pause {
         let asked = self.hold.max(self.retry).unwrap_or_default();
         let limit = match self.fruitless {
-            // It may be the server's way to work, and is not to take much longer than it says.
+            // The server may close its streams regularly, so do not wait much longer than it asks for.
             0 if asked > Duration::ZERO => (asked / 2).min(MAX_WAIT),
             0 => FIRST_WAIT,
             fruitless => FIRST_WAIT.saturating_mul(1 << fruitless.min(5)).min(MAX_WAIT),
@@ -104,9 +105,9 @@ impl Cursor {
 /// A wait before another attempt.
 #[derive(Debug)]
 pub(super) struct Pause {
-    /// What the server asked for.
+    /// The time that the server asked for.
     pub(super) asked: Duration,
-    /// What we add to it.
+    /// The time that the client adds.
     pub(super) own: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! May a request be sent before the server's stream is there?
+//! May a request be sent before the server's stream is open?
 
 use std::time::Duration;
 
@@ -6,17 +6,18 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use toolway_protocol::Method;
 
-/// The longest time for which requests wait for one stream.
+/// The maximum time that requests wait for one stream.
 const MAX_GATED: Duration = Duration::from_secs(1);
 
-/// Holds requests back while the server's stream is being opened: many servers drop what they say while there is none, so
-/// a question that a call leads to would never arrive.
+/// Holds requests back while the server's stream is being opened. Many servers drop what they send while there is no
+/// stream, so a question that belongs to a call would never arrive.
 ///
-/// A stream is waited for until its GET is answered in any way, and for [`MAX_GATED`] at most, however many requests wait.
+/// Requests wait until the GET for the stream is answered in any way, and for [`MAX_GATED`] at most, however many
+/// requests wait.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     stream: watch::Sender<Stream>,
-    /// How many requests wait.
+    /// The number of requests that wait.
     waiting: watch::Sender<usize>,
 }
 
@@ -24,12 +25,12 @@ pub(super) struct Gate {
 #[derive(Debug, Default, Clone, Copy)]
 struct Stream {
     number: u64,
-    /// Whether its GET is not answered yet.
+    /// `true` while its GET is not answered yet.
     is_awaited: bool,
 }
 
 impl Gate {
-    /// Holds requests back until the next stream is there.
+    /// Holds requests back until the next stream is open.
     pub(super) fn close(&self) {
         self.stream.send_modify(|stream| *stream = Stream { number: stream.number + 1, is_awaited: true });
     }
@@ -38,12 +39,12 @@ impl Gate {
         self.stream.send_if_modified(|stream| std::mem::take(&mut stream.is_awaited));
     }
 
-    /// Whether a request with this method has to wait now.
+    /// Returns whether a request with this method has to wait now.
     pub(super) fn holds(&self, method: &Method) -> bool {
         self.stream.borrow().is_awaited && makes_the_server_speak(method)
     }
 
-    /// Waits until the stream is there, or until it is waited for no longer.
+    /// Waits until the stream is open, or the wait for it has timed out.
     pub(super) async fn pass(&self) {
         let stream = *self.stream.borrow();
         if !stream.is_awaited {
@@ -61,14 +62,14 @@ impl Gate {
         }
     }
 
-    /// Returns once a request waits.
+    /// Waits until a request waits for the stream.
     pub(super) async fn wanted(&self) {
-        // The sender is ours: it is not gone.
+        // This cannot fail: `self` holds the sender.
         let _ = self.waiting.subscribe().wait_for(|waiting| *waiting > 0).await;
     }
 }
 
-/// A request that waits, counted until it is dropped.
+/// Guard that counts a waiting request.
 struct Waiting<'g>(&'g watch::Sender<usize>);
 
 impl Drop for Waiting<'_> {
@@ -77,7 +78,8 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Whether a server may answer this with more than the reply: questions, log messages, news.
+/// Returns whether a request with this method may make the server send more than the reply: questions, log messages,
+/// notifications.
 fn makes_the_server_speak(method: &Method) -> bool {
     !matches!(
         method,
@@ -94,7 +96,7 @@ fn makes_the_server_speak(method: &Method) -> bool {
     )
 }
 
-/// Opens a [`Gate`] when it is dropped, so also when the task that holds it is aborted.
+/// Opens a [`Gate`] when it is dropped, and so also when the task that holds it is aborted.
 pub(super) struct OpenOnDrop<'g>(pub(super) &'g Gate);
 
 impl Drop for OpenOnDrop<'_> {

@@ -1,6 +1,7 @@
-//! The two-URL transport of 2024-11-05: a stream on which everything is heard, and an address to post to, which the stream tells.
+//! The two-URL transport of 2024-11-05: a stream that carries all messages of the server, and a URL to post to, which
+//! the stream announces.
 //!
-//! The two together are a pipe. It ends with its stream, and what was not answered until then is lost.
+//! Together they form a pipe. It ends with its stream, and requests that were not answered by then are lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,13 +22,15 @@ use crate::client::http::request::url::Url;
 use crate::client::wire::outgoing::Outgoing;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// How long a stream is waited for to say where to post. A stream that is not of this transport may say nothing for hours.
+/// How long to wait until a stream announces the URL to post to. A stream of another transport may stay silent for
+/// hours.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many events may come before that.
+/// The maximum number of events before that.
 const MAX_BEFORE: usize = 16;
 
-/// Whether a refused `initialize` may have gone to a server that knows only this transport: it does not take messages there.
+/// Returns whether a refused `initialize` may have reached a server that only knows this transport, which does not
+/// accept messages at this URL.
 pub(super) fn is_likely(error: &Error) -> bool {
     match error.http_status() {
         Some(401 | 403 | 407 | 408 | 425 | 429) | None => false,
@@ -35,7 +38,8 @@ pub(super) fn is_likely(error: &Error) -> bool {
     }
 }
 
-/// Opens the stream, and returns the address to post to. Nothing, if there is none that says where to post.
+/// Opens the stream, and returns the URL to post to. Returns `None` if the server does not offer a stream, or the
+/// stream does not announce a URL.
 pub(super) async fn open(conversation: &Arc<Conversation>, of_caller: &HeaderMap) -> Result<Option<Url>> {
     let endpoint = &conversation.endpoint;
     let mut headers = of_caller.clone();
@@ -66,7 +70,7 @@ pub(super) async fn open(conversation: &Arc<Conversation>, of_caller: &HeaderMap
     Ok(Some(post_to))
 }
 
-/// What the first event says, if it is about where to post.
+/// The URL that the `endpoint` event contains, if no other event with data precedes it.
 async fn first(events: &mut Events) -> Option<String> {
     for _ in 0..MAX_BEFORE {
         let event = events.next().await.ok()?;
@@ -79,14 +83,14 @@ async fn first(events: &mut Events) -> Option<String> {
     None
 }
 
-/// Hears the server until its stream ends, and the conversation with it. Such a stream is never resumed.
+/// Reads the server's stream until it ends, and then ends the conversation. Such a stream is never resumed.
 async fn hear_all(conversation: Arc<Conversation>, events: Events) {
     let reason = hear(&conversation, events, &mut Cursor::default()).await;
     tracing::debug!(?reason, "the server's stream is over");
     conversation.end();
 }
 
-/// Sends a message to that address, and waits for the reply on the stream if it is a request.
+/// Posts a message to that URL, and waits for the reply on the stream if it is a request.
 pub(super) async fn carry(
     conversation: &Conversation,
     url: &Url,

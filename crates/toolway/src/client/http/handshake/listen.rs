@@ -1,4 +1,5 @@
-//! How is heard what the server says unasked? On a stream of its own, which is asked for as long as the client lives.
+//! How does the client receive what the server sends on its own? On a stream, which it requests again whenever it
+//! breaks off.
 
 use std::sync::Arc;
 
@@ -10,10 +11,11 @@ use crate::client::http::handshake::cursor::{Cursor, Pause};
 use crate::client::http::handshake::gate::{Gate, OpenOnDrop};
 use crate::client::http::request::events::{Break, Events};
 
-/// How often in a row a stream is refused that was offered before, until the conversation is given up.
+/// How often in a row a stream that was offered before may be refused until the conversation is ended.
 const MAX_REFUSED: u32 = 5;
 
-/// Hears the server until it offers no such stream; the caller has closed the gate, and aborts this with the client.
+/// Reads the server's own stream until the server no longer offers it. The caller has closed the gate, and aborts this
+/// task when the client is closed.
 pub(super) async fn listen(conversation: Arc<Conversation>) {
     let gate = &conversation.gate;
     let _open = OpenOnDrop(gate);
@@ -25,13 +27,14 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
         match conversation.open(&mut cursor, &HeaderMap::new()).await {
             Opened::Stream(events) => {
                 gate.open();
-                // What was said between the two streams is lost, unless the server keeps it for whoever names the last event.
+                // Messages between the two streams are lost, unless the server keeps them and the client has named the
+                // last event.
                 if std::mem::replace(&mut was_offered, true) && !goes_on {
                     missed(&conversation);
                 }
                 refused = 0;
                 match hear(&conversation, events, &mut cursor).await {
-                    // Asked again, the server would say it again.
+                    // If the stream were requested again, the server would send the event again.
                     Break::TooLong => {
                         tracing::warn!(
                             "the server's stream holds an event that is too long; it is not read on"
@@ -46,14 +49,14 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                 cursor.forget();
                 continue;
             }
-            // A server that never had a stream may say it so, too.
+            // Before the first stream, 404 only means that the server does not offer one.
             Opened::Refused(StatusCode::NOT_FOUND) if was_offered => {
                 tracing::debug!("the server has forgotten the session");
                 conversation.end();
                 return;
             }
-            // Some servers do not know yet that the stream before is gone, and proxies have their own reasons. When that does not
-            // pass, a new conversation helps.
+            // Some servers have not noticed yet that the previous stream is gone, and proxies may refuse too. If this
+            // persists, a new conversation helps.
             Opened::Refused(status) if was_offered && status != StatusCode::METHOD_NOT_ALLOWED => {
                 gate.open();
                 refused += 1;
@@ -63,7 +66,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
                     return;
                 }
             }
-            // The usual one is 405: not every server has something to say.
+            // The usual status is 405: not every server offers a stream.
             Opened::Refused(status) => {
                 tracing::debug!(%status, "the server offers no stream");
                 return;
@@ -77,7 +80,7 @@ pub(super) async fn listen(conversation: Arc<Conversation>) {
     }
 }
 
-/// Notes that something of what the server told may have been lost.
+/// Records that notifications of the server may have been lost.
 fn missed(conversation: &Conversation) {
     if let Some(inbox) = conversation.endpoint.inbox(None) {
         inbox.notifications.tools_changed();
@@ -85,8 +88,8 @@ fn missed(conversation: &Conversation) {
     }
 }
 
-/// Waits before the stream is asked for again. A request that waits for the stream shortens our own part of the pause, never
-/// the server's.
+/// Waits before the stream is requested again. A request that waits for the stream cuts the client's part of the pause
+/// short, but never the server's part.
 async fn pause(gate: &Gate, cursor: &Cursor) {
     let Pause { asked, own } = cursor.pause();
     sleep(asked).await;
@@ -96,7 +99,7 @@ async fn pause(gate: &Gate, cursor: &Cursor) {
     }
 }
 
-/// Takes what the server says on a stream, until it ends.
+/// Handles the messages on a stream until it ends.
 pub(super) async fn hear(conversation: &Arc<Conversation>, mut events: Events, cursor: &mut Cursor) -> Break {
     loop {
         match events.messages(|event| cursor.note(event)).await {

@@ -1,5 +1,5 @@
-//! What if a reply comes on another stream than its own? Then it is still the reply: some servers answer on the stream that
-//! they speak on unasked.
+//! What if a reply arrives on another stream than its own? It is accepted: some servers send replies on the stream for
+//! their own messages.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use toolway_protocol::{Id, Message};
 
 use crate::ground::mutex::Mutex;
 
-/// The requests whose replies are waited for.
+/// The requests that wait for a reply.
 #[derive(Debug, Default)]
 pub(super) struct PendingReplies(Mutex<HashMap<Id, oneshot::Sender<Message>>>);
 
 impl PendingReplies {
-    /// Waits for the reply to a request, until the wait is dropped.
+    /// Registers a request that waits for its reply, until the guard is dropped.
     pub(super) fn expect(&self, id: &Id) -> Expected<'_> {
         let (sender, reply) = oneshot::channel();
         self.0.lock().insert(id.clone(), sender);
@@ -25,7 +25,7 @@ impl PendingReplies {
         self.0.lock().is_empty()
     }
 
-    /// Takes a message that came on a stream of no request; gives it back if nobody waits for it.
+    /// Passes a reply to the request that waits for it. Returns the message if there is none.
     pub(super) fn take(&self, message: Message) -> Option<Message> {
         let Message::Response { id: Some(id), .. } = &message else { return Some(message) };
         match self.0.lock().remove(id) {
@@ -35,7 +35,7 @@ impl PendingReplies {
     }
 }
 
-/// A reply that may come on another stream.
+/// Guard of a request whose reply may arrive on another stream.
 pub(super) struct Expected<'e> {
     pending: &'e PendingReplies,
     id: Id,

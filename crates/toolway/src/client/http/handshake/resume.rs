@@ -1,7 +1,7 @@
-//! How does a reply go on that broke off? By a GET that names the last event which came whole.
+//! How is a reply resumed that broke off? With a GET that names the last event that arrived completely.
 //!
-//! A server may let go of the connection whenever it has given an event an id, to save it while a tool works. So a
-//! break is part of the conversation as long as each attempt brings something new.
+//! Once a server has sent an event id, it may close the connection at any time, for example to save it while a tool
+//! works. So a break is normal as long as each attempt brings something new.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::client::http::handshake::cursor::Cursor;
 use crate::client::http::request::events::{Break, Events};
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// How many attempts in a row may bring nothing new.
+/// The maximum number of attempts in a row that bring nothing new.
 const MAX_FRUITLESS: u32 = 5;
 
-/// Reads events until the reply comes, on as many connections as it takes.
+/// Reads events until the reply arrives, over as many connections as needed.
 pub(super) async fn read(
     conversation: &Arc<Conversation>,
     mut events: Events,

@@ -1,4 +1,5 @@
-//! What does the server know the conversation by? A name it may give in its reply to `initialize`, and nowhere else.
+//! How does the server identify the conversation? By an id that it may send in its reply to `initialize`, and nowhere
+//! else.
 
 use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -23,7 +24,7 @@ impl Session {
             ));
         }
         let mut id = id.clone();
-        // Who knows the id can speak for us: it does not belong into logs.
+        // A peer that knows the id can impersonate the client, so the id must not appear in logs.
         id.set_sensitive(true);
         Ok(Some(Self { id }))
     }

@@ -1,4 +1,4 @@
-//! Does a cancelled call leave anything behind?
+//! Do cancelled calls leave anything behind?
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -21,7 +21,7 @@ use crate::client::http::request::url::Url;
 use crate::client::wire::outgoing::Outgoing;
 use crate::ground::future::BoxFuture;
 
-/// A body that yields a text, and then stays silent or ends.
+/// A body that sends a text, and then either stays open or ends.
 struct Said {
     text: Option<&'static str>,
     goes_away: bool,
@@ -43,7 +43,7 @@ impl Body for Said {
     }
 }
 
-/// The answers to the requests, in order. Later requests get no answer.
+/// The answer to each request; a request beyond the last one is never answered.
 #[derive(Default)]
 struct Script(Mutex<VecDeque<(u16, Said)>>);
 
@@ -77,7 +77,7 @@ fn outgoing(method: Method) -> Outgoing {
     Outgoing::new(b"{}".to_vec(), Some(Id::Number(1)), method, Some(ProtocolVersion::V2025_11_25))
 }
 
-/// The clock is paused and advances only when all tasks are idle, so the call has gone as far as it can.
+/// The clock is paused and advances only when all tasks wait, so the call has gone as far as it can.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_given_up_leaves_nothing_behind() {
     for (case, answers) in [
@@ -100,7 +100,7 @@ async fn a_call_that_is_given_up_leaves_nothing_behind() {
 async fn neither_does_one_of_the_old_transport() {
     let answers = vec![(405, "", true), (200, "event: endpoint\ndata: /post\n\n", false), (202, "", true)];
     let conversation = conversation(answers);
-    // The request is accepted, and never answered.
+    // Accepted, and never answered.
     let call = timeout(Duration::from_secs(10), conversation.carry(outgoing(Method::Initialize)));
     assert!(call.await.is_err());
     assert!(conversation.post_to.get().is_some());

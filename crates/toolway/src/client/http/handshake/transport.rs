@@ -15,7 +15,7 @@ use crate::ground::future::BoxFuture;
 /// Carries messages to a server over HTTP.
 pub(crate) struct HttpTransport {
     stateless: StatelessTransport,
-    /// Empty, and of no consequence, unless one is opened.
+    /// Unused unless a handshake is made.
     conversation: Arc<Conversation>,
 }
 
@@ -27,7 +27,7 @@ impl HttpTransport {
 
 impl Transport for HttpTransport {
     fn carry(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Option<Message>>> {
-        // No revision is agreed upon while a handshake is under way.
+        // While a handshake is in progress, no revision is negotiated yet.
         match outgoing.version.map_or(Era::Handshake, ProtocolVersion::era) {
             Era::Stateless => self.stateless.carry(outgoing),
             Era::Handshake => Box::pin(self.conversation.carry(outgoing)),

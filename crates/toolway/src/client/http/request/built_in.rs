@@ -18,49 +18,50 @@ use crate::client::http::request::watched::{Watched, gone};
 use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::future::BoxFuture;
 
-/// The longest head of a reply: its status and all its headers.
+/// The maximum length of the head of a reply: its status and all headers.
 const MAX_HEAD: usize = 64 << 10;
 
-/// How many headers a reply may have.
+/// The maximum number of headers of a reply.
 const MAX_HEADERS: usize = 100;
 
-/// How many connections are kept that nobody uses.
+/// The maximum number of idle connections that are kept.
 const MAX_IDLE: usize = 32;
 
-/// For how long. Many servers close theirs after half a minute or a minute; a request is not to meet that moment.
+/// How long an idle connection is kept. Many servers close theirs after 30 or 60 seconds, and a request must not be
+/// sent at that moment.
 const IDLE: Duration = Duration::from_secs(20);
 
-/// How often the other side of a silent connection is asked whether it is there.
+/// The interval of TCP keep-alive probes on a silent connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
-/// How often it may fail to answer.
+/// The number of unanswered probes after which a connection is dead.
 const MAX_UNANSWERED: u32 = 3;
 
-/// After how long without a reply a request looks for its connection.
+/// How long a request waits for a reply before it checks whether its connection still exists.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-/// Says if connections are kept for later requests.
+/// The setting of whether connections are kept for later requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reuse {
     Allowed,
     Never,
 }
 
-/// The built-in one: connections are kept and used again, unless that is not wanted.
+/// The built-in HTTP client. Reuses connections, unless that is disabled.
 pub(crate) struct BuiltIn<C> {
     client: HyperClient<InTime<C>, Full<Bytes>>,
     connect_timeout: Duration,
     advice: Advice,
 }
 
-/// Says what can be done about a connection that failed, where its connector knows.
+/// Explains how to fix a failed connection, if the connector knows.
 pub(crate) type Advice = fn(&(dyn StdError + 'static)) -> Option<String>;
 
-/// What connects over TCP.
+/// Makes a connector for TCP.
 pub(crate) fn connector() -> HttpConnector {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
-    // A stream may be silent for hours; whether its server is still there is found out below.
+    // A stream may be silent for hours; keep-alive probes detect whether its server still exists.
     connector.set_keepalive(Some(KEEP_ALIVE));
     connector.set_keepalive_interval(Some(KEEP_ALIVE));
     connector.set_keepalive_retries(Some(MAX_UNANSWERED));
@@ -102,7 +103,7 @@ where
                 Err(_) => tokio::select! {
                     biased;
                     sent = &mut sending => sent,
-                    // Another connection may be under way until then.
+                    // Until then, another connection may be being opened.
                     () = gone(connection, self.connect_timeout + A_MOMENT) => {
                         let message = "the connection ended before the request was sent";
                         return Err(Error::new(ErrorKind::Transport, message).unsent());
@@ -123,7 +124,7 @@ where
     }
 }
 
-/// Connects within a time, whatever that takes: to find the address, to reach it, to agree upon keys.
+/// Applies a time limit to connecting as a whole: name lookup, TCP and TLS.
 #[derive(Clone)]
 pub(crate) struct InTime<C> {
     connector: C,

@@ -1,4 +1,4 @@
-//! What must something do to send HTTP requests?
+//! What must an HTTP client do?
 
 use std::fmt;
 use std::pin::Pin;
@@ -14,15 +14,14 @@ use http_body_util::combinators::UnsyncBoxBody;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 
-/// Sends HTTP requests: one that is given to [`Http::with_client`](crate::client::Http::with_client) takes the place of the built-in
-/// one, for its own ways to connect, its proxies, certificates or measurements.
+/// Sends HTTP requests. An implementation passed to [`Http::with_client`](crate::client::Http::with_client) replaces
+/// the built-in client, for example to use other connections, proxies, certificates or metrics.
 ///
-/// It gives back the reply as soon as its head is there, because the body may be a stream that does not end; it neither
-/// follows redirects nor unpacks anything, and puts no limit on how long a body may take. Dropping the future gives the
-/// request up.
+/// It returns the reply as soon as its head has arrived, because the body may be a stream without an end. It must not
+/// follow redirects, decompress bodies, or limit how long a body may take. Dropping the future cancels the request.
 ///
-/// An error that is [`unsent`](crate::Error::unsent) says that the server has seen nothing of the request, so that it can be sent
-/// again; of any other it is taken that the server may have done what it was asked.
+/// An error that is [`unsent`](crate::Error::unsent) means that the server has seen nothing of the request, so the
+/// request can be sent again. After any other error, the server may have executed the request.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -72,21 +71,21 @@ pub trait HttpClient: Send + Sync + 'static {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<HttpBody>>>;
 }
 
-/// One client for several servers.
+/// Allows several servers to share one client.
 impl<C: HttpClient + ?Sized> HttpClient for Arc<C> {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<HttpBody>>> {
         (**self).send(request)
     }
 }
 
-/// Whatever a body fails with.
+/// The error of a body.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The body of a reply, wherever it comes from.
+/// The body of a reply, from any HTTP library.
 pub struct HttpBody(UnsyncBoxBody<Bytes, BoxError>);
 
 impl HttpBody {
-    /// Takes a body as an HTTP library has it.
+    /// Wraps a body of an HTTP library.
     ///
     /// ```
     /// use http_body_util::Full;

@@ -1,4 +1,4 @@
-//! How does one HTTP request reach the server, and what shape has the reply?
+//! How does one HTTP request reach the server, and what form does the reply have?
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -23,44 +23,44 @@ use crate::ground::error::{Error, ErrorKind, Result};
 use crate::ground::mutex::Mutex;
 use crate::transport::frame::MAX_MESSAGE;
 
-/// The way to one server.
+/// Sends the HTTP requests to one server.
 pub(crate) struct HttpEndpoint {
     pub(crate) url: Url,
-    /// What every request says because of the server.
+    /// The headers of every request that were set for this server.
     headers: HeaderMap,
-    /// And because of the client.
+    /// The headers of every request that were set for the client.
     more: OnceLock<HeaderMap>,
     client: Arc<dyn HttpClient>,
     redirects: Redirects,
-    /// Where the server has said it is for good.
+    /// The new URL, if the server has moved permanently.
     moved: Mutex<Option<Url>>,
-    /// The longest reply, or event of a reply, that is read.
+    /// The maximum length of a reply, or of an event in a reply.
     max_message: AtomicUsize,
     inbox: OnceLock<Inbox>,
 }
 
-/// What is done when the server says that it is elsewhere.
+/// The handling of redirects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Redirects {
-    /// It is followed, if that is no other server.
+    /// A redirect is followed if it stays within the same origin.
     Allowed,
-    /// It is an error.
+    /// A redirect is an error.
     Refused,
 }
 
-/// A reply, and who gave it.
+/// A reply, and the URL that it came from.
 pub(crate) struct Arrived {
     pub(crate) response: Response<HttpBody>,
     pub(crate) at: Url,
-    /// Where the server is for good, if it has moved.
+    /// The new URL, if the server has moved permanently.
     for_good: Option<Url>,
 }
 
-/// What came back for a request.
+/// The form of the reply to a request.
 pub(crate) enum Reply {
-    /// The whole answer.
+    /// The whole reply.
     Whole(Message),
-    /// A stream that holds it.
+    /// A stream of events that contains the reply.
     Stream(Events),
 }
 
@@ -76,7 +76,7 @@ impl HttpEndpoint {
         Self { url, headers, more, client, redirects, moved, max_message, inbox }
     }
 
-    /// Adds headers to every request. What is said of one server goes before what is said of all.
+    /// Adds headers to every request. Headers that were set for this server take precedence over them.
     pub(crate) fn use_headers(&self, headers: &[(String, String)]) -> Result<()> {
         let mut more = HeaderMap::new();
         for (name, value) in headers {
@@ -87,7 +87,8 @@ impl HttpEndpoint {
         Ok(())
     }
 
-    /// The same way for somebody who outlives the client: its listeners do not wait for them.
+    /// A copy without the inbox, for a task that outlives the client. So the task does not keep the client's listeners
+    /// alive.
     pub(crate) fn without_inbox(&self) -> Self {
         let (url, headers, client) = (self.url.clone(), self.headers.clone(), self.client.clone());
         let endpoint = Self::new(url, headers, client, self.redirects);
@@ -98,17 +99,17 @@ impl HttpEndpoint {
         self.max_message.store(bytes, Ordering::Relaxed);
     }
 
-    /// How long a reply, or an event of a reply, may be.
+    /// The maximum length of a reply, or of an event in a reply.
     pub(crate) fn max_message(&self) -> usize {
         self.max_message.load(Ordering::Relaxed)
     }
 
-    /// Sends one message.
+    /// Posts one message.
     pub(crate) async fn post(&self, headers: HeaderMap, frame: Bytes) -> Result<Response<HttpBody>> {
         self.send(Method::POST, of_post(headers), frame).await
     }
 
-    /// Sends one message to another place of the server.
+    /// Posts one message to another URL of the server.
     pub(crate) async fn post_to(
         &self,
         url: Url,
@@ -118,13 +119,13 @@ impl HttpEndpoint {
         Ok(self.send_to(url, Method::POST, of_post(headers), frame).await?.response)
     }
 
-    /// Where the server is, as far as it has told.
+    /// The current URL of the server.
     pub(crate) fn place(&self) -> Url {
         let moved = self.moved.lock();
         moved.clone().unwrap_or_else(|| self.url.clone())
     }
 
-    /// Sends a request, on to wherever the server wants it. Its own headers go before those of every request.
+    /// Sends a request and follows redirects. The request's own headers take precedence over those of every request.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -138,7 +139,7 @@ impl HttpEndpoint {
         Ok(response)
     }
 
-    /// The same for another place of the server.
+    /// Like [`send`](Self::send), but to another URL of the server.
     pub(crate) async fn send_to(
         &self,
         mut url: Url,
@@ -167,7 +168,7 @@ impl HttpEndpoint {
             if hop == MAX_HOPS {
                 return Err(redirect::endless(&self.url, status));
             }
-            // What comes after a step that is not for good is not for good either.
+            // A permanent redirect after a temporary one does not count as permanent.
             is_for_good &= moved.is_for_good;
             if is_for_good {
                 for_good = Some(moved.to.clone());
@@ -177,7 +178,7 @@ impl HttpEndpoint {
         unreachable!("the loop ends by itself")
     }
 
-    /// Tells the shapes of a reply to the request `id` apart.
+    /// Determines the form of the reply to the request `id`.
     pub(crate) async fn reply(&self, response: Response<HttpBody>, id: Option<&Id>) -> Result<Reply> {
         if let Some(coding) = response.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity")
         {
@@ -202,19 +203,20 @@ impl HttpEndpoint {
             {
                 Err(refusal::of_message(&self.url, &head, error))
             }
-            // HTTP says which request was refused. Some servers write an id of their own into every refusal.
+            // The HTTP exchange itself tells which request was refused. Some servers put an id of their own into every
+            // refusal.
             Ok(Incoming::One(Message::Response { id: named, outcome: outcome @ Err(_) }))
                 if !head.status.is_success() && named.as_ref() != id =>
             {
                 Ok(Reply::Whole(Message::Response { id: None, outcome }))
             }
             Ok(Incoming::One(message @ Message::Response { .. })) => Ok(Reply::Whole(message)),
-            // Proxies and web frameworks answer errors with JSON of their own.
+            // Proxies and web frameworks send errors as JSON of their own.
             _ => Err(refusal::of_text(&self.url, &head, &body)),
         }
     }
 
-    /// What is answered to something that wants no reply.
+    /// Checks the reply to a message that does not get a result.
     pub(crate) async fn accepted(&self, response: Response<HttpBody>) -> Result<()> {
         if response.status().is_success() {
             return Ok(());
@@ -229,7 +231,7 @@ impl HttpEndpoint {
         Error::new(ErrorKind::PeerMisbehaved, format!("{}: {reason}", self.url))
     }
 
-    /// Why a stream cannot be read any further.
+    /// The error for a stream that cannot be read any further.
     pub(crate) fn broken(&self, reason: Break) -> Error {
         match reason {
             Break::End => broke_off(),
@@ -243,7 +245,7 @@ impl HttpEndpoint {
         let _ = self.inbox.set(inbox);
     }
 
-    /// Where what the server says goes: on the stream of a request, or on one that is no request's.
+    /// The inbox for messages on the stream of the request `during`, or on a stream that belongs to no request.
     pub(crate) fn inbox(&self, during: Option<&Id>) -> Option<Inbox> {
         let inbox = self.inbox.get()?;
         Some(during.map_or_else(|| inbox.clone(), |request| inbox.during(request)))
@@ -256,7 +258,7 @@ fn of_post(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// Why a request got no reply.
+/// The error of a request without a reply.
 fn failed(url: &Url, error: Error) -> Error {
     let failed = |what| Error::new(error.kind(), format!("{what} {url}"));
     if error.is_unsent() {

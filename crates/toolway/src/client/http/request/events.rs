@@ -1,4 +1,4 @@
-//! Which messages does a stream of events hold?
+//! Which messages does a stream of events contain?
 
 use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, Response};
@@ -19,27 +19,27 @@ pub(crate) struct Events {
     max_message: usize,
 }
 
-/// Why there is no next event, or nothing in it.
+/// The reason why no event or message could be read.
 #[derive(Debug)]
 pub(crate) enum Break {
-    /// The stream is over.
+    /// The stream has ended.
     End,
-    /// The connection is gone.
+    /// The connection is lost.
     Connection(Box<dyn std::error::Error + Send + Sync>),
-    /// The event is longer than what is read.
+    /// The event is longer than the limit.
     TooLong,
-    /// The event holds something else.
+    /// The event is not a message.
     NoMessage,
 }
 
 impl Events {
-    /// Reads events of at most so many bytes.
+    /// Reads events of at most `max_message` bytes.
     pub(crate) fn of(response: Response<HttpBody>, max_message: usize) -> Self {
         Self { body: response.into_body(), parser: Parser::new(max_message), max_message }
     }
 
-    /// An event that can be read. One that is too long holds an error instead, for the call that waits for it: the streams of a
-    /// conversation go on, and so do all other calls.
+    /// Replaces a reply that is too long with an error, for the call that waits for it. The stream and all other calls
+    /// continue. Other messages that are too long are ignored.
     fn instead(&self, mut event: Event) -> Event {
         match event.too_long.take() {
             None => {}
@@ -55,7 +55,7 @@ impl Events {
         event
     }
 
-    /// What the next event says that `is_new` takes.
+    /// Returns the messages of the next event that `is_new` accepts.
     pub(crate) async fn messages(
         &mut self,
         mut is_new: impl FnMut(&Event) -> bool,
@@ -68,7 +68,7 @@ impl Events {
         }
     }
 
-    /// The next whole event. One that is cut off by the end was none.
+    /// Returns the next complete event. An event that is cut off by the end of the stream is dropped.
     pub(crate) async fn next(&mut self) -> Result<Event, Break> {
         loop {
             if let Some(event) = self.parser.next_event().map_err(|_| Break::TooLong)? {
@@ -82,8 +82,8 @@ impl Events {
     }
 }
 
-/// What an event says: nothing, when it only carries an id or is of a kind that is not ours. One revision has several
-/// messages in an event.
+/// The messages of an event; none if it only has an id or is of an unknown kind. One revision allows several messages
+/// in an event.
 fn messages(event: &Event) -> Result<Vec<Message>, Break> {
     if event.data.is_empty() || event.event.as_deref().is_some_and(|kind| kind != "message") {
         return Ok(Vec::new());
@@ -99,7 +99,7 @@ pub(crate) fn is_events(response: &Response<HttpBody>) -> bool {
     media_type(response.headers()).as_deref() == Some("text/event-stream")
 }
 
-/// The type of a body, without its parameters.
+/// The media type of a body, without its parameters.
 pub(crate) fn media_type(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())

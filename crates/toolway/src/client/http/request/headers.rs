@@ -4,7 +4,7 @@ use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// Headers that are made for each request, or that would make a reply unreadable.
+/// Headers that the client sets itself, or that would make a reply unreadable.
 const OURS: [&str; 15] = [
     "accept",
     "accept-encoding",
@@ -23,15 +23,15 @@ const OURS: [&str; 15] = [
     "upgrade",
 ];
 
-/// The header of an argument that a tool wants to see there.
+/// The prefix of a header that contains a tool argument.
 const ARGUMENT: &str = "mcp-param-";
 
 /// The headers of one request of the application.
 #[derive(Debug, Default)]
 pub(crate) struct OfCall {
-    /// What the caller wants to be said wherever the call goes on.
+    /// The headers of the caller. They are also sent with the other requests that belong to the call.
     pub(crate) of_caller: HeaderMap,
-    /// Arguments of a tool, which are said once.
+    /// The headers for tool arguments. They are sent once.
     pub(crate) of_tool: HeaderMap,
 }
 
@@ -51,7 +51,7 @@ impl OfCall {
     }
 }
 
-/// A header that an application may set.
+/// Checks a header that an application sets.
 pub(crate) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
     let valid = self::name(name)?;
     if valid.as_str().starts_with("mcp-") || OURS.contains(&valid.as_str()) {
@@ -72,7 +72,7 @@ fn name(name: &str) -> Result<HeaderName> {
     })
 }
 
-/// What a header says. It may be a secret, so neither errors nor logs show it.
+/// Checks the value of a header. It may be a secret, so neither errors nor logs show it.
 fn value(name: &str, value: &str) -> Result<HeaderValue> {
     let mut valid = HeaderValue::from_str(value).map_err(|_| {
         Error::new(
@@ -86,7 +86,7 @@ fn value(name: &str, value: &str) -> Result<HeaderValue> {
     Ok(valid)
 }
 
-/// Adds headers; those that are there already and have the same name are replaced.
+/// Adds headers; replaces existing ones with the same name.
 pub(crate) fn put_on(headers: &mut HeaderMap, more: &HeaderMap) {
     for (name, value) in more {
         headers.insert(name.clone(), value.clone());
@@ -95,7 +95,7 @@ pub(crate) fn put_on(headers: &mut HeaderMap, more: &HeaderMap) {
 
 /// Adds a header of the protocol.
 pub(crate) fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
-    // Names and revisions are plain, and `header::encode` makes anything else so.
+    // Method names and revisions are plain ASCII, and `header::encode` encodes everything else.
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(HeaderName::from_static(name), value);
     }

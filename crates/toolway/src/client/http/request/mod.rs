@@ -1,17 +1,17 @@
-//! How does one HTTP request reach the server, and what shape has the reply?
+//! How does one HTTP request reach the server, and what form does the reply have?
 //!
 //! | file | question |
 //! |---|---|
-//! | `endpoint.rs` | Where does a request go, and what shape has the reply? |
+//! | `endpoint.rs` | Where does a request go, and what form does the reply have? |
 //! | `url.rs` | Which URL can a server have, and how is it shown to people? |
 //! | `headers.rs` | Which headers may an application add to its requests? |
-//! | `redirect.rs` | The server says that it is elsewhere: do we go there? |
-//! | `refusal.rs` | What does a reply mean that holds no result? |
-//! | `events.rs` | Which messages does a stream of events hold? |
-//! | `client.rs` | What must something do to send HTTP requests? |
-//! | `built_in.rs` | How does the built-in client send them? |
-//! | `watched.rs` | Has the connection of a request ended without the request being told? |
-//! | `tls.rs`, `no_tls.rs` | Whom do we believe to be the server that an `https://` URL names? |
+//! | `redirect.rs` | Is a redirect followed? |
+//! | `refusal.rs` | What does a reply without a result mean? |
+//! | `events.rs` | Which messages does a stream of events contain? |
+//! | `client.rs` | What must an HTTP client do? |
+//! | `built_in.rs` | How does the built-in client send requests? |
+//! | `watched.rs` | Has the connection of a request ended without an error for the request? |
+//! | `tls.rs`, `no_tls.rs` | How is the server of an `https://` URL verified? |
 
 pub(crate) mod built_in;
 pub(crate) mod client;

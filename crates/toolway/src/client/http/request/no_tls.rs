@@ -1,4 +1,4 @@
-//! What takes the place of TLS in a build without it? An error that says how to get it.
+//! What replaces TLS in a build without it? An error that names the required feature.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// Nobody is trusted.
+/// Empty: this build has no certificates.
 #[derive(Clone, Default)]
 pub(crate) struct Trust {}
 
@@ -22,7 +22,7 @@ pub(crate) fn check(url: &Url) -> Result<()> {
     ))
 }
 
-/// Never asked for: the check comes first.
+/// Never called: `check` fails first.
 pub(crate) fn client(_: &Trust, _: Duration, _: Reuse) -> Result<Arc<dyn HttpClient>> {
     Err(Error::new(ErrorKind::Misuse, "this build speaks no HTTPS"))
 }

@@ -1,7 +1,8 @@
-//! The server says that it is elsewhere: do we go there?
+//! Is a redirect followed?
 //!
-//! Within the same origin (scheme, host and port), yes, with everything that was to be said. To any other, no: headers, tokens
-//! and the conversation belong to the server that the application named, and nobody else is to get them because of a reply.
+//! Within the same origin (scheme, host and port) it is, with all headers and the body. To any other origin it is not:
+//! headers, tokens and messages are for the server that the application named, and a reply must not send them
+//! elsewhere.
 
 use ::http::header::LOCATION;
 use ::http::{HeaderMap, Method, StatusCode};
@@ -9,17 +10,18 @@ use ::http::{HeaderMap, Method, StatusCode};
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// How often one request is sent on.
+/// The maximum number of redirects that one request follows.
 pub(crate) const MAX_HOPS: usize = 5;
 
-/// Where a request is to go instead.
+/// A redirect to follow.
 pub(crate) struct Moved {
     pub(crate) to: Url,
-    /// Whether later requests are to go there at once.
+    /// `true` if later requests should go there directly.
     pub(crate) is_for_good: bool,
 }
 
-/// Reads a reply that may be a redirect. An error is one that is not followed; it says where it leads.
+/// Reads a reply that may be a redirect. Returns an error for a redirect that is not followed; the error names its
+/// target.
 pub(crate) fn read(
     method: &Method,
     from: &Url,
@@ -64,7 +66,7 @@ pub(crate) fn read(
     Ok(Some(Moved { to, is_for_good: status == StatusCode::PERMANENT_REDIRECT }))
 }
 
-/// A redirect that is not followed because nobody wants any.
+/// The error for a redirect when redirects are not allowed.
 pub(crate) fn unwanted(from: &Url, to: &Url, status: StatusCode) -> Error {
     refused(
         status,
@@ -74,7 +76,7 @@ pub(crate) fn unwanted(from: &Url, to: &Url, status: StatusCode) -> Error {
     )
 }
 
-/// Redirects without end.
+/// The error for too many redirects.
 pub(crate) fn endless(from: &Url, status: StatusCode) -> Error {
     refused(
         status,

@@ -1,4 +1,5 @@
-//! What does a reply mean that holds no result? Who is to do what about it, and may it be asked again?
+//! What does a reply without a result mean? What should the application or the operator do, and may the request be sent
+//! again?
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -15,26 +16,26 @@ use crate::client::http::request::events::media_type;
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind};
 
-/// How much of a page is read that is no message: enough to say what it is.
+/// The maximum number of bytes that are read of a body that is not a message: enough to show what it is.
 const MAX_PAGE: usize = 2 << 10;
 
-/// How long it may take to come.
+/// How long reading it may take.
 const PAGE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How many characters of it are shown.
+/// The maximum number of characters that are shown of it.
 const MAX_SHOWN: usize = 100;
 
-/// The longest that a server may want to be left alone.
-const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
+/// The maximum `Retry-After` time.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
-/// A reply without a message.
+/// The error for a reply without a message.
 pub(crate) async fn of_page(url: &Url, response: Response<HttpBody>) -> Error {
     let (head, body) = response.into_parts();
     let page = timeout(PAGE_PATIENCE, beginning(body)).await.unwrap_or_default();
     of_text(url, &head, &page)
 }
 
-/// What comes of a body, up to a limit.
+/// Reads the beginning of a body, up to a limit.
 async fn beginning(mut body: HttpBody) -> Vec<u8> {
     let mut page = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {
@@ -48,7 +49,7 @@ async fn beginning(mut body: HttpBody) -> Vec<u8> {
     page
 }
 
-/// A reply that holds this instead of a message.
+/// The error for a reply that contains this text instead of a message.
 pub(crate) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
     let status = head.status;
     let mut message = match status {
@@ -97,7 +98,8 @@ pub(crate) fn of_text(url: &Url, head: &Parts, text: &[u8]) -> Error {
     judged(Error::new(kind, message).with_http_status(status.as_u16()), status, &head.headers)
 }
 
-/// An error that came as a message. Some are less about the request than about who asks, and when.
+/// The error for an error message of the server. With some statuses it is not about the request, but about
+/// authorization or the moment.
 pub(crate) fn of_message(url: &Url, head: &Parts, error: RpcError) -> Error {
     let error = Error::from(error);
     match head.status {
@@ -111,7 +113,7 @@ pub(crate) fn of_message(url: &Url, head: &Parts, error: RpcError) -> Error {
     }
 }
 
-/// Whether a message that came with this status is to be read as [`of_message`] does.
+/// Returns whether an error message with this status must go through [`of_message`].
 pub(crate) fn is_about_more(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) || is_of_the_moment(status)
 }
@@ -126,7 +128,7 @@ fn is_of_the_moment(status: StatusCode) -> bool {
     )
 }
 
-/// Says whether the request may be sent again, and when.
+/// Adds to an error whether the request may be sent again, and when.
 fn judged(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
     let retry_after = retry_after(headers);
     let error = match retry_after {
@@ -135,9 +137,10 @@ fn judged(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
     };
     match status {
         StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => error.unsent(),
-        // Who says when to come back has not begun. Others say the same when they lost what they had begun.
+        // A server that sends `Retry-After` has not begun the request. Without it, the server may have begun it and
+        // lost it.
         StatusCode::SERVICE_UNAVAILABLE if retry_after.is_some() => error.unsent(),
-        // Many servers say so of a request that they have begun and do not let run any longer.
+        // Many servers also send these for a request that they have begun and then stopped.
         StatusCode::REQUEST_TIMEOUT
         | StatusCode::SERVICE_UNAVAILABLE
         | StatusCode::BAD_GATEWAY
@@ -146,13 +149,13 @@ fn judged(error: Error, status: StatusCode, headers: &HeaderMap) -> Error {
     }
 }
 
-/// How long the server wants to be left alone, if it says so in seconds.
+/// The time of the `Retry-After` header, if it is in seconds.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
 }
 
-/// The beginning of a text of the server, on one line and without anything that a terminal would obey.
+/// The beginning of a text of the server, on one line and without control characters.
 fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let mut words = String::new();

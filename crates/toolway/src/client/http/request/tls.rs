@@ -1,4 +1,4 @@
-//! Whom do we believe to be the server that an `https://` URL names, and what is said when it is somebody else?
+//! How is the server of an `https://` URL verified, and how is a failure explained?
 
 use std::error::Error as StdError;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::client::http::request::client::HttpClient;
 use crate::client::http::request::url::Url;
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The authorities of the application, besides those of the system.
+/// The certificate authorities of the application, besides those of the system.
 #[derive(Clone, Default)]
 pub(crate) struct Trust(pub(crate) Vec<CertificateDer<'static>>);
 
@@ -23,7 +23,7 @@ pub(crate) fn check(_: &Url) -> Result<()> {
     Ok(())
 }
 
-/// What sends requests, encrypted. Reads files.
+/// Makes a client that sends encrypted requests. Reads files.
 pub(crate) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> Result<Arc<dyn HttpClient>> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
@@ -43,7 +43,7 @@ pub(crate) fn client(trust: &Trust, connect_timeout: Duration, reuse: Reuse) -> 
 
 fn roots(of_system: Vec<CertificateDer<'static>>, trust: &Trust) -> RootCertStore {
     let mut roots = RootCertStore::empty();
-    // Systems keep certificates that nobody can read any more; they are no reason to do without the others.
+    // Some certificates of a system cannot be parsed. They are skipped, and the others are used.
     let (added, _) = roots.add_parsable_certificates(of_system);
     if added == 0 {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
@@ -52,14 +52,14 @@ fn roots(of_system: Vec<CertificateDer<'static>>, trust: &Trust) -> RootCertStor
     roots
 }
 
-/// What can be done about a connection that failed, if it is because of TLS.
+/// Explains how to fix a connection that failed because of TLS.
 fn advice(error: &(dyn StdError + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<rustls::Error>() {
             return of_tls(error);
         }
-        // An error of the operating system hides what it was made of.
+        // `source` of an I/O error skips the error that it wraps.
         next = match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
             Some(inner) => Some(inner),
             None => error.source(),

@@ -7,7 +7,7 @@ use ::http::uri::Scheme;
 
 use crate::ground::error::{Error, ErrorKind, Result};
 
-/// The URL of a server. It is shown without what may be secret: the query and the user.
+/// The URL of a server. It is shown without the parts that may be secret: the query and the user.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Url(Uri);
 
@@ -37,7 +37,7 @@ impl Url {
         self.0.scheme() == Some(&Scheme::HTTPS)
     }
 
-    /// Whether both are the same server: the same scheme, host and port.
+    /// Returns whether both URLs have the same origin: the same scheme, host and port.
     pub(crate) fn is_same_origin(&self, other: &Self) -> bool {
         let host = |url: &Self| url.0.host().map(str::to_ascii_lowercase);
         self.0.scheme() == other.0.scheme() && host(self) == host(other) && self.port() == other.port()
@@ -47,7 +47,8 @@ impl Url {
         self.0.port_u16().unwrap_or(if self.is_encrypted() { 443 } else { 80 })
     }
 
-    /// What a reference means that was found here (RFC 3986, section 5): `https://other/a`, `//other/a`, `/a`, `a`, `?a`.
+    /// Resolves a reference relative to this URL (RFC 3986, section 5): `https://other/a`, `//other/a`, `/a`, `a`,
+    /// `?a`.
     pub(crate) fn join(&self, reference: &str) -> Result<Self> {
         let reference = reference.split('#').next().unwrap_or_default();
         if has_scheme(reference) {
@@ -76,14 +77,14 @@ impl Url {
     }
 }
 
-/// Whether a reference begins with the name of a scheme.
+/// Returns whether a reference begins with a scheme.
 fn has_scheme(reference: &str) -> bool {
     let Some((scheme, _)) = reference.split_once(':') else { return false };
     scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// A path from its root, without its `.` and `..`.
+/// Removes the `.` and `..` segments from an absolute path.
 fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut segments = path.split('/').skip(1).peekable();
@@ -108,9 +109,9 @@ fn is_http(scheme: Option<&Scheme>) -> bool {
     scheme.is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS)
 }
 
-/// A text that is meant to be a URL, as far as it may be shown.
+/// The printable form of a text that should be a URL, without the parts that may be secret.
 pub(crate) fn shown(text: &str) -> String {
-    // Where the user ends, in something that may be no URL at all, nobody can say.
+    // The text is not a valid URL, so it is unknown where the user ends.
     if text.contains('@') && text.parse::<Uri>().is_err() {
         return "a URL that holds a user".to_owned();
     }
@@ -132,13 +133,13 @@ impl fmt::Display for Url {
     }
 }
 
-/// Whether a part of a path may be a key: some servers are told so who calls.
+/// Returns whether a path segment may be a key: some servers identify the caller by the path.
 fn is_key(segment: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| segment.as_bytes().iter().any(kind);
     segment.len() >= LONG && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
 }
 
-/// So long is a key at least.
+/// The minimum length of a key.
 const LONG: usize = 20;
 
 impl fmt::Debug for Url {

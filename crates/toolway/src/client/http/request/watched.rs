@@ -1,9 +1,10 @@
-//! Has the connection of a request ended without anybody telling the request?
+//! Has the connection of a request ended without an error for the request?
 //!
-//! It happens: a request is handed to the task of its connection through a queue. If that task ends at the very moment at which
-//! the request is put there, the request is neither taken nor given back, and would wait for ever (a channel of tokio drops what it
-//! holds when its receiver goes, except what is being written just then). So we look ourselves. A request that the task has taken
-//! is told of its end by hyper; hence one that is not told was not taken, and nothing of it was sent.
+//! This can happen: a request is passed to the task of its connection through a queue. If that task ends at the very
+//! moment when the request is queued, the request is neither taken nor returned, and would wait forever. (A tokio
+//! channel drops its content when the receiver is dropped, except for what is being written at that moment.) So this
+//! file watches the connection itself. For a request that the task has taken, hyper reports the end of the connection.
+//! So a request without such a report was not taken, and nothing of it was sent.
 
 use std::io;
 use std::pin::Pin;
@@ -19,11 +20,11 @@ use tokio::time::sleep;
 /// A connection whose end others can wait for.
 pub(crate) struct Watched<I> {
     inner: I,
-    /// Gone with the connection.
+    /// Dropped with the connection.
     life: watch::Sender<()>,
 }
 
-/// What is known of a connection.
+/// Observes whether a connection still exists.
 #[derive(Clone)]
 struct Life(watch::Receiver<()>);
 
@@ -33,11 +34,11 @@ impl<I> Watched<I> {
     }
 }
 
-/// Waits until the connection of a request has ended, and no other has taken its place within `patience`.
+/// Waits until the connection of a request has ended and no other connection has replaced it within `patience`.
 pub(crate) async fn gone(mut of_request: CaptureConnection, patience: Duration) {
     drop(of_request.wait_for_connection_metadata().await);
     while let Some(mut life) = life(&of_request) {
-        // Nothing is ever said but the end.
+        // The sender never sends a value, so this waits until it is dropped.
         while life.0.changed().await.is_ok() {}
         sleep(patience).await;
         if self::life(&of_request).is_some_and(|now| now.0.same_channel(&life.0)) {
@@ -146,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Connects to whoever holds the other ends.
+    /// Connects to the other ends that it holds.
     #[derive(Clone, Default)]
     struct Pipes(Arc<Mutex<Vec<DuplexStream>>>);
 
@@ -166,7 +167,8 @@ mod tests {
         }
     }
 
-    /// That a request is stuck cannot be arranged, but that its connection ends and it does not hear of it can: nobody polls it.
+    /// A stuck request cannot be produced on purpose. But a request that does not notice the end of its connection can:
+    /// the test does not poll it.
     #[tokio::test(start_paused = true)]
     async fn the_end_of_a_connection_is_noticed_after_a_while_and_not_before() {
         let pipes = Pipes::default();
@@ -195,7 +197,7 @@ mod tests {
             heard = far.read_u8() => heard,
         };
         assert_eq!(heard.expect("a request"), b'G');
-        let long = tokio::time::timeout(Duration::from_hours(1), &mut gone).await;
+        let long = tokio::time::timeout(Duration::from_secs(3600), &mut gone).await;
         assert!(long.is_err(), "a connection may be silent for long");
         drop(far);
         let began = tokio::time::Instant::now();

@@ -1,3 +1,3 @@
-//! How do messages of the stateless era travel over HTTP? Each stands alone.
+//! How do messages of the stateless era travel over HTTP? Each request is independent of the others.
 
 pub(super) mod transport;

@@ -1,4 +1,4 @@
-//! What does a request carry that stands alone? Headers that mirror its body. A reply that breaks off is lost.
+//! How is a request of the stateless era sent? With headers that mirror its body. A reply that breaks off is lost.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::client::wire::transport::Transport;
 use crate::ground::error::Result;
 use crate::ground::future::BoxFuture;
 
-/// Carries messages that stand alone to a server over HTTP.
+/// Carries messages of the stateless era over HTTP.
 pub(crate) struct StatelessTransport {
     pub(crate) endpoint: Arc<HttpEndpoint>,
     /// The limit that was set for this server alone.
@@ -51,7 +51,7 @@ impl Transport for StatelessTransport {
         bytes
     }
 
-    /// A connection that is closed is a call that is given up.
+    /// Closing the connection cancels the call.
     fn cancels_by_dropping(&self, _: ProtocolVersion) -> bool {
         true
     }
@@ -81,7 +81,7 @@ fn dress(outgoing: &Outgoing) -> Result<HeaderMap> {
     Ok(headers)
 }
 
-/// Reads events until the reply comes. Ids of events mean nothing here: this era has no resuming.
+/// Reads events until the reply arrives. Ignores event ids, because this era cannot resume a stream.
 async fn read(endpoint: &HttpEndpoint, mut events: Events, id: &Id) -> Result<Message> {
     let inbox = endpoint.inbox(Some(id));
     loop {

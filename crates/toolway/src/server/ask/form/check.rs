@@ -1,6 +1,6 @@
-//! Does what a user filled in fit the form, and does the form make sense?
+//! Does the content that a user filled in match the form, and is the form itself valid?
 //!
-//! A form is a small JSON Schema, so the schema's own checker decides, and what is wrong is told in its words.
+//! A form is a small JSON Schema. The schema checker checks it and writes the error messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,11 @@ use toolway_protocol::types::{Choice, Field, FieldKind, FormSchema};
 
 use crate::schema::{Checker, Problem};
 
-/// Fills in defaults, leaves out what the form does not have, and checks the rest. A null counts as left out.
+/// Fills in defaults, drops fields that the form does not have, and checks the rest. A null counts as missing.
 ///
 /// # Errors
 ///
-/// What is wrong, for whoever wrote the client: the first ten things in one line.
+/// The first ten problems in one line, written for the author of the client.
 pub(crate) fn check(
     form: &FormSchema,
     mut content: BTreeMap<String, Value>,
@@ -36,14 +36,14 @@ pub(crate) fn check(
 fn checker(form: &FormSchema) -> Result<Checker, String> {
     let fields = &form.properties.0;
     let properties: Map<_, _> = fields.iter().map(|(name, field)| (name.clone(), plain(field))).collect();
-    // Nobody can fill in what is not there.
+    // A required field that the form does not define cannot be filled in, so it is skipped.
     let required = form.required.iter().flatten().filter(|name| properties.contains_key(*name));
     let required: Vec<_> = required.collect();
     let schema = json!({"type": "object", "required": required, "properties": properties});
     Checker::compile(&schema).map_err(|mistakes| mistakes.join("; "))
 }
 
-/// What a field says in the words of JSON Schema. What makes no sense there is left out: a schema would not compile.
+/// Writes a field as a JSON Schema. Leaves out negative counts, because the schema would not compile with them.
 fn plain(field: &Field) -> Value {
     let mut schema = Map::new();
     let mut say = |keyword: &str, value: Option<Value>| {
@@ -59,7 +59,7 @@ fn plain(field: &Field) -> Value {
         }
         FieldKind::Number | FieldKind::Integer => {
             let is_whole = field.kind == FieldKind::Integer;
-            // JSON has no greatest number, and whoever reads an integer has.
+            // JSON has no largest integer, but the type that the value is read into has.
             let bound = |bound: i64| is_whole.then(|| bound.into());
             say("minimum", field.minimum.clone().or_else(|| bound(i64::MIN)).map(Value::Number));
             say("maximum", field.maximum.clone().or_else(|| bound(i64::MAX)).map(Value::Number));
@@ -72,20 +72,20 @@ fn plain(field: &Field) -> Value {
             say("items", Some(choices.map_or_else(|| json!({"type": "string"}), |all| json!({"enum": all}))));
         }
         FieldKind::Boolean => {}
-        // From a revision to come; only the client knows what fits.
+        // A kind from a later revision: only the client knows its rules.
         _ => return Value::Bool(true),
     }
     say("type", Some(field.kind.as_str().into()));
     Value::Object(schema)
 }
 
-/// What may be chosen, with names or without.
+/// The values to choose from, with or without titles.
 fn choices<'c>(plain: Option<&'c [String]>, named: Option<&'c [Choice]>) -> Option<Vec<&'c str>> {
     let plain = plain.map(|plain| plain.iter().map(String::as_str).collect());
     plain.or_else(|| named.map(|named| named.iter().map(|choice| choice.value.as_str()).collect()))
 }
 
-/// What is wrong with the form itself, in sentences for its author.
+/// Returns the mistakes in the form itself, in sentences for its author.
 pub(crate) fn mistakes(form: &FormSchema) -> Vec<String> {
     let mut told = Vec::new();
     let mut names = BTreeSet::new();
@@ -145,7 +145,7 @@ fn field_mistakes(field: &Field) -> Vec<String> {
     told
 }
 
-/// Rules for another kind of field.
+/// Finds rules that do not apply to this kind of field.
 fn strays(field: &Field) -> Vec<String> {
     use FieldKind::{Array, Integer, Number, String};
     let has_choices = field.choices.is_some() || field.one_of.is_some();
@@ -192,5 +192,5 @@ fn default_mistake(name: &str, field: &Field) -> Option<String> {
     (!problems.is_empty()).then(|| Problem::join_about("the default of field", &problems))
 }
 
-/// What the protocol lets a text be.
+/// The formats of a text that the protocol allows.
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];

@@ -1,15 +1,15 @@
-//! What may be chosen from: the variants of an enum.
+//! Which choices can a form offer? The variants of an enum.
 
 use serde_json::Value;
 use toolway_protocol::types::{Choice, Choices, Field, FieldKind};
 
 use crate::schema::{cut, shown_with_kind};
 
-/// What may be chosen from, alone or several at once.
+/// An enum whose variants are the choices of a field; the field takes one of them or several.
 ///
-/// Derive [`Form`](derive@crate::Form) for an enum whose variants have no fields. What is sent for a variant is its name as it is
-/// written, or what `#[form(rename = "…")]` says; what people see is the same, or `#[form(title = "…")]`. Doc comments are for
-/// readers of the source.
+/// Derive [`Form`](derive@crate::Form) for an enum whose variants have no fields. A variant is sent as its name in the
+/// source, or as `#[form(rename = "…")]` says. Users see the same text, or `#[form(title = "…")]`. Doc comments of
+/// variants are not sent.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -40,31 +40,31 @@ use crate::schema::{cut, shown_with_kind};
     note = "a list of texts is a `Vec<String>` with `#[form(choices = [\"a\", \"b\"])]`"
 )]
 pub trait FormChoice: Sized + Send + 'static {
-    /// What is sent for each choice, and what people see of it if that is something else; in order.
+    /// The value that is sent for each choice, and its title for users if that differs; in order.
     const CHOICES: &'static [(&'static str, Option<&'static str>)];
 
-    /// The choice that was sent.
+    /// Returns the choice for a received value.
     fn from_value(value: &str) -> Option<Self>;
 
-    /// What is sent for this choice.
+    /// Returns the value that is sent for this choice.
     fn value(&self) -> &'static str;
 }
 
-/// A field for one of the choices.
+/// Returns a field that takes one of the choices.
 pub fn one<E: FormChoice>() -> Field {
     let mut field = Field::new(FieldKind::String);
     offer(&mut field, E::CHOICES);
     field
 }
 
-/// A field for several of them.
+/// Returns a field that takes several of the choices.
 pub(crate) fn several<E: FormChoice>() -> Field {
     let mut field = Field::new(FieldKind::Array);
     offer(&mut field, E::CHOICES);
     field
 }
 
-/// Gives a field its choices: one title makes them all choices with titles, for there is no way to mix.
+/// Adds choices to a field. If one choice has a title, all get one, because a field cannot mix both forms.
 pub fn offer(field: &mut Field, choices: &[(&str, Option<&str>)]) {
     let is_titled = choices.iter().any(|(_, title)| title.is_some());
     let titled = || -> Vec<Choice> {
@@ -85,7 +85,7 @@ pub fn offer(field: &mut Field, choices: &[(&str, Option<&str>)]) {
 ///
 /// # Errors
 ///
-/// What came instead.
+/// A message with the value that was received.
 pub fn read<E: FormChoice>(value: &Value) -> Result<E, String> {
     match value.as_str() {
         Some(text) => E::from_value(text).ok_or_else(|| format!("no such choice: `{}`", cut(text))),

@@ -1,4 +1,5 @@
-//! What may be a field of a form? Texts, numbers, yes or no, a choice, several choices, and each of them if one likes.
+//! Which types can be a field of a form? Texts, numbers, booleans, one choice, several choices, and an `Option` of
+//! each.
 
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
@@ -10,23 +11,23 @@ use crate::schema::{shown_with_kind, whole};
 use crate::server::ask::form::choice;
 use crate::server::ask::form::choice::FormChoice;
 
-/// What may be a field of a [`Form`](crate::server::ask::form::Form).
+/// A type that can be a field of a [`Form`](crate::server::ask::form::Form).
 ///
 /// | type | what the user fills in |
 /// |---|---|
-/// | `String` | a text, or with `#[form(choices = […])]` one of these |
+/// | `String` | a text, or one of the choices in `#[form(choices = […])]` |
 /// | `bool` | yes or no |
 /// | `f64`, `f32` | a number |
-/// | `u8`, `i32`, … | a whole number that fits |
+/// | `u8`, `i32`, … | a whole number in the range of the type |
 /// | an enum that derives [`Form`](derive@crate::Form) | one of its variants |
 /// | `Vec`, `HashSet` or `BTreeSet` of such an enum | any of its variants |
 /// | the same of `String`, with `#[form(choices = […])]` | any of these texts |
 /// | `Option` of any of them | the same, or nothing |
 ///
-/// Everything else must be filled in, unless it has a default. A whole number of 64 bits or more is one that an `i64` can hold,
-/// unless the field says otherwise; programs in JavaScript round those beyond 2^53.
+/// Every field except an `Option` is required, unless it has a default. A whole number of 64 bits or more must fit in
+/// an `i64`, unless the field sets other bounds; JavaScript programs round numbers beyond 2^53.
 ///
-/// Implement it for a type of your own that is one of these with a meaning:
+/// Implement this trait for your own type to give one of these a meaning:
 ///
 /// ```
 /// use serde_json::Value;
@@ -60,17 +61,17 @@ use crate::server::ask::form::choice::FormChoice;
             enum (several choices), or an `Option` of these: forms have no fields inside fields"
 )]
 pub trait FormField: Sized + Send + 'static {
-    /// What a client is told of the field, before a form adds its own words.
+    /// Returns the definition of the field that a client receives, before the form adds its description.
     fn field() -> Field;
 
-    /// Reads a value that fits [`field`](Self::field).
+    /// Reads a value that matches [`field`](Self::field).
     ///
     /// # Errors
     ///
-    /// What was expected and what came, when it does not fit.
+    /// A message with the expected type and the received value.
     fn read(value: Value) -> Result<Self, String>;
 
-    /// What it is when it is left out; nothing, if it must not be.
+    /// Returns the value of a field that was left out, or `None` if the field is required.
     fn absent() -> Option<Self> {
         None
     }
@@ -124,7 +125,7 @@ impl FormField for f32 {
     }
 }
 
-/// Whole numbers, each with what a client is told of its bounds.
+/// Implements [`FormField`] for whole numbers, each with the bounds that the client is told.
 macro_rules! whole_numbers {
     ($($type:ty: $minimum:expr, $maximum:expr;)*) => {$(
         impl FormField for $type {
@@ -152,7 +153,7 @@ whole_numbers! {
     u16: Some(0), Some(u16::MAX.into());
     i32: Some(i32::MIN.into()), Some(i32::MAX.into());
     u32: Some(0), Some(u32::MAX.into());
-    // Bounds that a client in JavaScript cannot even read are worth less than none.
+    // A client in JavaScript cannot read these bounds exactly, so they are left out.
     i64: None, None;
     u64: Some(0), None;
     isize: None, None;
@@ -175,7 +176,7 @@ impl<T: FormField> FormField for Option<T> {
     }
 }
 
-/// Collections of choices.
+/// Implements [`FormField`] for collections of choices.
 macro_rules! several_choices {
     ($([$($generics:tt)*] $collection:ty;)*) => {$(
         impl<$($generics)*> FormField for $collection {
@@ -196,7 +197,7 @@ several_choices! {
     [E: FormChoice + Eq + Hash, S: BuildHasher + Default + Send + 'static] HashSet<E, S>;
 }
 
-/// Collections of texts, whose choices the form adds.
+/// Implements [`FormField`] for collections of texts; the form adds their choices.
 macro_rules! several_texts {
     ($([$($generics:tt)*] $collection:ty;)*) => {$(
         impl<$($generics)*> FormField for $collection {

@@ -2,10 +2,10 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `field.rs` | What may be a field? |
-//! | `choice.rs` | What may be chosen from? |
-//! | `outline.rs` | How do fields become a form? What derived code calls. |
-//! | `check.rs` | Does what came back fit the form, and does the form make sense? |
+//! | `field.rs` | Which types can be a field? |
+//! | `choice.rs` | Which choices can a form offer? |
+//! | `outline.rs` | How do fields become a form? Derived code calls this. |
+//! | `check.rs` | Does the user's answer match the form, and is the form itself valid? |
 
 pub(crate) mod check;
 pub(crate) mod choice;
@@ -23,9 +23,9 @@ pub(crate) use crate::server::ask::form::check::check;
 
 /// A form that a user can be asked to fill in.
 ///
-/// Derive it for a struct: each field is something to fill in, in the order in which they stand, and its doc comment tells what
-/// it is for. What may be a field is said by [`FormField`](crate::server::FormField), what can be said about one by the macro
-/// [`Form`](derive@crate::Form).
+/// Derive it for a struct: each field of the struct becomes a field of the form, in the same order, and its doc comment
+/// is the description. [`FormField`](crate::server::FormField) lists the types that a field can have; the macro
+/// [`Form`](derive@crate::Form) lists the attributes.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -50,28 +50,28 @@ pub(crate) use crate::server::ask::form::check::check;
 /// # Ok::<(), String>(())
 /// ```
 ///
-/// A form that is known only at run time is a [`FormSchema`] made by hand.
+/// For a form that is known only at run time, build a [`FormSchema`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no form",
     label = "not a form",
     note = "derive `toolway::Form` for it; it must be a struct with named fields"
 )]
 pub trait Form: Sized + Send + 'static {
-    /// What it is called: the type's name, unless the author gives another.
+    /// The name of the form: the type's name, unless the author sets another one.
     fn name() -> &'static str;
 
-    /// The fields, as a client is told of them.
+    /// The fields, as the client receives them.
     fn schema() -> FormSchema;
 
-    /// Reads what was filled in. It was checked against [`schema`](Self::schema) before, and what was left out was replaced by
-    /// its default; [`fill_in`](Self::fill_in) does both.
+    /// Reads content that was checked against [`schema`](Self::schema) and whose missing fields have their defaults.
+    /// [`fill_in`](Self::fill_in) does both and then calls this.
     ///
     /// # Errors
     ///
-    /// The first thing that is missing or of another kind.
+    /// The first field that is missing or has the wrong type.
     fn read(content: BTreeMap<String, Value>) -> Result<Self, String>;
 
-    /// Checks what was filled in, as a server does with the answer of a client, and reads it. For unit tests.
+    /// Checks the content of a form and reads it, as a server does with the answer of a client. For unit tests.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -90,13 +90,13 @@ pub trait Form: Sized + Send + 'static {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong, in one line.
+    /// The first ten problems, in one line.
     fn fill_in(content: BTreeMap<String, Value>) -> Result<Self, String> {
         Self::read(check(&Self::schema(), content)?)
     }
 
-    /// What is wrong with the form itself, and only shows when it runs: a default that is no choice, say. For unit tests; the
-    /// macro tells what it can see.
+    /// Returns the mistakes in the form itself that the macro cannot see at compile time, such as a default that is not
+    /// one of the choices. For unit tests.
     ///
     /// ```
     /// use toolway::Form;

@@ -1,4 +1,4 @@
-//! How do fields become a form, and how is each read? What derived code calls.
+//! How do fields become a form, and how is each read? Derived code calls this.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use toolway_protocol::types::{Field, Fields, FormSchema};
 pub use crate::server::ask::form::choice::{offer, one, read as read_choice};
 use crate::server::ask::form::field::FormField;
 
-/// A form whose fields are being told one by one.
+/// A form to which fields are added one by one.
 #[derive(Debug, Default)]
 pub struct Outline {
     fields: Vec<(String, Field)>,
@@ -16,7 +16,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Adds a field. Nobody has to fill in what may be left out or has a default.
+    /// Adds a field. It is required unless it is optional or has a default.
     pub fn add<T: FormField>(&mut self, name: &str, describe: impl FnOnce(&mut Field)) {
         let mut field = T::field();
         describe(&mut field);
@@ -26,18 +26,18 @@ impl Outline {
         self.fields.push((name.to_owned(), field));
     }
 
-    /// The form.
+    /// Returns the finished form.
     pub fn finish(self) -> FormSchema {
         let form = FormSchema::new(Fields(self.fields));
         if self.required.is_empty() { form } else { form.with_required(self.required) }
     }
 }
 
-/// Reads one field of what was filled in.
+/// Reads one field of the content.
 ///
 /// # Errors
 ///
-/// That it is missing or of another kind.
+/// A message that the field is missing or has the wrong type.
 pub fn read<T: FormField>(content: &mut BTreeMap<String, Value>, name: &str) -> Result<T, String> {
     match content.remove(name).filter(|value| !value.is_null()) {
         Some(value) => T::read(value).map_err(|told| format!("field `{name}`: {told}")),
@@ -45,12 +45,12 @@ pub fn read<T: FormField>(content: &mut BTreeMap<String, Value>, name: &str) -> 
     }
 }
 
-/// A number that JSON can write.
+/// Returns the value if it is a number.
 pub fn number(value: &Value) -> Option<Number> {
     value.as_number().cloned()
 }
 
-/// How many there may be.
+/// Returns the value if it is an integer, for a minimum or maximum count.
 pub fn count(value: &Value) -> Option<i64> {
     value.as_i64()
 }

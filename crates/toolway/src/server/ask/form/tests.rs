@@ -1,4 +1,4 @@
-//! What do forms accept, which errors do they report, and can everything they accept be read?
+//! Which values do forms accept, which messages do they give for others, and can every accepted value be read?
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -23,7 +23,7 @@ fn content(json: Value) -> BTreeMap<String, Value> {
     }
 }
 
-/// A form with one required field `x`.
+/// Returns a form with one required field `x`.
 fn one(field: &Value) -> FormSchema {
     form(&json!({"type": "object", "properties": {"x": field}, "required": ["x"]}))
 }
@@ -95,7 +95,7 @@ fn a_value_fits_its_field_or_the_text_says_why() {
             "expected at most 1 item, got 2",
         ),
         (json!({"type": "colour"}), json!({"whatever": 1}), ""),
-        // Rules that make no sense are ignored.
+        // Invalid rules are ignored.
         (json!({"type": "string", "minLength": -1}), json!(""), ""),
     ];
     for (field, value, told) in rows {
@@ -308,7 +308,7 @@ impl Tally {
         assert_eq!(mistakes(&form), [""; 0]);
         for value in values() {
             let type_name = std::any::type_name::<T>();
-            // Without a check, reading may fail but must not panic.
+            // Unchecked values may be refused, but they must not cause a panic.
             let _ = T::read(value.clone());
             let sent = content(json!({"x": value}));
             match check(&form, sent) {
@@ -323,7 +323,7 @@ impl Tally {
     }
 }
 
-/// Boundary values, alone, negative, and in arrays.
+/// Returns values at the limits of the types: alone, negated, and in arrays.
 fn values() -> Vec<Value> {
     let mut values = vec![json!(null), json!(true), json!({}), json!({"a": 1})];
     for power in [0, 1, 7, 8, 15, 16, 31, 32, 52, 53, 62] {

@@ -1,4 +1,4 @@
-//! What comes back through the layers? An answer, or why there is none.
+//! What is returned through the layers? An answer, or the reason why there is none.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::ground::mistakes::BoxError;
 use crate::server::call::replay::Past;
 use crate::server::failure::errors::Failure;
 
-/// The answer to a call, on its way back through the [layers](crate::server::Service).
+/// The answer to a call, as it is returned through the [layers](crate::server::Service).
 ///
-/// A layer that answers itself makes one of a result. It must be one of the kind that was asked for, else the peer gets an
-/// error:
+/// A layer can answer a call itself by converting a result. The result must be of the requested kind, otherwise the
+/// client gets an error:
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -43,9 +43,9 @@ use crate::server::failure::errors::Failure;
 #[derive(Debug)]
 pub struct Answer {
     pub(crate) outcome: Outcome,
-    /// How long it may be kept, if the handler said so.
+    /// The cache hints, if the handler set them.
     pub(crate) cache: Option<CacheHints>,
-    /// What the next round has to know, if the call ended in questions.
+    /// The state for the next round, if the call ended with questions.
     pub(crate) past: Option<Box<Past>>,
 }
 
@@ -54,42 +54,42 @@ impl Answer {
         Self { outcome: Outcome::Complete(reply), cache: None, past: None }
     }
 
-    /// Whether this is the result of a tool that failed.
+    /// Returns whether this is the result of a tool that failed.
     pub fn is_error(&self) -> bool {
         self.as_tool().is_some_and(CallToolResult::is_error)
     }
 
-    /// Whether the peer is to be asked something before there is an answer.
+    /// Returns whether the call ended with questions to the client.
     pub fn is_question(&self) -> bool {
         !matches!(self.outcome, Outcome::Complete(_))
     }
 
-    /// What a tool gave back.
+    /// Returns the result of a tool.
     pub fn as_tool(&self) -> Option<&CallToolResult> {
         if let Reply::ToolCalled(result) = self.reply()? { Some(result) } else { None }
     }
 
-    /// What a tool gave back, to change it.
+    /// Returns the result of a tool, to change it.
     pub fn as_tool_mut(&mut self) -> Option<&mut CallToolResult> {
         if let Outcome::Complete(Reply::ToolCalled(result)) = &mut self.outcome { Some(result) } else { None }
     }
 
-    /// What is in a resource.
+    /// Returns the contents of a resource.
     pub fn as_resource(&self) -> Option<&ReadResourceResult> {
         if let Reply::ResourceRead(result) = self.reply()? { Some(result) } else { None }
     }
 
-    /// A prompt that was filled in.
+    /// Returns a filled-in prompt.
     pub fn as_prompt(&self) -> Option<&GetPromptResult> {
         if let Reply::PromptFilled(result) = self.reply()? { Some(result) } else { None }
     }
 
-    /// How an argument might go on.
+    /// Returns the completions of an argument.
     pub fn as_completion(&self) -> Option<&CompleteResult> {
         if let Reply::Completed(result) = self.reply()? { Some(result) } else { None }
     }
 
-    /// What a method outside the protocol gave back.
+    /// Returns the result of a custom method.
     pub fn as_custom(&self) -> Option<&RawJson> {
         if let Reply::Custom(result) = self.reply()? { Some(result) } else { None }
     }
@@ -119,10 +119,11 @@ answers! {
     RawJson => Custom
 }
 
-/// Why a call has no answer.
+/// The reason why a call has no answer.
 ///
-/// An [`RpcError`] becomes one with `?` or `into()` and is sent as it is. So does every other error, and is kept from the peer:
-/// it gets a reference, the log and [`on_error`](crate::server::ServerBuilder::on_error) get the cause.
+/// An [`RpcError`] converts with `?` or `into()` and is sent unchanged. Every other error converts too, but is hidden
+/// from the client: the client gets a reference; the log and [`on_error`](crate::server::ServerBuilder::on_error) get
+/// the cause.
 ///
 /// ```
 /// use toolway::server::CallError;
@@ -136,8 +137,8 @@ answers! {
 pub struct CallError(Failure);
 
 impl CallError {
-    /// An error whose cause the peer does not see. `?` does the same for every `std` error; this is for those that are none,
-    /// such as `anyhow::Error`.
+    /// Returns an error whose cause is hidden from the client. `?` does the same for every `std` error; use this for
+    /// error types that do not implement `std::error::Error`, such as `anyhow::Error`.
     pub fn hidden(cause: impl Into<BoxError>) -> Self {
         Self(match Failure::unbox(cause.into()) {
             Failure::Visible(text) => RpcError::internal(text).into(),
@@ -146,8 +147,8 @@ impl CallError {
         })
     }
 
-    /// The code that the peer gets. For a resource that does not exist older revisions have another one, and what a client
-    /// cannot be asked they tell as the result of a tool.
+    /// Returns the error code for the client. Older revisions have another code for a resource that does not exist, and
+    /// report an unsupported question as the result of a tool.
     pub fn code(&self) -> Code {
         match &self.0 {
             Failure::Rpc(error) => error.code,
@@ -168,7 +169,7 @@ impl CallError {
     }
 }
 
-/// The type itself is no `std::error::Error`: that is what lets every other error convert.
+/// Converts every `std` error. This is possible because the type itself does not implement `std::error::Error`.
 impl<E: StdError + Send + Sync + 'static> From<E> for CallError {
     fn from(error: E) -> Self {
         Self::hidden(error)
@@ -181,7 +182,7 @@ impl From<CallError> for BoxError {
     }
 }
 
-/// With the cause, whatever the peer is told.
+/// Shows the cause, even if the client does not get it.
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

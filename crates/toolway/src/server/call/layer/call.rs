@@ -1,4 +1,4 @@
-//! What is one call to everybody who stands around it?
+//! What do layers see of a call?
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::server::call::layer::stages::{Kind, Path};
 use crate::server::call::principal::Principal;
 use crate::server::call::scope::Arrival;
 
-/// A request that is about to be answered, and everything that is known about it. [Layers](crate::server::Service) get it and hand it
-/// on.
+/// A request that is about to be answered, and everything that is known about it. [Layers](crate::server::Service)
+/// receive it and pass it on.
 ///
 /// ```
 /// use toolway::prelude::*;
@@ -33,37 +33,37 @@ pub struct Call {
     pub(crate) server: Server,
     pub(crate) request: Request,
     pub(crate) arrival: Box<Arrival>,
-    /// The layers that it has yet to pass.
+    /// The layers that it still has to pass through.
     pub(crate) path: Path,
 }
 
 impl Call {
-    /// What kind of thing is asked for.
+    /// Returns the kind of the request.
     pub fn kind(&self) -> Kind {
         Kind::of(&self.request)
     }
 
-    /// The name of the method, as the peer sent it: `tools/call`.
+    /// Returns the name of the method as the client sent it: `tools/call`.
     pub fn method(&self) -> String {
         self.request.method().name().to_owned()
     }
 
-    /// The name of the tool to call, as the peer sent it. There may be no such tool.
+    /// Returns the name of the tool to call, as the client sent it. The tool may not exist.
     pub fn tool(&self) -> Option<&str> {
         if let Request::CallTool(call) = &self.request { Some(&call.name) } else { None }
     }
 
-    /// The name of the prompt to fill in, as the peer sent it.
+    /// Returns the name of the prompt to fill in, as the client sent it.
     pub fn prompt(&self) -> Option<&str> {
         if let Request::GetPrompt(get) = &self.request { Some(&get.name) } else { None }
     }
 
-    /// The URI of the resource to read, as the peer sent it.
+    /// Returns the URI of the resource to read, as the client sent it.
     pub fn uri(&self) -> Option<&str> {
         if let Request::ReadResource(read) = &self.request { Some(&read.uri) } else { None }
     }
 
-    /// The arguments of a tool, or the parameters of a method outside the protocol.
+    /// Returns the arguments of a tool, or the parameters of a custom method.
     pub fn arguments(&self) -> Option<&RawJson> {
         if let Request::CallTool(CallTool { arguments, .. }) | Request::Other(_, arguments) = &self.request {
             arguments.as_ref()
@@ -72,7 +72,7 @@ impl Call {
         }
     }
 
-    /// Puts others in their place. They are checked as if the peer had sent them; a call that has none stays as it is.
+    /// Replaces the arguments. They are checked as if the client had sent them. Calls of other kinds stay unchanged.
     pub fn set_arguments(&mut self, arguments: impl Into<RawJson>) {
         if let Request::CallTool(CallTool { arguments: own, .. }) | Request::Other(_, own) = &mut self.request
         {
@@ -80,33 +80,33 @@ impl Call {
         }
     }
 
-    /// Facts about the caller.
+    /// Returns facts about the client.
     pub fn peer(&self) -> &Peer {
         &self.arrival.peer
     }
 
-    /// Who the caller is, if [`on_connect`](crate::server::ServerBuilder::on_connect) has said so.
+    /// Returns the principal, if [`on_connect`](crate::server::ServerBuilder::on_connect) or the application set one.
     pub fn principal(&self) -> Option<&Principal> {
         self.arrival.principal.as_ref()
     }
 
-    /// The headers that the request came with; none on a pipe.
+    /// Returns the HTTP headers of the request; `None` on a pipe.
     pub fn headers(&self) -> Option<&HeaderMap> {
         self.arrival.headers.as_deref()
     }
 
-    /// The value of this type that came with the request.
+    /// Returns the value of this type that is attached to the request.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.arrival.extensions.get()
     }
 
-    /// Adds a value, which handlers get as [`Extension<T>`](crate::server::Extension). One of the same type is replaced. Whoever stands
-    /// further outside, [hooks](crate::server::ServerBuilder::on_request_end) among them, does not see it.
+    /// Attaches a value, which handlers get as [`Extension<T>`](crate::server::Extension). It replaces a value of the
+    /// same type. Outer layers and [hooks](crate::server::ServerBuilder::on_request_end) do not see it.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         self.arrival.extensions.insert(value);
     }
 
-    /// The server that is to answer.
+    /// Returns the server that answers.
     pub fn server(&self) -> &Server {
         &self.server
     }

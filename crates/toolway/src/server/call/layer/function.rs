@@ -10,7 +10,7 @@ use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::service::{Next, Service};
 
-/// Makes a layer of an async function or a closure that takes the call and whoever is next.
+/// Makes a layer from an async function or a closure that takes the call and the next service.
 ///
 /// ```
 /// use std::time::Instant;
@@ -51,7 +51,7 @@ impl<F> Layer<Next> for FnLayer<F> {
     }
 }
 
-/// A closure and whoever is next.
+/// A closure and the next service.
 pub struct FnService<F> {
     function: Arc<F>,
     next: Next,

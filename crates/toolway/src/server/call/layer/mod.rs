@@ -1,11 +1,12 @@
-//! What may stand between a request and its handler? Layers: each gets the [`Call`](crate::server::Call), and what the rest made of it.
+//! What can wrap a handler? Layers: each gets the [`Call`](crate::server::Call), and the answer of the layers inside
+//! it.
 //!
 //! | file | question |
 //! |---|---|
-//! | `call.rs`, `stages.rs` | Which layers does a call pass, and in which order? |
-//! | `service.rs` | What is a layer, and what is the rest of the way to it? |
-//! | `answer.rs` | What comes back through them? |
-//! | `function.rs`, `tower.rs` | How does a closure become a layer, and how a layer of tower? |
+//! | `call.rs`, `stages.rs` | Which layers does a call pass through, and in which order? |
+//! | `service.rs` | What is a layer, and how does it call the next one? |
+//! | `answer.rs` | What is returned through the layers? |
+//! | `function.rs`, `tower.rs` | How does a closure or a layer of tower become a layer? |
 
 pub(crate) mod answer;
 pub(crate) mod call;

@@ -1,4 +1,4 @@
-//! What is a layer, and what is the rest of the way to it?
+//! What is a layer, and how does it call the next one?
 
 use std::task::{Context, Poll};
 
@@ -7,10 +7,10 @@ use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::stages::Kind;
 
-/// Something that answers calls. A [`Layer`](tower_layer::Layer) makes one that stands around [`Next`].
+/// A service that answers calls. A [`Layer`](tower_layer::Layer) makes one that wraps [`Next`].
 ///
-/// Most layers are closures: see [`layer_fn`](crate::server::layer_fn). This is for those that are types, and
-/// [`tower()`](crate::server::tower()) for those of the tower crates.
+/// Most layers are closures: see [`layer_fn`](crate::server::layer_fn). Implement this trait for layers that are types;
+/// use [`tower()`](crate::server::tower()) for those of the tower crates.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,26 +63,26 @@ use crate::server::call::layer::stages::Kind;
     note = "a closure becomes a layer with `toolway::server::layer_fn(…)`"
 )]
 pub trait Service: Send + Sync + 'static {
-    /// Answers a call, or has it answered by whoever is next.
+    /// Answers a call itself, or passes it to the next service.
     fn call(&self, call: Call) -> BoxFuture<'static, Result<Answer, CallError>>;
 }
 
-/// Whoever is next: the layers further inside, and at last the handler.
+/// The next service: the inner layers, and finally the handler.
 ///
-/// It is a [`Service`] of ours and one of tower's, which is always ready.
+/// It implements this crate's [`Service`] and that of tower, for which it is always ready.
 #[derive(Debug, Clone)]
 pub struct Next(());
 
 impl Next {
-    /// The rest of whichever call comes: the call itself knows which layer is next.
+    /// Creates the next service for any call: the call itself knows which layer is next.
     pub(crate) fn new() -> Self {
         Self(())
     }
 
-    /// Has a call answered.
+    /// Passes a call to the next layer or to the handler.
     pub fn run(&self, mut call: Call) -> BoxFuture<'static, Result<Answer, CallError>> {
-        // Which layer that is, the call knows: so a layer is made once, and can stand around a tool that is cloned, renamed or
-        // given to another server.
+        // The call knows its next layer. So a layer is created once, and can wrap a tool that is cloned, renamed or
+        // added to another server.
         match call.path.step(Kind::of(&call.request)) {
             Some(layer) => layer.call(call),
             None => (call.path.end)(call),

@@ -1,4 +1,4 @@
-//! Which layers does a call pass, and in which order? Those of the server, then those of what is asked for.
+//! Which layers does a call pass through, and in which order? Those of the server, then those of the requested element.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::service::Service;
 
-/// What a call asks for.
+/// The kind of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A tool is to be called.
+    /// Calls a tool.
     Tool,
-    /// A resource is to be read.
+    /// Reads a resource.
     Resource,
-    /// A prompt is to be filled in.
+    /// Fills in a prompt.
     Prompt,
-    /// An argument is to be completed.
+    /// Completes an argument.
     Completion,
-    /// Something is to be listed.
+    /// Lists tools, resources, templates or prompts.
     List,
-    /// A method outside the protocol.
+    /// Calls a custom method.
     Method,
 }
 
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// Whether an outcome is one that the peer can read as the answer to a method. Questions may be asked anywhere.
+    /// Returns whether an outcome is a valid answer to a method. Questions are always valid.
     pub(crate) fn is_answered_by(method: &Method, outcome: &Outcome) -> bool {
         match outcome {
             Outcome::Complete(reply) => reply.answers(method),
@@ -57,25 +57,25 @@ impl Kind {
     }
 }
 
-/// Layers, the outermost first. Cheap to clone, and nothing while there are none.
+/// A list of layers, the outermost first. Cheap to clone; an empty list needs no allocation.
 #[derive(Clone, Default)]
 pub(crate) struct Stages(Option<Arc<[Stage]>>);
 
 #[derive(Clone)]
 struct Stage {
-    /// Calls of another kind pass by.
+    /// If set, calls of other kinds skip the layer.
     kind: Option<Kind>,
     layer: Arc<dyn Service>,
 }
 
 impl Stages {
-    /// Adds one inside of the others.
+    /// Adds a layer inside the others.
     pub(crate) fn push(&mut self, kind: Option<Kind>, layer: impl Service) {
         let layer: Arc<dyn Service> = Arc::new(layer);
         self.0 = Some(self.iter().cloned().chain([Stage { kind, layer }]).collect());
     }
 
-    /// Puts others around these.
+    /// Puts the layers of `outer` around these.
     pub(crate) fn put_inside(&mut self, outer: &Self) {
         if !outer.is_empty() {
             self.0 = Some(outer.iter().chain(self.iter()).cloned().collect());
@@ -86,12 +86,12 @@ impl Stages {
         self.0.is_none()
     }
 
-    /// Whether calls of this kind pass any of them.
+    /// Returns whether calls of this kind pass through any of the layers.
     pub(crate) fn concern(&self, kind: Kind) -> bool {
         self.iter().any(|stage| stage.kind.is_none_or(|only| only == kind))
     }
 
-    /// Whether any of them is for calls of this kind and no others.
+    /// Returns whether any layer is only for calls of this kind.
     pub(crate) fn any_only_for(&self, kind: Kind) -> bool {
         self.iter().any(|stage| stage.kind == Some(kind))
     }
@@ -107,7 +107,7 @@ impl fmt::Debug for Stages {
     }
 }
 
-/// The layers that a call has yet to pass, and what runs after the last of them.
+/// The layers that a call still has to pass through, and the function that runs after the last one.
 pub(crate) struct Path {
     server: Stages,
     element: Stages,
@@ -115,7 +115,7 @@ pub(crate) struct Path {
     pub(crate) end: End,
 }
 
-/// Answers a call that has passed all its layers.
+/// Answers a call that has passed through all its layers.
 pub(crate) type End = fn(Call) -> BoxFuture<'static, Result<Answer, CallError>>;
 
 impl Path {
@@ -123,7 +123,7 @@ impl Path {
         Self { server, element, passed: 0, end }
     }
 
-    /// The next layer for calls of this kind.
+    /// Returns the next layer for calls of this kind.
     pub(crate) fn step(&mut self, kind: Kind) -> Option<Arc<dyn Service>> {
         loop {
             let stage = self.server.iter().chain(self.element.iter()).nth(self.passed)?;

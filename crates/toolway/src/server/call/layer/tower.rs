@@ -1,4 +1,4 @@
-//! How does a layer of the tower crates stand around a call?
+//! How can a layer of the tower crates wrap a call?
 
 use std::fmt;
 use std::future::poll_fn;
@@ -12,11 +12,11 @@ use crate::server::call::layer::answer::{Answer, CallError};
 use crate::server::call::layer::call::Call;
 use crate::server::call::layer::service::{Next, Service};
 
-/// Lets a layer of tower stand around calls: limits, timeouts, whatever is generic over its request.
+/// Makes a layer of tower wrap calls: limits, timeouts, every layer that is generic over its request.
 ///
-/// Its service is made once, when the layer is added, and cloned for each call, as tower has it; so a limit is one for
-/// all of them. A call waits until the service is ready. An error of the layer itself, such as that of a timeout, is kept from
-/// the peer as every unexpected error is.
+/// The layer's service is created once, when the layer is added, and cloned for each call, as is usual with tower; so a
+/// limit applies to all calls together. A call waits until the service is ready. An error of the layer itself, such as
+/// a timeout, is hidden from the client like every unexpected error.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,14 +32,14 @@ use crate::server::call::layer::service::{Next, Service};
 /// # Ok::<(), toolway::Error>(())
 /// ```
 ///
-/// A service that cannot be cloned, such as that of `RateLimitLayer`, needs a buffer in front of it, which all clones share:
-/// `tower(ServiceBuilder::new().buffer(64).rate_limit(10, Duration::from_secs(1)))`, with the features `buffer` and `limit` of
-/// tower. The buffer runs in a task, so the server is described inside of a runtime then.
+/// A service that cannot be cloned, such as that of `RateLimitLayer`, needs a buffer in front of it that all clones
+/// share: `tower(ServiceBuilder::new().buffer(64).rate_limit(10, Duration::from_secs(1)))`, with the features `buffer`
+/// and `limit` of tower. The buffer runs in a task, so the server must then be built inside a runtime.
 pub fn tower<L>(layer: L) -> Tower<L> {
     Tower(layer)
 }
 
-/// A layer of tower as one of ours. Made by [`tower`].
+/// A layer of tower as a layer of a server. Made by [`tower`].
 #[derive(Debug, Clone)]
 pub struct Tower<L>(L);
 
@@ -51,7 +51,7 @@ impl<L: Layer<Next>> Layer<Next> for Tower<L> {
     }
 }
 
-/// A service of tower that can be cloned, as [`tower`] does it for each call.
+/// A service of tower that can be cloned, as [`tower`] does for each call.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be cloned for each call",
     label = "this layer needs `.buffer(n)` first",
@@ -62,9 +62,9 @@ pub trait ForEachCall: Clone {}
 #[diagnostic::do_not_recommend]
 impl<S: Clone> ForEachCall for S {}
 
-/// A service of tower as one of ours.
+/// A service of tower as a [`Service`].
 ///
-/// The lock is held while it is cloned: services of tower need not be `Sync`.
+/// The lock is held while the service is cloned, because services of tower need not be `Sync`.
 pub struct TowerService<S>(Mutex<S>);
 
 impl<S> Service for TowerService<S>

@@ -1,4 +1,4 @@
-//! What is in a reply? One message, or a stream of events.
+//! What does a reply contain? One message, or a stream of events.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -26,7 +26,7 @@ enum Kind {
     Watched(Box<Watched>),
 }
 
-/// A body whose end somebody wants to know of.
+/// A body that runs hooks when it is dropped.
 #[derive(Debug)]
 struct Watched {
     kind: Kind,
@@ -42,17 +42,16 @@ impl Drop for Watched {
 }
 
 impl HttpBody {
-    /// One piece.
+    /// Creates a body of one piece.
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self(Kind::Whole(Some(bytes.into())))
     }
 
-    /// The same, whose end is told.
+    /// Attaches hooks that run when the body is dropped.
     pub(crate) fn watched(self, parting: Box<Parting>) -> Self {
         Self(Kind::Watched(Box::new(Watched { kind: self.0, parting })))
     }
 
-    /// Nothing.
     pub(crate) fn empty() -> Self {
         Self(Kind::Whole(None))
     }
@@ -104,12 +103,12 @@ impl Kind {
     }
 }
 
-/// How long a stream may be silent before a comment shows that it is alive.
+/// How long a stream may be silent before a keep-alive comment is sent.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// The comment.
+/// The keep-alive comment.
 pub(crate) const ALIVE: &[u8] = b": alive\n\n";
 
-/// A body that is made while it is read: the work runs only when a piece is wanted, and is dropped with the body.
+/// A body that is produced while it is read: `work` runs only when a piece is polled, and is dropped with the body.
 struct Pieces {
     slot: Slot,
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -137,19 +136,19 @@ impl fmt::Debug for Pieces {
     }
 }
 
-/// Takes the pieces of a body from whoever makes it.
+/// Passes pieces from the producer of a body to the body.
 pub(crate) struct Pen(Slot);
 
 impl Pen {
-    /// Hands over a piece, and comes back when the next one is wanted.
+    /// Hands over a piece, and waits until the next one is polled.
     pub(crate) async fn write(&self, piece: impl Into<Bytes>) {
         *self.0.lock() = Some(piece.into());
-        // Whoever polls takes the piece, and polls again when it wants more.
+        // The body takes the piece, and polls again when it wants more.
         std::future::poll_fn(|_| if self.0.lock().is_some() { Poll::Pending } else { Poll::Ready(()) }).await;
     }
 }
 
-/// A reply that is a stream of events, written by `work`.
+/// Creates a reply that is a stream of events, written by `work`.
 pub(crate) fn event_stream<W>(work: impl FnOnce(Pen) -> W) -> Response<HttpBody>
 where
     W: Future<Output = ()> + Send + 'static,
@@ -160,7 +159,7 @@ where
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    // Proxies that collect a reply before they pass it on are asked not to.
+    // Asks proxies not to buffer the reply.
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response
 }

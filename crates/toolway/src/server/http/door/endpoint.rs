@@ -1,4 +1,4 @@
-//! How is the door described, and how does a request come in?
+//! How is the endpoint configured, and how is a request admitted?
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -31,12 +31,12 @@ use crate::server::failure::errors::busy;
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The address that a request came from. [`HttpService::serve`](super::super::HttpService::serve) puts it into the extensions of
-/// each request; an application that mounts the service and knows the address can do the same.
+/// The address that a request came from. [`HttpService::serve`](super::super::HttpService::serve) puts it into the
+/// extensions of each request; a web application that mounts the service and knows the address can do the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remote(pub SocketAddr);
 
-/// The door as its author describes it, and what it keeps while it is open.
+/// The configuration of the endpoint, and its state while it is open.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) server: Server,
@@ -46,13 +46,13 @@ pub(crate) struct Endpoint {
     open: OnceLock<Arc<Open>>,
 }
 
-/// What is kept while the door is open.
+/// The state of an open endpoint.
 struct Open {
-    /// Places for requests that run.
+    /// Permits for running requests.
     running: Arc<Semaphore>,
-    /// Places for streams of news.
+    /// Permits for notification streams.
     streams: Arc<Semaphore>,
-    /// Trips when the server is told to stop.
+    /// Cancelled when the server shuts down.
     closing: Arc<CancellationToken>,
 }
 
@@ -67,7 +67,7 @@ impl Endpoint {
         }
     }
 
-    /// Another description is another door.
+    /// Discards the open state after a change of the configuration.
     pub(crate) fn reset(&mut self) {
         self.open = OnceLock::new();
     }
@@ -82,12 +82,12 @@ impl Endpoint {
         })
     }
 
-    /// Trips when the server is told to stop.
+    /// Returns the token that is cancelled when the server shuts down.
     pub(crate) fn closing(&self) -> &Arc<CancellationToken> {
         &self.open().closing
     }
 
-    /// Lets running requests finish, for as long as the limits say.
+    /// Starts the shutdown and waits for running requests, for at most the grace period.
     pub(crate) async fn close(&self) {
         let open = self.open();
         open.closing.cancel();
@@ -95,7 +95,7 @@ impl Endpoint {
         let _ = tokio::time::timeout(self.limits.grace, open.running.acquire_many(all)).await;
     }
 
-    /// A permit for a request that is about to run. What is answered at once needs none.
+    /// Takes a permit for a request. Methods that are answered immediately, and `subscriptions/listen`, need none.
     pub(crate) fn permit(&self, method: &Method) -> Result<Option<OwnedSemaphorePermit>, RpcError> {
         if matches!(method, Method::Ping | Method::Initialize | Method::Discover | Method::Listen) {
             return Ok(None);
@@ -104,19 +104,20 @@ impl Endpoint {
         permit.map(Some).map_err(|_| busy("too many requests are running"))
     }
 
-    /// A permit for a stream of news.
+    /// Takes a permit for a notification stream.
     pub(crate) fn stream_permit(&self) -> Result<OwnedSemaphorePermit, RpcError> {
         self.open().streams.clone().try_acquire_owned().map_err(|_| busy("too many streams are open"))
     }
 
-    /// The one place that every request passes, whatever its route and method: what is said to one that may not come in.
+    /// Checks `Host` and `Origin`, and returns the response to a request that is refused. Every request passes here, on
+    /// every route and with every method.
     pub(crate) fn refusal(&self, parts: &Parts) -> Option<Response<HttpBody>> {
         let refusal = guard::check(parts, &self.hosts, &self.origins).err()?;
         Some(refused(StatusCode::FORBIDDEN, &RpcError::invalid_request(refusal)))
     }
 
-    /// Asks `on_connect`, if there is one, and gathers what the door knows about the request. `session_id` finds the conversation
-    /// that a request says it belongs to.
+    /// Asks `on_connect`, if there is one, and collects the facts about the request. `session_id` reads the session
+    /// that the request names.
     pub(crate) async fn admit(
         &self,
         mut parts: Parts,
@@ -138,7 +139,7 @@ impl Endpoint {
         } else {
             Box::new(Arrival { extensions, ..Arrival::default() })
         };
-        // An application that has found out who calls says so.
+        // A web application that has authenticated the caller passes its principal in the extensions.
         if arrival.principal.is_none() {
             arrival.principal = arrival.extensions.get::<Principal>().as_deref().cloned();
         }
@@ -149,7 +150,7 @@ impl Endpoint {
         Ok(arrival)
     }
 
-    /// Reads the body of a POST.
+    /// Checks the media types of a POST and reads its body.
     pub(crate) async fn read<B>(&self, headers: &HeaderMap, body: B) -> Result<Bytes, Response<HttpBody>>
     where
         B: Body + Send,
@@ -173,7 +174,7 @@ impl Endpoint {
         }
         let limits = &self.limits;
         let mut reading = pin!(read(body, limits.body));
-        // Most bodies are here already, and need no clock.
+        // Most bodies are already complete and need no timer.
         if let Poll::Ready(outcome) = poll_once(reading.as_mut()).await {
             return outcome;
         }
@@ -209,13 +210,13 @@ where
     }
 }
 
-/// The headers that a request came with.
+/// Returns the headers of a request.
 pub(crate) fn headers(arrival: &Arrival) -> &HeaderMap {
     static NONE: LazyLock<HeaderMap> = LazyLock::new(HeaderMap::new);
     arrival.headers.as_deref().unwrap_or(&NONE)
 }
 
-/// Whether the reply may be a stream.
+/// Returns whether the client accepts an event stream.
 pub(crate) fn takes_events(arrival: &Arrival) -> bool {
     guard::takes_events(&headers(arrival).get_all(ACCEPT))
 }
@@ -232,7 +233,7 @@ pub(crate) fn mirrored_headers(arrival: &Arrival) -> MirroredHeaders<'_> {
     }
 }
 
-/// What a header says, which must say the same as the message.
+/// Returns the value of a header that must equal a part of the message.
 pub(crate) fn mirrored(arrival: &Arrival, name: impl AsHeaderName) -> Mirrored<'_> {
     Mirrored::from_lines(headers(arrival).get_all(name).iter().map(HeaderValue::as_bytes))
 }

@@ -1,4 +1,4 @@
-//! Does a request speak before it is answered? If it does, the reply is a stream; if not, it is one message.
+//! Does a request send notifications before its response? If it does, the reply is a stream; if not, it is one message.
 
 use ::http::{Response, StatusCode};
 use tokio::sync::mpsc;
@@ -10,11 +10,12 @@ use crate::ground::outbound::{Outbound, Said};
 use crate::server::call::scope::Arrival;
 use crate::transport::sse;
 
-/// How many notifications of one request may wait for a reader.
+/// How many notifications of one request may wait for the reader.
 const MAX_SAID: usize = 256;
 
-/// Runs the work of a request that may speak. It gets the way to its peer, and gives back a frame and a status; the status
-/// counts only if nothing was said before. Whoever stops reading ends the work.
+/// Runs the work of a request that may send notifications. `start` gets the arrival with an outbound queue, and its
+/// future returns a frame and a status. The status is used only if no notification was sent before. The work is
+/// cancelled when the reply is dropped.
 pub(crate) async fn exchange<W>(
     mut arrival: Box<Arrival>,
     max_message: usize,
@@ -30,16 +31,17 @@ where
         biased;
         Some(first) = said.recv() => first,
         (frame, status) = &mut work => match said.try_recv() {
-            // It spoke and was done in one go.
+            // The work sent a notification and finished in the same poll.
             Ok(first) => return stream(first, said, async move { frame }),
             Err(_) => return reply(status, frame),
         },
     };
-    // From here on the reader sets the pace, and a request must not depend on how its connection is polled.
+    // From here on the client's reading sets the pace. The work is spawned, so that it does not depend on how its
+    // connection is polled.
     stream(first, said, async move { work.await.0 })
 }
 
-/// A stream of what `work` says from now on, beginning with `first`.
+/// Creates a stream of `first`, the further notifications, and the result of `work`.
 fn stream(
     first: Said,
     mut said: mpsc::Receiver<Said>,
@@ -53,11 +55,11 @@ fn stream(
                 biased;
                 Some(next) = said.recv() => write(&pen, next).await,
                 answer = &mut work.0 => {
-                    // What was said between the two looks comes before the answer.
+                    // Notifications that were queued in the meantime come before the response.
                     while let Ok(next) = said.try_recv() {
                         write(&pen, next).await;
                     }
-                    // A panic outside of user code is ours; the stream ends without an answer.
+                    // The task panicked outside of user code: a bug of this crate. The stream ends without a response.
                     if let Ok(frame) = answer {
                         write(&pen, Said::Frame(frame)).await;
                     }
@@ -77,7 +79,7 @@ async fn write(pen: &Pen, said: Said) {
     }
 }
 
-/// Work that ends when nobody reads it any more.
+/// A task that is aborted when this handle is dropped.
 struct Ended(JoinHandle<Vec<u8>>);
 
 impl Drop for Ended {

@@ -1,8 +1,8 @@
-//! May this request come in at all? Asked for every route and method, before anything else is looked at.
+//! Is this request allowed at all? Checked for every route and method, before anything else is read.
 //!
-//! A web page can make its visitor's browser send requests anywhere, and can give its own domain name the
-//! address 127.0.0.1. The browser then sends that name as `Host`, and the page's address as `Origin`; a
-//! server that checks both cannot be reached this way.
+//! A web page can make its visitor's browser send requests anywhere, and can point its own domain name at the address
+//! 127.0.0.1. The browser then sends that name as `Host`, and the page's address as `Origin`. A server that checks both
+//! cannot be reached this way.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use ::http::header::{AsHeaderName, CONTENT_ENCODING, CONTENT_TYPE, GetAll, HOST,
 use ::http::request::Parts;
 use ::http::uri::Authority;
 
-/// The names by which a server may be reached.
+/// The host names by which a server may be reached.
 #[derive(Clone, Default)]
 pub struct Hosts(Allowed);
 
-/// The origins of web pages that may talk to a server. Requests without an `Origin` do not come from a page.
+/// The origins of web pages that may call a server. A request without an `Origin` does not come from a page.
 #[derive(Clone, Default)]
 pub struct Origins(Allowed);
 
@@ -33,13 +33,13 @@ impl Default for Allowed {
 }
 
 impl Hosts {
-    /// Every name. Only for a server that strangers may call, or behind a proxy that checks.
+    /// Allows every name. Only for a server that is open to the public, or behind a proxy that checks the name.
     #[expect(non_upper_case_globals, reason = "reads as the choice it is: `Hosts::Any`")]
     pub const Any: Self = Self(Allowed::Any);
 }
 
 impl Origins {
-    /// Every page of the web. Only for a server that strangers may call.
+    /// Allows every web page. Only for a server that is open to the public.
     #[expect(non_upper_case_globals, reason = "reads as the choice it is: `Origins::Any`")]
     pub const Any: Self = Self(Allowed::Any);
 }
@@ -71,7 +71,7 @@ macro_rules! from_lists {
 }
 from_lists!(Hosts, Origins);
 
-/// Checks where a request came to and where it came from.
+/// Checks the `Host` and the `Origin` of a request.
 pub(crate) fn check(parts: &Parts, hosts: &Hosts, origins: &Origins) -> Result<(), String> {
     check_host(parts, hosts)?;
     check_origin(&parts.headers, origins)
@@ -92,7 +92,7 @@ fn check_host(parts: &Parts, Hosts(allowed): &Hosts) -> Result<(), String> {
     };
     let host = authority.host().to_ascii_lowercase();
     let with_port = authority.as_str().to_ascii_lowercase();
-    // A name allowed without a port is allowed on every port.
+    // A name that is allowed without a port is allowed on every port.
     if is_loopback(&host) || names.iter().any(|name| *name == host || *name == with_port) {
         return Ok(());
     }
@@ -117,8 +117,8 @@ fn check_origin(headers: &HeaderMap, Origins(allowed): &Origins) -> Result<(), S
     ))
 }
 
-/// A host and perhaps a port. What stands before an `@` is for another reader to take for the host, and what is no number no
-/// port; the type allows both.
+/// Parses a host with an optional port. [`Authority`] also allows user info before an `@`, which other parsers could
+/// take for the host, and a port that is not a number. Both are rejected here.
 fn host_and_port(text: &str) -> Option<Authority> {
     let authority: Authority = text.parse().ok()?;
     let port = authority.as_str().strip_prefix(authority.host())?;
@@ -126,7 +126,7 @@ fn host_and_port(text: &str) -> Option<Authority> {
     is_port.then_some(authority)
 }
 
-/// The value of a header that may come at most once.
+/// Returns the value of a header that may occur at most once.
 fn only(headers: &HeaderMap, name: impl AsHeaderName) -> Result<Option<&str>, ()> {
     let mut lines = headers.get_all(name).iter();
     match (lines.next(), lines.next()) {
@@ -140,13 +140,14 @@ fn is_loopback(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// Whether the body is said to be JSON, and nothing else. A browser sends that to no other origin without asking first.
+/// Returns whether the `Content-Type` is `application/json`. A browser does not send this type to another origin
+/// without a preflight request.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let Ok(Some(value)) = only(headers, CONTENT_TYPE) else { return false };
     media_type(value).eq_ignore_ascii_case("application/json")
 }
 
-/// Whether the body is said to be as it came, neither packed nor encoded.
+/// Returns whether the body has no `Content-Encoding`, or `identity`.
 pub(crate) fn is_plain(headers: &HeaderMap) -> bool {
     match only(headers, CONTENT_ENCODING) {
         Ok(coding) => coding.is_none_or(|coding| coding.eq_ignore_ascii_case("identity")),
@@ -154,12 +155,12 @@ pub(crate) fn is_plain(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Whether the client takes JSON; one that says nothing takes everything.
+/// Returns whether the client accepts JSON. A client without an `Accept` header accepts everything.
 pub(crate) fn takes_json(accept: &GetAll<'_, HeaderValue>) -> bool {
     takes(accept, ["application/json", "application/*", "*/*"])
 }
 
-/// Whether the client takes a stream of events.
+/// Returns whether the client accepts an event stream.
 pub(crate) fn takes_events(accept: &GetAll<'_, HeaderValue>) -> bool {
     takes(accept, ["text/event-stream", "text/*", "*/*"])
 }

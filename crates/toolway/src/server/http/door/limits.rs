@@ -1,15 +1,15 @@
-//! How much may a peer take? Every limit of the HTTP door, with its default.
+//! How many resources may a peer use? Every limit of the HTTP endpoint, with its default.
 
 use std::time::Duration;
 
-/// The limits of one door. `docs/limits.md` has them as a table.
+/// The limits of one endpoint. `docs/limits.md` lists them in a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
-    /// The longest body, in bytes; the server's own limit unless said otherwise.
+    /// The longest body, in bytes; by default the limit of the server.
     pub(crate) body: usize,
-    /// How long the head of a request may take to come, and a connection may be idle.
+    /// How long the head of a request may take to arrive, and how long a connection may be idle.
     pub(crate) head_timeout: Duration,
-    /// How long the body of a request may take to come.
+    /// How long the body of a request may take to arrive.
     pub(crate) body_timeout: Duration,
     /// How many headers a request may have.
     pub(crate) headers: usize,
@@ -17,13 +17,13 @@ pub(crate) struct Limits {
     pub(crate) head: usize,
     /// How many connections may be open.
     pub(crate) connections: usize,
-    /// How many requests may be open at the same time on one connection of HTTP/2.
+    /// How many requests may be open at the same time on one HTTP/2 connection.
     pub(crate) h2_streams: usize,
     /// How many requests may run at the same time.
     pub(crate) in_flight: usize,
-    /// How many streams of news may be open.
+    /// How many notification streams may be open.
     pub(crate) streams: usize,
-    /// How long running requests may take once the server is told to stop.
+    /// How long running requests may take after the server was asked to shut down.
     pub(crate) grace: Duration,
 }
 

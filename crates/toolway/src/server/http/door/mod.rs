@@ -1,11 +1,11 @@
-//! The door itself, whichever era answers: which requests come in, and what is a reply?
+//! The endpoint itself, for both eras: which requests are accepted, and what does a reply contain?
 //!
 //! | file | question |
 //! |---|---|
-//! | `endpoint.rs` | How is the door described, and how does a request come in? |
-//! | `guard.rs` | May this request come in at all? |
-//! | `limits.rs` | How much may a peer take? |
-//! | `body.rs`, `reply.rs`, `exchange.rs` | What is in a reply: a message, or a stream that ends with it? |
+//! | `endpoint.rs` | How is the endpoint configured, and how is a request admitted? |
+//! | `guard.rs` | Is this request allowed at all? |
+//! | `limits.rs` | How many resources may a peer use? |
+//! | `body.rs`, `reply.rs`, `exchange.rs` | What does a reply contain: one message, or a stream that ends with it? |
 
 pub(super) mod body;
 pub(super) mod endpoint;

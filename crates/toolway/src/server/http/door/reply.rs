@@ -1,4 +1,4 @@
-//! What is a reply that is one message?
+//! How is one message sent as a reply?
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use toolway_protocol::{Id, Message, RpcError};
 use super::body::HttpBody;
 use crate::server::admission::admit::{Refuse, Why};
 
-/// The id that an error about a message carries: only requests are answered.
+/// Returns the id for an error about a message. Only a request has one.
 pub(crate) fn request_id(message: &Message) -> Option<&Id> {
     match message {
         Message::Request { id, .. } => Some(id),
@@ -18,7 +18,7 @@ pub(crate) fn request_id(message: &Message) -> Option<&Id> {
     }
 }
 
-/// A frame as the whole reply.
+/// Creates a reply of one frame.
 pub(crate) fn reply(status: StatusCode, frame: Vec<u8>) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::whole(frame));
     *response.status_mut() = status;
@@ -26,38 +26,38 @@ pub(crate) fn reply(status: StatusCode, frame: Vec<u8>) -> Response<HttpBody> {
     response
 }
 
-/// The reply to what needs no answer.
+/// Creates the reply to a message that needs no response: status 202, without a body.
 pub(crate) fn accepted() -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
     response
 }
 
-/// An error about a message that could be read so far.
+/// Creates an error reply. `id` is known if the message could be read far enough.
 pub(crate) fn failed(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Response<HttpBody> {
     let mut frame = Vec::new();
     write_error(&mut frame, id, error);
     reply(status, frame)
 }
 
-/// There is no room now; later there may be.
+/// Creates a reply with the status 503, which asks the client to retry after a second.
 pub(crate) fn unavailable(id: Option<&Id>, error: &RpcError) -> Response<HttpBody> {
     let mut response = failed(StatusCode::SERVICE_UNAVAILABLE, id, error);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 
-/// An error about a request whose message was not read.
+/// Creates an error reply to a request whose message was not read.
 pub(crate) fn refused(status: StatusCode, error: &RpcError) -> Response<HttpBody> {
     failed(status, None, error)
 }
 
-/// The reply to an HTTP method that is not one of `methods`.
+/// Creates the reply to an HTTP method that is not one of `methods`.
 pub(crate) fn not_allowed(methods: &'static str) -> Response<HttpBody> {
     not_allowed_because(methods, format!("this endpoint takes {methods}"))
 }
 
-/// The same, with a reason.
+/// Like [`not_allowed`], with a reason.
 pub(crate) fn not_allowed_because(
     methods: &'static str,
     text: impl Into<Cow<'static, str>>,
@@ -67,7 +67,7 @@ pub(crate) fn not_allowed_because(
     response
 }
 
-/// The reply to a request that `on_connect` refused.
+/// Creates the reply to a request that `on_connect` refused.
 pub(super) fn not_admitted(refuse: &Refuse) -> Response<HttpBody> {
     let status = match refuse.why {
         Why::Unauthorized => StatusCode::UNAUTHORIZED,
@@ -85,7 +85,7 @@ pub(super) fn not_admitted(refuse: &Refuse) -> Response<HttpBody> {
 mod tests {
     use super::*;
 
-    /// The status and the challenge of a refusal.
+    /// Returns the status and the challenge of a refusal.
     fn told(refuse: &Refuse) -> (u16, String) {
         let response = not_admitted(refuse);
         let challenge = response.headers().get(WWW_AUTHENTICATE).map_or("", |value| value.to_str().unwrap());

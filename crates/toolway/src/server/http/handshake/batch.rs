@@ -1,4 +1,4 @@
-//! Several messages in one POST: how are they answered together?
+//! How are several messages in one POST answered together?
 
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -96,7 +96,7 @@ pub(crate) async fn post(visit: Visit<'_>, messages: Messages) -> Response<HttpB
     .await
 }
 
-/// The revision that the header names, if all of the messages are of the handshake era.
+/// Returns the revision that the header names, if all messages are of the handshake era.
 fn version(messages: &Messages, headers: &MirroredHeaders<'_>) -> Result<Option<ProtocolVersion>, RpcError> {
     let mut version = None;
     for message in messages.iter().flatten() {
@@ -108,7 +108,7 @@ fn version(messages: &Messages, headers: &MirroredHeaders<'_>) -> Result<Option<
     Ok(version)
 }
 
-/// A batch that belongs to no conversation.
+/// Answers a batch without a session.
 async fn alone(visit: Visit<'_>, messages: Messages, version: Option<ProtocolVersion>) -> Response<HttpBody> {
     let session = visit.unopened(version);
     let messages = match batch::judge(session.version(), messages) {
@@ -164,7 +164,7 @@ fn poll_once(mut together: Together) -> Response<HttpBody> {
     }
 }
 
-/// The requests of a batch, run at the same time.
+/// The requests of a batch, which run concurrently.
 struct Together {
     gathered: Gathered,
     running: Vec<(usize, Work)>,

@@ -1,7 +1,7 @@
-//! How is a request of a conversation answered?
+//! How is a request of a session answered?
 //!
-//! A closed connection cancels nothing here: the client may come back. So the work of a request that does not finish at once is a
-//! task of its own that writes a log, and a reply merely reads the log.
+//! In this era a closed connection does not cancel a request: the client may reconnect. So a request that does not
+//! finish immediately becomes a task that writes a log, and the reply only reads the log.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -29,20 +29,19 @@ use crate::server::call::scope::Arrival;
 use crate::server::failure::errors::busy;
 use crate::server::handshake;
 
-/// How often a change of what is kept is tried.
+/// How often a change of a session's record is tried.
 pub(super) const TRIES: usize = 8;
-/// How many notifications of one request may wait to be written down.
+/// How many notifications of one request may wait to be written to the log.
 const MAX_SAID: usize = 256;
-/// How long a silent request keeps its client waiting for one message before the reply becomes a stream, which can be come
-/// back to.
+/// How long a client waits for a request without output before the reply becomes a stream, which the client can resume.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The longest pause between two looks at a conversation in which something runs.
-const LONGEST: Duration = Duration::from_mins(5);
+/// The longest interval between two renewals of a session in which a request runs.
+const LONGEST: Duration = Duration::from_secs(5 * 60);
 
-/// What a request does; nothing comes of one that is cancelled.
+/// The future of a request. Returns `None` if the request is cancelled.
 pub(super) type Work = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;
 
-/// A message that belongs to no conversation stands alone, which the protocol allows.
+/// Answers a message without a session, which the protocol allows.
 pub(super) async fn alone(
     visit: Visit<'_>,
     message: Message,
@@ -79,8 +78,8 @@ pub(super) async fn alone(
     }
 }
 
-/// Answers a request that changes what is kept about its conversation. Another server may change it at the same time; then it is
-/// done again on top of that.
+/// Answers a request that changes the stored record of its session. If another server changes the record at the same
+/// time, the change is applied again on top of it.
 pub(super) async fn changed(
     visit: &Visit<'_>,
     live: &Arc<Live>,
@@ -101,7 +100,7 @@ pub(super) async fn changed(
     Err(unavailable(Some(id), &busy("too many changes of this session come at once")))
 }
 
-/// Answers a request of a conversation.
+/// Answers a request of a session.
 pub(super) async fn call(
     visit: Visit<'_>,
     live: Arc<Live>,
@@ -129,8 +128,8 @@ pub(super) async fn call(
     .await
 }
 
-/// Runs the work of one request, or of several that came together. Their places are held until what they say is written
-/// down: a server that stops waits for that.
+/// Runs the work of one request, or of a batch. The permits in `places` are held until the output is written to the
+/// log; a server that shuts down waits for that.
 pub(super) async fn run(
     visit: Visit<'_>,
     live: Arc<Live>,
@@ -147,7 +146,7 @@ pub(super) async fn run(
         arrival.outbound = Outbound::to(sender, max_message);
     }
     let mut work = start(arrival);
-    // Most requests are done at once, and cost no task and no log.
+    // Most requests finish in the first poll, and need neither a task nor a log.
     let mut first = None;
     if let Poll::Ready(outcome) = poll_once(work.as_mut()).await {
         match (outcome, said.try_recv()) {
@@ -159,7 +158,7 @@ pub(super) async fn run(
         }
     }
     let log = live.new_log();
-    // Whoever writes the log waits for this reader from the beginning.
+    // Attached before the writer starts, so that it waits for this reader from the beginning.
     let _attached = log.attach();
     let (decide, mut decided) = oneshot::channel();
     let driving = drive(live.clone(), work, said, first, log.clone(), decide);
@@ -167,12 +166,12 @@ pub(super) async fn run(
         driving.await;
         drop(places);
     });
-    // A reply that can be come back to becomes a stream if it takes long.
+    // A resumable reply becomes a stream if it takes long.
     let opening = if takes_events && has_primers(live.session.version()) {
         match tokio::time::timeout(PATIENCE, &mut decided).await {
             Ok(opening) => opening.ok(),
             Err(_) => {
-                // From here on the answer goes to the log; one that was given a moment ago is still taken.
+                // From here on the answer goes to the log. An answer that was sent just before is still taken.
                 decided.close();
                 decided.try_recv().ok()
             }
@@ -183,7 +182,7 @@ pub(super) async fn run(
     match opening {
         Some(Opening::Answer(frame)) => return reply(StatusCode::OK, frame),
         Some(Opening::Failed) => return unavailable(None, &busy("the reply cannot be kept now")),
-        // It was cancelled. Whoever takes no stream gets nothing.
+        // The request was cancelled. A client that does not accept a stream gets an empty reply.
         None if !takes_events => return accepted(),
         Some(Opening::Stream) | None => {}
     }
@@ -193,17 +192,17 @@ pub(super) async fn run(
     }
 }
 
-/// How a reply begins.
+/// The form of a reply.
 enum Opening {
-    /// Nothing was said before the answer: it is all there is.
+    /// The answer came first, so it is the whole reply.
     Answer(Vec<u8>),
-    /// The stream has begun.
+    /// The stream has started.
     Stream,
-    /// It cannot begin.
+    /// The log failed, so the client gets an error.
     Failed,
 }
 
-/// Does the work of a request and writes down what it says. Runs on whether anybody reads or not.
+/// Runs the work of a request and writes its output to the log, with or without a reader.
 async fn drive(
     live: Arc<Live>,
     work: Work,
@@ -212,11 +211,11 @@ async fn drive(
     log: Log,
     decide: oneshot::Sender<Opening>,
 ) {
-    // However this ends, nobody waits for more.
+    // However this ends, readers stop waiting for more.
     let _writing = log.writing();
     let mut decide = Some(decide);
     if let Err(error) = write(&live, work, said, first, &log, &mut decide).await {
-        // What has no end is not worth to come back to.
+        // A stream without an end is not worth resuming.
         let _ = log.forget().await;
         tracing::error!(%error, "the events of a request could not be written down");
         if let Some(decide) = decide {
@@ -247,7 +246,7 @@ async fn write(
             }
             say(live, log, spoken).await?;
         }
-        // A conversation in which something runs is not silent, however much it says.
+        // A running request keeps its session alive. Checked in every round, so that constant output cannot delay it.
         if Instant::now() >= due {
             due = Instant::now() + pause;
             if let Err(error) = prolong(live, log).await {
@@ -263,18 +262,18 @@ async fn write(
         }
     };
     elsewhere.forget(live).await;
-    // What was left running by the handler has nothing to say any more.
+    // Tasks that the handler left running cannot send anything more.
     said.close();
     while let Ok(spoken) = said.try_recv() {
         begin(decide);
         say(live, log, spoken).await?;
     }
     if !log.is_wanted() {
-        // The client left before it was given anything to come back with.
+        // The client disconnected before it got an event id to resume with.
         return log.forget().await;
     }
     let answer = match (answer, decide.take()) {
-        // The reply may have become a stream while nobody looked: then the answer comes back.
+        // The reply may have become a stream in the meantime. Then `send` returns the answer.
         (Some(answer), Some(decide)) => match decide.send(Opening::Answer(answer)) {
             Ok(()) => return log.forget().await,
             Err(Opening::Answer(answer)) => answer,
@@ -283,14 +282,14 @@ async fn write(
         (answer, _) => answer.unwrap_or_default(),
     };
     log.end(&answer).await?;
-    // That others could not be forgotten does not concern this one.
+    // Failing to remove old streams does not affect this one.
     if let Err(error) = live.keep(log).await {
         tracing::warn!(%error, "an old stream could not be forgotten");
     }
     Ok(())
 }
 
-/// What runs is not forgotten, and neither is what it has said.
+/// Renews the session and the log of a running request.
 async fn prolong(live: &Live, log: &Log) -> Result<()> {
     log.prolong().await?;
     live.refresh().await.map(drop)
@@ -300,7 +299,7 @@ async fn say(live: &Live, log: &Log, spoken: Said) -> Result<()> {
     match spoken {
         Said::Frame(frame) => log.say(&frame).await,
         Said::Question(frame) => log.ask(&frame).await,
-        // Whoever cannot come back is not sent away.
+        // A client that cannot resume its stream is not disconnected.
         Said::Release(retry) if has_primers(live.session.version()) => log.release(retry).await,
         Said::Release(_) => Ok(()),
     }
@@ -308,7 +307,7 @@ async fn say(live: &Live, log: &Log, spoken: Said) -> Result<()> {
 
 fn begin(decide: &mut Option<oneshot::Sender<Opening>>) {
     if let Some(decide) = decide.take() {
-        // Nobody waits for the reply: the client has left, and may come back.
+        // If the receiver is gone, the client has disconnected and may reconnect.
         let _ = decide.send(Opening::Stream);
     }
 }

@@ -1,7 +1,8 @@
-//! What if an answer comes to another server than the one that asked?
+//! What if an answer reaches another server than the one that asked?
 //!
-//! Servers that share a store are one server to a client. So a question leaves its key in the store, whichever server gets the
-//! answer puts it there, and tells the one that asked to look. Only what was asked can be answered, and once.
+//! Servers that share a store act as one server to a client. A server that asks a question stores a key for it. The
+//! server that receives the answer stores it under this key and notifies the one that asked. So only an open question
+//! can be answered, and only once.
 
 use std::time::Duration;
 
@@ -14,21 +15,21 @@ use crate::ground::error::Result;
 use crate::server::handshake::questions::PREFIX;
 use crate::store::Subscription;
 
-/// The longest id of a question.
+/// The longest id of a question, in bytes.
 const LONGEST_ID: usize = 40;
 
-/// The questions of one request that may be answered elsewhere.
+/// The questions of one request that another server may receive the answers to.
 #[derive(Default)]
 pub(super) struct Elsewhere {
-    /// Opened when the first one is asked.
+    /// Opened with the first question.
     told: Option<Box<dyn Subscription>>,
-    /// Whether something was told and not looked at yet.
+    /// `true` if a notification arrived and the answers were not read yet.
     is_told: bool,
     asked: Vec<Id>,
 }
 
 impl Elsewhere {
-    /// A question is about to be asked.
+    /// Prepares for a question that is about to be sent.
     pub(super) async fn expect(&mut self, live: &Live, question: &[u8]) -> Result<()> {
         if !live.is_shared() {
             return Ok(());
@@ -43,12 +44,13 @@ impl Elsewhere {
         Ok(())
     }
 
-    /// Takes answers that came elsewhere, whenever there are any. Never ends, and loses nothing when it is dropped.
+    /// Takes answers that other servers received, whenever there are any. Never finishes. Cancel safe: no answer is
+    /// lost when the future is dropped.
     pub(super) async fn take(&mut self, live: &Live) {
         let Some(told) = &mut self.told else { return std::future::pending().await };
         loop {
             if !self.is_told {
-                // Whether something was said or missed: looking tells.
+                // A message and a gap in the subscription mean the same: read the store.
                 told.next().await;
                 self.is_told = true;
             }
@@ -63,16 +65,16 @@ impl Elsewhere {
         }
     }
 
-    /// Nothing is asked any more.
+    /// Removes the questions from the store.
     pub(super) async fn forget(self, live: &Live) {
         for id in &self.asked {
-            // What is not deleted expires.
+            // A key that could not be deleted expires.
             let _ = live.store().delete(&key(live, id)).await;
         }
     }
 }
 
-/// Hands an answer to the server that asked, if there is one that did.
+/// Passes an answer to the server that asked, if one did.
 pub(super) async fn pass_on(live: &Live, id: Option<&Id>, outcome: &Result<RawJson, RpcError>) -> Result<()> {
     let Some(id) = id.filter(|id| live.is_shared() && is_question(id)) else { return Ok(()) };
     let mut frame = Vec::new();
@@ -87,7 +89,7 @@ pub(super) async fn pass_on(live: &Live, id: Option<&Id>, outcome: &Result<RawJs
     Ok(())
 }
 
-/// Whether a server like this one may have asked under an id.
+/// Returns whether a server could have used this id for a question.
 fn is_question(id: &Id) -> bool {
     matches!(id, Id::String(id) if id.starts_with(PREFIX) && id.len() <= LONGEST_ID)
 }

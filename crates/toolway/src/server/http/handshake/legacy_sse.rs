@@ -1,7 +1,8 @@
-//! The two-URL transport of 2024-11-05: a stream on which a client hears everything, and an address to which it posts.
+//! How does the two-URL transport of 2024-11-05 work? The client receives everything on one stream, and posts to a
+//! second URL.
 //!
-//! The two together are a pipe, and are served as one: what is posted is a line in, what is said is a line out. The
-//! conversation ends with its stream.
+//! Both together form a pipe, and are served as one: each POST is an input line, each message of the server an output
+//! line. The session ends with its stream.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,21 +28,21 @@ use crate::server::observe::hooks::Parting;
 use crate::transport::frame::{Line, Lines, push_line};
 use crate::transport::sse;
 
-/// How much of what is posted and said may wait.
+/// How many bytes may be buffered in each direction.
 const BUFFER: usize = 32 << 10;
-/// How long a post waits for a conversation that does not take it: its client does not read what it is told.
+/// How long a POST waits for a session that does not read it, because its client does not read the stream.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What the address to post to names the conversation by.
+/// The query parameter that names the session in the URL for POSTs.
 const NAME: &str = "sessionId";
 
-/// The pipes that are open, by their ids.
+/// The open pipes by id.
 #[derive(Debug, Default)]
 pub(super) struct Pipes(Arc<Mutex<HashMap<String, Arc<Pipe>>>>);
 
 #[derive(Debug)]
 struct Pipe {
     owner: Option<Principal>,
-    /// Nothing, once nothing more is taken.
+    /// `None` once the pipe takes no more input.
     writer: tokio::sync::Mutex<Option<DuplexStream>>,
 }
 
@@ -51,11 +52,11 @@ pub(super) fn open(pipes: &Pipes, endpoint: &Endpoint, arrival: Box<Arrival>) ->
         Ok(place) => place,
         Err(full) => return unavailable(None, &full),
     };
-    // One for each direction: what is posted ends when its writer is dropped, and what is said goes on.
+    // One duplex stream for each direction: dropping its writer ends the input, while the output continues.
     let (writer, far_reader) = tokio::io::duplex(BUFFER);
     let (far_writer, reader) = tokio::io::duplex(BUFFER);
     let id = random::<16>();
-    // The messages of the pipe come with other requests than this one.
+    // The messages of the pipe arrive with other requests, so the facts about this one are left out.
     let Arrival { extensions, principal, allowed, .. } = *arrival;
     let admitted = Box::new(Arrival { extensions, principal, allowed, ..Arrival::default() });
     let owner = admitted.principal.clone();
@@ -68,14 +69,14 @@ pub(super) fn open(pipes: &Pipes, endpoint: &Endpoint, arrival: Box<Arrival>) ->
         tokio::spawn(async move { server.serve_until_over(far_reader, far_writer, admitted, parting).await });
     let opened = Opened { id, pipes, serving: serving.abort_handle(), _place: place };
     event_stream(move |pen| async move {
-        // The address is relative: only the client knows by which path it came.
+        // The URL is relative, because only the client knows the path that it used.
         pen.write(format!("event: endpoint\ndata: ?{NAME}={}\n\n", opened.id)).await;
-        // What the server says is as long as it may be: nothing of it is left out here.
+        // The server has already limited the length of its messages, so no line is skipped here.
         tell(&pen, reader, Lines::new(usize::MAX), &pipe, &closing).await;
     })
 }
 
-/// Hands over what is said, until there is no more of it.
+/// Sends the output of the server to the client, until the output ends.
 async fn tell(
     pen: &Pen,
     mut reader: DuplexStream,
@@ -84,7 +85,8 @@ async fn tell(
     closing: &CancellationToken,
 ) {
     let mut is_open = true;
-    // What runs may still be answered. A post that is being taken needs somebody who reads until then.
+    // On shutdown, running requests may still be answered. A POST that is being written holds the lock until its line
+    // is read, so this loop continues to read.
     let close = async {
         closing.cancelled().await;
         *pipe.writer.lock().await = None;
@@ -106,12 +108,12 @@ async fn tell(
     }
 }
 
-/// Which pipe a POST is for, if its query says so.
+/// Returns the id of the pipe that a POST is for, if its query names one.
 pub(super) fn named(query: &str) -> Option<&str> {
     query.split('&').find_map(|pair| pair.strip_prefix(NAME)?.strip_prefix('='))
 }
 
-/// Takes what is posted. One that belongs to somebody else is like one that never was.
+/// Writes the body of a POST to its pipe. A pipe of another owner is treated like an unknown one.
 pub(super) async fn post(
     pipes: &Pipes,
     owner: Option<&Principal>,
@@ -127,7 +129,8 @@ pub(super) async fn post(
     push_line(&mut line, frame);
     let written = async {
         let mut place = pipe.writer.lock().await;
-        // Half a line may be taken when this is given up, and nothing can follow that: the writer goes with it.
+        // If this future is dropped, part of the line may already be written, and no further line may follow. So the
+        // writer is taken out, and dropped with the future.
         let Some(mut writer) = place.take() else { return false };
         let is_taken = writer.write_all(&line).await.is_ok();
         if is_taken {
@@ -145,7 +148,7 @@ pub(super) async fn post(
     }
 }
 
-/// A pipe that is served; dropping it ends the conversation.
+/// A pipe that is being served. Dropping this ends the session.
 struct Opened {
     id: String,
     pipes: Arc<Mutex<HashMap<String, Arc<Pipe>>>>,

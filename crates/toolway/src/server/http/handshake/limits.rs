@@ -1,21 +1,21 @@
-//! How much may the sessions of one door take? Every limit, with its default.
+//! How many resources may the sessions of one endpoint use? Every limit, with its default.
 
 use std::time::Duration;
 
-/// The limits of the sessions of one door. `docs/limits.md` has them as a table.
+/// The limits of the sessions of one endpoint. `docs/limits.md` lists them in a table.
 #[derive(Debug, Clone)]
 pub(crate) struct SessionLimits {
-    /// How many conversations may be open.
+    /// How many sessions may be open.
     pub(crate) sessions: usize,
-    /// How many of them may belong to one principal, or to one address if there are no principals.
+    /// How many sessions may belong to one principal, or, without principals, to one address.
     pub(crate) sessions_per_peer: usize,
-    /// How long a conversation may be silent before it is forgotten.
+    /// How long a session may be idle before it is removed.
     pub(crate) session_idle: Duration,
-    /// How many requests of one conversation may run at the same time.
+    /// How many requests of one session may run at the same time.
     pub(crate) in_flight_per_session: usize,
-    /// How many streams of news one conversation may have open.
+    /// How many notification streams one session may have open.
     pub(crate) streams_per_session: usize,
-    /// How many finished streams of one conversation are kept for a client that may come back.
+    /// How many finished streams of one session are kept for a client that may reconnect.
     pub(crate) kept_streams: usize,
     /// How many notifications of one stream are kept.
     pub(crate) kept_events: usize,
@@ -23,7 +23,7 @@ pub(crate) struct SessionLimits {
     pub(crate) kept_bytes: usize,
     /// How long a stream is kept after it was last used.
     pub(crate) kept_for: Duration,
-    /// How long a client is to wait before it comes back to a stream that broke off.
+    /// How long a client should wait before it resumes a stream that broke off.
     pub(crate) retry: Duration,
 }
 
@@ -32,13 +32,13 @@ impl SessionLimits {
         Self {
             sessions: 10_000,
             sessions_per_peer: 1000,
-            session_idle: Duration::from_mins(30),
+            session_idle: Duration::from_secs(30 * 60),
             in_flight_per_session,
             streams_per_session: 16,
             kept_streams: 64,
             kept_events: 1024,
             kept_bytes: 1 << 20,
-            kept_for: Duration::from_mins(5),
+            kept_for: Duration::from_secs(5 * 60),
             retry: Duration::from_secs(1),
         }
     }

@@ -1,4 +1,4 @@
-//! What is needed to serve one conversation: what was said about it, what runs, and which streams are open.
+//! Which state is needed to serve one session? Its record, its running requests, and its open streams.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::pin::Pin;
@@ -29,19 +29,19 @@ use crate::server::failure::errors::busy;
 use crate::server::handshake::Session;
 use crate::store::Store;
 
-/// What the store keeps of a conversation.
+/// The stored record of a session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Record {
     version: String,
-    /// What the client said about itself.
+    /// The client's description of itself: the parameters of `initialize`.
     opening: Box<RawValue>,
-    /// Whether it has confirmed.
+    /// `true` once the client has sent `notifications/initialized`.
     ready: bool,
     #[serde(serialize_with = "write_level")]
     level: LogLevel,
-    /// What it has subscribed to.
+    /// The URIs that the client has subscribed to.
     uris: Vec<String>,
-    /// How often it was changed.
+    /// How often the record was changed.
     #[serde(default)]
     changes: u64,
 }
@@ -75,41 +75,41 @@ impl Record {
     }
 }
 
-/// A record that was seen.
+/// A record as it was last read or written.
 #[derive(Clone)]
 struct Seen {
     text: Bytes,
     changes: u64,
 }
 
-/// One conversation.
+/// One session.
 pub(super) struct Live {
     pub(super) id: String,
     /// The key of its record.
     pub(super) key: String,
-    /// Against whose share it counts.
+    /// The peer whose session limit it counts against.
     pub(super) peer: Option<String>,
     pub(super) session: Session,
     listener: Arc<Listener>,
     is_ready: AtomicBool,
     /// The record as it was last seen.
     record: Mutex<Seen>,
-    /// How often a record was taken over.
+    /// How often a record was applied.
     applied: AtomicU64,
-    /// What runs, by the id of its request.
+    /// The running requests by id.
     running: Mutex<HashMap<Id, CancellationToken>>,
-    /// The streams of news that are being read, the newest last.
+    /// The notification streams that are being read, the newest last.
     streams: Mutex<Vec<u64>>,
     newest: watch::Sender<u64>,
-    /// How far those are that write and read the streams here.
+    /// How far the writers and readers of the streams are, in this process.
     paces: Mutex<HashMap<String, Weak<Pace>>>,
-    /// Streams that may be come back to, the oldest first.
+    /// Streams that can be resumed, the oldest first.
     kept: Mutex<VecDeque<String>>,
     used: Mutex<Instant>,
-    /// What is remembered of the client, and when it has to be renewed.
+    /// The values remembered for the client, and when they have to be renewed.
     memory: Arc<Place>,
     memory_due: Mutex<Instant>,
-    /// Trips when the conversation is over.
+    /// Cancelled when the session is over.
     pub(super) gone: CancellationToken,
     server: Server,
     store: Arc<dyn Store>,
@@ -164,12 +164,12 @@ impl Live {
         &*self.store
     }
 
-    /// Whether other servers may have this conversation too.
+    /// Returns whether other servers may serve this session too.
     pub(super) fn is_shared(&self) -> bool {
         self.server.inner.changes.bridge.is_some()
     }
 
-    /// How long a question may stay without an answer.
+    /// Returns how long a question may stay unanswered.
     pub(super) fn question_timeout(&self) -> Duration {
         self.server.inner.question_timeout
     }
@@ -178,7 +178,7 @@ impl Live {
         self.server.inner.limits
     }
 
-    /// Takes over what a record says. Another server may have written it.
+    /// Applies a record, which another server may have written.
     fn apply(&self, record: Record) {
         self.session.set_log_level(record.level);
         self.listener.set_subscribed(record.uris);
@@ -187,7 +187,8 @@ impl Live {
         self.look_again();
     }
 
-    /// How often a record was taken over: whoever has changed something meanwhile has to do it again.
+    /// Returns how often a record was applied. A caller that changed the session in the meantime has to apply its
+    /// change again.
     pub(super) fn applied(&self) -> u64 {
         self.applied.load(Ordering::Acquire)
     }
@@ -196,19 +197,19 @@ impl Live {
         *self.used.lock() = Instant::now();
     }
 
-    /// Lets the newest stream look whether there is something to tell.
+    /// Wakes the newest stream, so that it checks for notifications.
     fn look_again(&self) {
         self.newest.send_modify(|_| {});
         self.listener.rouse();
     }
 
-    /// It was used just now, and this is its record.
+    /// Marks the session as used, and applies its record if that has changed.
     pub(super) fn used(&self, text: Bytes) {
         self.touch();
         let is_other = self.record.lock().text != text;
         if is_other && let Some(record) = Record::read(&text) {
             let mut seen = self.record.lock();
-            // Whoever was slow to look at a record does not undo what was changed since.
+            // A caller that read an older record must not undo later changes.
             if record.changes > seen.changes {
                 *seen = Seen { text, changes: record.changes };
                 self.apply(record);
@@ -216,7 +217,7 @@ impl Live {
         }
     }
 
-    /// Looks at the record again, which lives on; whether it is still there.
+    /// Renews and reads the record. Returns whether it still exists.
     pub(super) async fn refresh(&self) -> Result<bool> {
         let text = self.store.renew(&self.key, self.limits.session_idle).await?;
         let is_there = text.is_some();
@@ -230,13 +231,13 @@ impl Live {
         Ok(is_there)
     }
 
-    /// What is remembered of the client.
+    /// Returns the values remembered for the client.
     pub(super) fn memory(&self) -> Arc<Place> {
         self.memory.clone()
     }
 
-    /// Lets what is remembered live at least as long as the conversation, in which it may not be used for long. Another server
-    /// may have written it, so this does not ask whether there is anything; it is done seldom instead.
+    /// Renews the remembered values, so that they live at least as long as the session, even if they are rarely used.
+    /// Another server may have written them, so this does not check whether there are any; instead it runs rarely.
     pub(super) async fn keep_memory(&self) -> Result<()> {
         let now = Instant::now();
         {
@@ -249,10 +250,10 @@ impl Live {
         self.memory.renew().await
     }
 
-    /// Writes down what was said since; whether nobody else was quicker.
+    /// Writes the changes of this session to its record. Returns `false` if another server changed the record first.
     pub(super) async fn save(&self) -> Result<bool> {
         let old = self.record.lock().clone();
-        // What the client said about itself stands there only, and stays as it is.
+        // The client's description of itself is only in the record, and stays as it is.
         let Some(mut record) = Record::read(&old.text) else { return Ok(false) };
         record.ready = self.is_ready();
         record.level = self.session.log_level.get();
@@ -278,7 +279,7 @@ impl Live {
         }
     }
 
-    /// Tells the servers that have a stream of this conversation.
+    /// Notifies the servers that have a stream of this session.
     async fn tell(&self, what: &'static [u8]) -> Result<()> {
         self.store.publish(&self.channel(), Bytes::from_static(what)).await
     }
@@ -291,7 +292,7 @@ impl Live {
         self.is_ready.load(Ordering::Acquire)
     }
 
-    /// The client has confirmed that the conversation is open.
+    /// Marks that the client has confirmed the handshake.
     pub(super) fn ready(&self) {
         self.is_ready.store(true, Ordering::Release);
         self.look_again();
@@ -303,7 +304,7 @@ impl Live {
             && self.used.lock().checked_add(limit).is_some_and(|end| end < now)
     }
 
-    /// A log for a new stream.
+    /// Creates a log for a new stream.
     pub(super) fn new_log(&self) -> Log {
         self.log(&random::<8>())
     }
@@ -311,7 +312,7 @@ impl Live {
     pub(super) fn log(&self, stream: &str) -> Log {
         let mut paces = self.paces.lock();
         let pace = paces.get(stream).and_then(Weak::upgrade).unwrap_or_else(|| {
-            // Those that have gone are looked for when there may be as many as are there.
+            // Entries of dropped streams are removed before the map would have to grow.
             if paces.len() == paces.capacity() {
                 paces.retain(|_, pace| pace.strong_count() > 0);
             }
@@ -326,7 +327,7 @@ impl Live {
         self.paces.lock().get(stream).and_then(Weak::upgrade).is_some_and(|pace| pace.has_reader())
     }
 
-    /// Begins a request, unless there is one with this id.
+    /// Begins a request, unless a request with this id is running or too many run.
     pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Result<Turn, RpcError> {
         let mut running = self.running.lock();
         if running.contains_key(id) {
@@ -340,14 +341,15 @@ impl Live {
         Ok(Turn { live: self.clone(), id: id.clone(), cancel })
     }
 
-    /// Stops a request that is not wanted any more. An id that is not running is nothing to talk about.
+    /// Cancels a request. An id that is not running is ignored.
     pub(super) fn cancel(&self, id: &Id) {
         if let Some(cancel) = self.running.lock().get(id) {
             cancel.cancel();
         }
     }
 
-    /// A stream is kept for a while, and the oldest of those that are kept and that nobody reads go.
+    /// Keeps a stream so that it can be resumed. Removes the oldest streams above the limit, except those that are
+    /// being read.
     pub(super) async fn keep(&self, log: &Log) -> Result<()> {
         let mut oldest = Vec::new();
         {
@@ -370,7 +372,7 @@ impl Live {
         Ok(())
     }
 
-    /// Forgets every stream that is kept, and tells others that the conversation is over.
+    /// Removes the stored values and every kept stream, and notifies other servers that the session is over.
     pub(super) async fn forget(&self) -> Result<()> {
         self.gone.cancel();
         self.memory.forget().await?;
@@ -381,7 +383,7 @@ impl Live {
         self.tell(ENDED).await
     }
 
-    /// Gives a stream the news, as long as it is the newest.
+    /// Registers a stream for notifications, which it gets as long as it is the newest.
     pub(super) fn feed(
         self: &Arc<Self>,
         place: OwnedSemaphorePermit,
@@ -407,17 +409,17 @@ impl Live {
     }
 }
 
-/// How long what is remembered is left alone; it lives so much longer than a silent conversation.
+/// Returns the interval between two renewals of the remembered values. They live that much longer than an idle session.
 fn memory_pause(limits: &SessionLimits) -> Duration {
     limits.session_idle / 3
 }
 
-/// Said to servers that have a stream of a conversation: its record is another one.
+/// The message to servers with a stream of a session when the record of the session has changed.
 pub(super) const CHANGED: &[u8] = b"changed";
-/// Said to them when it is over.
+/// The message to these servers when the session is over.
 pub(super) const ENDED: &[u8] = b"ended";
 
-/// A request that runs; dropping it gives its id free.
+/// A running request. Dropping it frees its id.
 pub(super) struct Turn {
     pub(super) live: Arc<Live>,
     id: Id,
@@ -425,7 +427,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Does the work, unless it is not wanted any more.
+    /// Runs the work until it finishes or is cancelled.
     pub(super) async fn take(self, work: Pin<&mut impl Future<Output = Vec<u8>>>) -> Option<Vec<u8>> {
         tokio::select! {
             biased;
@@ -442,11 +444,12 @@ impl Drop for Turn {
     }
 }
 
-/// News for a stream, as long as it is the newest of its conversation; dropping it gives its place up.
+/// The notifications for a stream, as long as it is the newest of its session. Dropping it releases the stream's
+/// permit.
 pub(super) struct Feed {
     live: Weak<Live>,
     pub(super) listener: Arc<Listener>,
-    /// What may be seen by whoever opened the stream.
+    /// Filters the notifications by what the caller that opened the stream may see.
     pub(super) sight: Sight,
     pub(super) version: ProtocolVersion,
     newest: watch::Receiver<u64>,
@@ -455,7 +458,7 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// Waits until there is news, and this stream is the one to tell it.
+    /// Waits until there are notifications, and this stream is the one to send them.
     pub(super) async fn wait(&mut self) {
         loop {
             let is_newest = *self.newest.borrow_and_update() == self.number;
@@ -475,20 +478,20 @@ impl Drop for Feed {
         streams.retain(|known| *known != self.number);
         live.newest.send_replace(streams.last().copied().unwrap_or(0));
         *live.used.lock() = Instant::now();
-        // The next one looks whether there is something that this one did not tell.
+        // The next stream checks for notifications that this one did not send.
         self.listener.rouse();
     }
 }
 
 impl Listener {
-    /// What it has subscribed to.
+    /// Returns the subscribed URIs, sorted.
     pub(super) fn subscribed(&self) -> Vec<String> {
         let mut uris: Vec<_> = self.state.lock().subscribed.iter().cloned().collect();
         uris.sort_unstable();
         uris
     }
 
-    /// Wants to hear of these resources, and of no others.
+    /// Replaces the subscriptions with these URIs.
     pub(super) fn set_subscribed(&self, uris: Vec<String>) {
         let mut state = self.state.lock();
         let uris: HashSet<String> = uris.into_iter().collect();
@@ -501,12 +504,12 @@ impl Listener {
 }
 
 impl Place {
-    /// Lets it live on, whether anybody has used it or not.
+    /// Extends the lifetime of the values, even if they were not used.
     pub(super) async fn renew(&self) -> Result<()> {
         self.store.renew(&self.key, self.ttl).await.map(drop)
     }
 
-    /// Forgets everything, also what is about to be written.
+    /// Deletes the values, and prevents pending writes.
     pub(super) async fn forget(&self) -> Result<()> {
         self.is_over.store(true, Ordering::SeqCst);
         self.store.delete(&self.key).await.map(drop)

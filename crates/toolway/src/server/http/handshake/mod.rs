@@ -3,14 +3,14 @@
 //! | file | question |
 //! |---|---|
 //! | `requests.rs` | What do POST, GET and DELETE mean? |
-//! | `visit.rs` | What does this era keep at the door, and what is one of its requests? |
-//! | `call.rs`, `batch.rs` | How is a request of a conversation answered, and several together? |
-//! | `elsewhere.rs` | What if an answer comes to another server than the one that asked? |
-//! | `limits.rs` | How much may sessions take? |
-//! | `sessions.rs` | Which conversations are open? |
-//! | `live.rs` | What is needed to serve one of them? |
-//! | `legacy_sse.rs` | What did the oldest revision have instead? |
-//! | `stream.rs` | How is a stream left and come back to? |
+//! | `visit.rs` | What state does this era keep at the endpoint, and what is one of its requests? |
+//! | `call.rs`, `batch.rs` | How is a request of a session answered, and how is a batch? |
+//! | `elsewhere.rs` | What if an answer reaches another server than the one that asked? |
+//! | `limits.rs` | How many resources may sessions use? |
+//! | `sessions.rs` | Which sessions are open? |
+//! | `live.rs` | Which state is needed to serve one session? |
+//! | `legacy_sse.rs` | How does the transport of the oldest revision work? |
+//! | `stream.rs` | How does a client resume a stream? |
 
 pub(super) mod batch;
 mod call;

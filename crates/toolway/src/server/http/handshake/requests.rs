@@ -26,15 +26,15 @@ use crate::server::handshake;
 
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The longest `initialize`: what a client says about itself is kept as long as its conversation.
+/// The longest `initialize`, in bytes. The client's description of itself is kept as long as its session.
 const MAX_OPENING: usize = 64 << 10;
-/// How many values it may have: in memory each takes up to a hundred times its text.
+/// How many values an `initialize` may have. In memory, one value takes up to a hundred times the size of its text.
 const MAX_OPENING_VALUES: usize = 256;
 
-/// A reply, or one that says why there is no other.
+/// A reply, or an error reply.
 type Reply = Result<Response<HttpBody>, Response<HttpBody>>;
 
-/// Answers a message.
+/// Answers a posted message.
 pub(crate) async fn post(
     visit: Visit<'_>,
     message: Message,
@@ -43,7 +43,7 @@ pub(crate) async fn post(
     posted(visit, message, version).await.unwrap_or_else(|refusal| refusal)
 }
 
-/// Answers a request that is no POST.
+/// Answers a request with another method than POST.
 pub(crate) async fn answer(visit: Visit<'_>, method: &HttpMethod) -> Response<HttpBody> {
     let reply = match *method {
         _ if !visit.server().serves(Era::Handshake) => Err(not_allowed("POST")),
@@ -83,7 +83,7 @@ async fn posted(visit: Visit<'_>, message: Message, version: Option<ProtocolVers
     }
 }
 
-/// Takes the answer to a question. One that comes too late is nothing to talk about.
+/// Takes the client's answer to a question of the server. An answer that comes too late is ignored.
 pub(super) async fn answered(live: &Live, id: Option<&Id>, outcome: Result<RawJson, RpcError>) -> Result<()> {
     match live.session.settle(id, outcome) {
         Ok(()) => Ok(()),
@@ -91,14 +91,15 @@ pub(super) async fn answered(live: &Live, id: Option<&Id>, outcome: Result<RawJs
     }
 }
 
-/// Whether a request changes what is kept about its conversation.
+/// Returns whether a request changes the stored record of its session.
 pub(super) fn changes_record(method: &Method) -> bool {
     matches!(method, Method::SetLogLevel | Method::Subscribe | Method::Unsubscribe)
 }
 
 pub(super) async fn hear(visit: &Visit<'_>, live: &Arc<Live>, method: Method, params: Params) -> Result<()> {
     if method == Method::Initialized {
-        // Somebody else may be quicker; what it has written does not unsay this.
+        // Another server may save the record at the same time. Then the session is refreshed, and this is applied
+        // again.
         for _ in 0..TRIES {
             let before = live.applied();
             live.ready();
@@ -108,7 +109,7 @@ pub(super) async fn hear(visit: &Visit<'_>, live: &Arc<Live>, method: Method, pa
             }
         }
     } else if method == Method::Cancelled {
-        // An id that is not running, or a malformed cancel, is nothing to talk about.
+        // A cancel that is malformed, or whose request is not running, is ignored.
         if let Some(id) = params.decode::<Cancelled>().ok().and_then(|cancelled| cancelled.request_id) {
             live.cancel(&id);
         }
@@ -119,7 +120,7 @@ pub(super) async fn hear(visit: &Visit<'_>, live: &Arc<Live>, method: Method, pa
     Ok(())
 }
 
-/// Opens a conversation.
+/// Opens a session.
 async fn open(visit: Visit<'_>, id: &Id, params: &Params) -> Reply {
     let server = visit.server();
     let is_sessionless = visit.era.is_sessionless;
@@ -140,7 +141,7 @@ async fn open(visit: Visit<'_>, id: &Id, params: &Params) -> Reply {
     Ok(response)
 }
 
-/// What a client said about itself, as it is kept.
+/// Returns the client's description of itself, as it is stored.
 fn opening(params: &Params) -> Result<Box<RawValue>, RpcError> {
     let text = params.text().map(|text| text.as_str().to_owned()).unwrap_or_default();
     if text.len() > MAX_OPENING {
@@ -153,22 +154,23 @@ fn opening(params: &Params) -> Result<Box<RawValue>, RpcError> {
     RawValue::from_string(text).map_err(|_| RpcError::invalid_params("`params` is missing"))
 }
 
-/// How many values a text has at most: every other value comes after one of these, which texts may have inside as well.
+/// Returns an upper bound for the number of values: every value except the first follows one of these characters.
+/// Strings may contain the characters too, so the bound can be too high.
 fn values(json: &str) -> usize {
     json.bytes().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count()
 }
 
-/// Opens a stream of news, or comes back to any stream.
+/// Opens a notification stream, or resumes a stream.
 async fn get(visit: Visit<'_>) -> Reply {
     let headers = visit.headers();
     let has_session = headers.contains_key(&SESSION_ID) && !visit.era.is_sessionless;
-    // A client that names a revision speaks a newer transport, and only asks whether there are streams.
+    // A client that names a revision uses a newer transport, and only checks whether streams are supported.
     let is_oldest = visit.era.has_legacy_sse && !has_session && !headers.contains_key(&PROTOCOL_VERSION);
     if visit.era.is_sessionless && !is_oldest {
         return Err(visit.not_allowed());
     }
     if !has_session && !is_oldest {
-        // A client that has no session asks whether there are streams at all.
+        // A client without a session only checks whether streams are supported at all.
         return Err(visit
             .not_allowed_because("a GET needs the Mcp-Session-Id header of the session that it is about"));
     }
@@ -187,7 +189,7 @@ async fn get(visit: Visit<'_>) -> Reply {
     Ok(event_stream(|pen| reader.write_to(pen)))
 }
 
-/// The last event that a client has seen; an empty header says nothing.
+/// Returns the id of the last event that the client received. An empty header counts as absent.
 fn last_event_id(headers: &HeaderMap) -> Option<&[u8]> {
     headers.get(&LAST_EVENT_ID).map(HeaderValue::as_bytes).filter(|value| !value.is_empty())
 }
@@ -207,7 +209,7 @@ fn feed(visit: &Visit<'_>, live: &Arc<Live>) -> Result<Feed, RpcError> {
     live.feed(visit.endpoint.stream_permit()?, sight)
 }
 
-/// Reads a stream on from an event. An id that is not of this conversation is like one that never was.
+/// Resumes a stream after an event. An id of another session is treated like an unknown id.
 async fn resume(visit: &Visit<'_>, live: &Arc<Live>, last: &[u8]) -> Result<Reader, Response<HttpBody>> {
     let unknown = || {
         let error = RpcError::invalid_request(
@@ -228,7 +230,7 @@ async fn resume(visit: &Visit<'_>, live: &Arc<Live>, last: &[u8]) -> Result<Read
     reader.after(number).await.map_err(no_store)
 }
 
-/// The parts of an event's id: its stream, and its number there.
+/// Splits the id of an event into its stream and its number there.
 fn event_id(text: &[u8]) -> Option<(&str, u64)> {
     let (stream, number) = std::str::from_utf8(text).ok()?.split_once('.')?;
     let is_stream = stream.len() == 16 && stream.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -236,7 +238,7 @@ fn event_id(text: &[u8]) -> Option<(&str, u64)> {
     if is_stream && is_number { Some((stream, number.parse().ok()?)) } else { None }
 }
 
-/// Ends a conversation.
+/// Ends a session.
 async fn delete(visit: Visit<'_>) -> Reply {
     if visit.era.is_sessionless {
         return Err(visit.not_allowed());

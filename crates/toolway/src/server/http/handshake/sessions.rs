@@ -1,7 +1,8 @@
-//! Which conversations are open? Each has an id that nobody can guess, and belongs to who opened it.
+//! Which sessions are open? Each has an id that cannot be guessed, and belongs to the principal that opened it.
 //!
-//! The store has the last word: a conversation is open as long as its record is there, whichever server opened it. What is
-//! here is what this server needs to serve it, made from the record when it is first asked for.
+//! The store is authoritative: a session is open as long as its record is in the store, on whichever server it was
+//! opened. The state here is what this server needs to serve the session. It is created from the record on the first
+//! request.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,26 +27,26 @@ use crate::server::failure::errors::busy;
 use crate::server::observe::hooks::{Terminated, Termination};
 use crate::store::Store;
 
-/// How often what is over is looked for, at most.
+/// The longest interval between two searches for expired sessions.
 const SWEEP: Duration = Duration::from_secs(30);
-/// How often they are looked for where somebody wants to know, at most.
+/// The shortest interval between two searches by the sweeper task.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// The conversations that are open.
+/// The open sessions.
 pub(crate) struct Sessions {
     server: Server,
     limits: Arc<SessionLimits>,
     table: Arc<Mutex<Table>>,
-    /// Looks for what is over where nobody comes, if somebody wants to know.
+    /// A task that looks for expired sessions even if no request arrives. Runs only if there is an `on_terminate` hook.
     sweeper: OnceLock<AbortHandle>,
 }
 
 #[derive(Default)]
 struct Table {
-    /// By the key of the record, which names the owner: nobody finds what belongs to somebody else.
+    /// By the key of the record, which contains the owner, so that a caller cannot find the session of another owner.
     live: HashMap<String, Arc<Live>>,
     by_peer: HashMap<String, usize>,
-    /// Places of those that are being opened.
+    /// How many sessions are being opened.
     opening: usize,
     swept: Option<Instant>,
 }
@@ -64,7 +65,7 @@ impl Sessions {
         &self.server.inner.store
     }
 
-    /// Keeps a conversation that was opened.
+    /// Stores a new session, and keeps its state.
     pub(super) async fn open(
         &self,
         record: Record,
@@ -82,14 +83,14 @@ impl Sessions {
         let key = key(&id, owner);
         self.store().put(&key, text.clone(), self.limits.session_idle).await?;
         let live = Live::new(&self.server, &self.limits, id, key, peer, record, text);
-        // Counted twice for a moment rather than not at all.
+        // For a moment the session is counted twice, so that it is never missing from the count.
         self.table.lock().insert(live.clone());
         drop(place);
         Ok(Ok(live))
     }
 
-    /// The conversation with this id, if it belongs to this owner. One that has expired, and one that belongs to somebody
-    /// else, is as unknown as one that never was.
+    /// Finds the session with this id, if it belongs to this owner. A session that has expired, or that belongs to
+    /// another owner, is treated like an unknown one.
     pub(super) async fn find(&self, id: &str, owner: Option<&str>) -> Result<Option<Arc<Live>>> {
         if !is_id(id) {
             return Ok(None);
@@ -102,7 +103,7 @@ impl Sessions {
             }
             return Ok(None);
         };
-        // Bound to a name of its own, so that the lock is free before the next step.
+        // Bound to a name, so that the lock is released before the next step.
         let known = self.table.lock().touch(&key);
         let Some(live) = known.or_else(|| self.restore(id, key, text.clone())) else { return Ok(None) };
         live.used(text);
@@ -111,11 +112,11 @@ impl Sessions {
         Ok(Some(live))
     }
 
-    /// Makes what is needed to serve a conversation that another server opened.
+    /// Creates the state to serve a session that another server opened.
     fn restore(&self, id: &str, key: String, text: Bytes) -> Option<Arc<Live>> {
         let record = Record::read(&text)?;
         let mut table = self.table.lock();
-        // Two requests may come at once.
+        // Two requests may arrive at the same time.
         if let Some(live) = table.touch(&key) {
             return Some(live);
         }
@@ -125,7 +126,7 @@ impl Sessions {
         Some(live)
     }
 
-    /// Ends a conversation and everything in it.
+    /// Ends a session and everything in it.
     pub(super) async fn end(&self, live: &Live, arrival: Box<Arrival>) -> Result<()> {
         let gone = self.table.lock().remove(&live.key);
         self.store().delete(&live.key).await?;
@@ -135,13 +136,13 @@ impl Sessions {
         live.forget().await
     }
 
-    /// Forgets what is over, now and then.
+    /// Removes expired sessions, if the last search is long enough ago.
     fn sweep_sometimes(&self) {
         let swept = self.table.lock().sweep_sometimes(&self.limits);
         expire(&self.server, swept);
     }
 
-    /// Looks for what is over from now on, if somebody wants to know.
+    /// Starts the sweeper task, if there is an `on_terminate` hook.
     fn watch(&self) {
         if !self.server.hears_terminate() {
             return;
@@ -160,7 +161,7 @@ impl Sessions {
         });
     }
 
-    /// Ends what runs. The conversations themselves stay in the store, for whoever serves next.
+    /// Cancels what runs. The sessions stay in the store, for the server that serves them next.
     pub(crate) fn stop(&self) {
         let keys: Vec<_> = self.table.lock().live.keys().cloned().collect();
         for key in keys {
@@ -173,7 +174,7 @@ impl Sessions {
 }
 
 impl Table {
-    /// Takes a place for one more conversation.
+    /// Reserves room for one more session.
     fn reserve(&mut self, limits: &SessionLimits, peer: Option<&str>) -> Result<(), RpcError> {
         let has_room = |table: &Self| {
             table.live.len() + table.opening < limits.sessions
@@ -206,7 +207,7 @@ impl Table {
         }
     }
 
-    /// One that is open. It counts as used, so that nobody sweeps it before whoever asks has begun.
+    /// Returns an open session. It counts as used, so that it is not swept before its request has begun.
     fn touch(&mut self, key: &str) -> Option<Arc<Live>> {
         let live = self.live.get(key).filter(|live| !live.gone.is_cancelled())?;
         live.touch();
@@ -226,7 +227,7 @@ impl Table {
         Some(live)
     }
 
-    /// Forgets what is over, now and then, and gives it to whoever has to tidy up after it.
+    /// Removes and returns expired sessions, if the last search is long enough ago. The caller cleans up after them.
     fn sweep_sometimes(&mut self, limits: &SessionLimits) -> Vec<Arc<Live>> {
         let now = Instant::now();
         if self.swept.is_some_and(|swept| now < swept + pause(limits)) {
@@ -243,12 +244,13 @@ impl Table {
     }
 }
 
-/// How long nobody looks for what is over.
+/// Returns the interval between two searches for expired sessions.
 fn pause(limits: &SessionLimits) -> Duration {
     SWEEP.min(limits.session_idle / 4)
 }
 
-/// Tidies up after conversations that were silent for too long here. One that another server goes on with has not ended.
+/// Cleans up after sessions that were idle for too long on this server. A session that another server still uses has
+/// not ended.
 fn expire(server: &Server, swept: Vec<Arc<Live>>) {
     if swept.is_empty() {
         return;
@@ -258,9 +260,9 @@ fn expire(server: &Server, swept: Vec<Arc<Live>>) {
         for live in swept {
             match here.inner.store.get(&live.key).await {
                 Ok(Some(_)) => continue,
-                // What is left expires by itself.
+                // The remaining data expires by itself.
                 Ok(None) => drop(live.memory().forget().await),
-                // Another server may go on with it: nothing of it is forgotten.
+                // Another server may still use the session, so nothing is deleted.
                 Err(_) => {}
             }
             over(&here, &live, Termination::Expired, Box::default());
@@ -268,7 +270,7 @@ fn expire(server: &Server, swept: Vec<Arc<Live>>) {
     });
 }
 
-/// Tells that a conversation is over.
+/// Runs the `on_terminate` hooks for a session that has ended.
 fn over(server: &Server, live: &Live, reason: Termination, mut arrival: Box<Arrival>) {
     if !server.hears_terminate() {
         return;
@@ -290,7 +292,7 @@ impl Drop for Sessions {
     }
 }
 
-/// A place that is given back when the conversation is in the table, or was not opened after all.
+/// Room for a session that is being opened. Dropped once the session is in the table, or could not be opened.
 struct Opening<'s> {
     sessions: &'s Sessions,
     peer: Option<String>,
@@ -310,7 +312,8 @@ impl fmt::Debug for Sessions {
     }
 }
 
-/// The key of a record. Ids have no slash, so no owner can be named by another's id; and nobody is not somebody without a name.
+/// Returns the key of a record. Ids contain no slash, so an id cannot imitate an owner. A session without an owner
+/// differs from one whose owner has an empty name.
 fn key(id: &str, owner: Option<&str>) -> String {
     match owner {
         Some(owner) => format!("session/{id}/{owner}"),
@@ -318,7 +321,7 @@ fn key(id: &str, owner: Option<&str>) -> String {
     }
 }
 
-/// Whose record is under a key.
+/// Returns the owner of the record under a key.
 fn owner(key: &str) -> Option<&str> {
     key.splitn(3, '/').nth(2)
 }
@@ -327,7 +330,7 @@ fn is_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// 128 bits from the system's source of randomness, in hexadecimal.
+/// Returns 128 bits from the system's random source, in hexadecimal.
 fn random_id() -> String {
     random::<16>()
 }

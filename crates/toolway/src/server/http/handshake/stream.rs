@@ -1,8 +1,9 @@
-//! A stream of events that a client may leave and come back to.
+//! How does a client resume a stream of events?
 //!
-//! What is said on it goes into a log of the store first; a reply merely reads the log. So nothing is lost when a connection
-//! breaks: whoever comes back names the last event it has seen and reads on from there. Who reads it now is kept beside the
-//! log, so that coming back takes no room from what was said; what is published only says that it is worth to look.
+//! Every message of a stream is first appended to a log in the store; a reply only reads the log. So a broken
+//! connection loses nothing that the log still holds: the client reconnects, names the last event that it received, and
+//! continues from there. The current reader is stored beside the log, so that resuming uses none of the log's room.
+//! Messages on the log's channel are empty; they only tell readers to look at the log.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,25 +26,25 @@ use crate::ground::random::random;
 use crate::store::{Entry, Keep, Room, Store, Subscription};
 use crate::transport::sse;
 
-/// How many events are read at once.
+/// How many events are read from the log in one step.
 const BATCH: usize = 64;
 
-/// The shortest pause between two looks at what is kept.
+/// The shortest interval between two renewals.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// What an entry of a log is.
+/// The kind of a log entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
-    /// The stream of a request begins.
+    /// The start of the stream of a request.
     Request = b'p' as isize,
-    /// A stream of news begins.
+    /// The start of a notification stream.
     News = b'g' as isize,
     Message = b'm' as isize,
     /// A question to the client, which waits for its answer.
     Question = b'q' as isize,
-    /// The answer, if there is one, and the end.
+    /// The answer, if there is one, and the end of the stream.
     End = b'e' as isize,
-    /// Whoever reads is to go, and to come back after so many milliseconds.
+    /// Asks the client to disconnect, and to reconnect after the given number of milliseconds.
     Release = b'r' as isize,
 }
 
@@ -54,7 +55,7 @@ impl Mark {
         Some((all.into_iter().find(|known| *known as u8 == *mark)?, rest))
     }
 
-    /// What must stay: the beginning, the end, and what somebody waits for.
+    /// Returns how long an entry stays in the log: the start, the end and questions always, others while there is room.
     fn keep(self) -> Keep {
         match self {
             Self::Request | Self::News | Self::Question | Self::End => Keep::Always,
@@ -67,10 +68,10 @@ impl Mark {
 #[derive(Clone)]
 pub(super) struct Log {
     store: Arc<dyn Store>,
-    /// The stream's part of event ids.
+    /// The stream's part of an event id.
     pub(super) stream: String,
     key: String,
-    /// The key of who reads it, if that is not the first one.
+    /// The key of the current reader's name. Absent as long as the first reader reads.
     reader: String,
     room: Room,
     kept_for: Duration,
@@ -96,22 +97,22 @@ impl Log {
         }
     }
 
-    /// Begins the stream of a request, so that it can be come back to before anything is said.
+    /// Starts the stream of a request, so that it can be resumed before its first message.
     pub(super) async fn open(&self) -> Result<()> {
         self.append(Mark::Request, &[]).await.map(drop)
     }
 
-    /// Begins a stream of news.
+    /// Starts a notification stream.
     pub(super) async fn open_for_news(&self) -> Result<()> {
         self.append(Mark::News, &[]).await.map(drop)
     }
 
-    /// Says something. Whoever reads here and would lose something by it is waited for, a little.
+    /// Appends a message. If a reader in this process is too far behind, waits for it for a limited time.
     pub(super) async fn say(&self, frame: &[u8]) -> Result<()> {
         self.say_as(Mark::Message, frame).await
     }
 
-    /// Asks something.
+    /// Appends a question.
     pub(super) async fn ask(&self, frame: &[u8]) -> Result<()> {
         self.say_as(Mark::Question, frame).await
     }
@@ -124,30 +125,31 @@ impl Log {
         Ok(())
     }
 
-    /// Somebody reads, or is about to.
+    /// Registers a reader that reads, or is about to.
     pub(super) fn attach(&self) -> Attached {
         self.pace.readers.fetch_add(1, Ordering::AcqRel);
         Attached(self.pace.clone())
     }
 
-    /// Somebody writes; when that is dropped, nobody does any more.
+    /// Registers the writer. Dropping the guard means that no more is written.
     pub(super) fn writing(&self) -> DropGuard {
         self.pace.over.clone().drop_guard()
     }
 
-    /// Whether somebody reads, or may come back to do so.
+    /// Returns whether the stream is being read, or may be resumed.
     pub(super) fn is_wanted(&self) -> bool {
         self.pace.has_reader() || self.pace.was_read.load(Ordering::Acquire)
     }
 
-    /// The answer, and the end of the stream; without an answer just the end.
+    /// Appends the answer, which may be empty, and ends the stream.
     pub(super) async fn end(&self, answer: &[u8]) -> Result<()> {
-        // One message may be longer than what is kept; it goes when anything follows.
+        // A single message may exceed the room of the log, and is then dropped when another entry follows. So this
+        // waits until the reader has read it.
         self.pace.wait_for_reader(0, 0, self.room).await;
         self.append(Mark::End, answer).await.map(drop)
     }
 
-    /// Lets whoever reads go, to come back after so long.
+    /// Asks the client to disconnect, and to reconnect after `retry`.
     pub(super) async fn release(&self, retry: Duration) -> Result<()> {
         self.say_as(Mark::Release, retry.as_millis().to_string().as_bytes()).await
     }
@@ -157,7 +159,7 @@ impl Log {
         self.store.delete(&self.reader).await.map(drop)
     }
 
-    /// Lets it live on; whether it is there.
+    /// Extends the lifetime of the log. Returns whether it exists.
     pub(super) async fn prolong(&self) -> Result<bool> {
         self.store.prolong(&self.key, self.kept_for).await
     }
@@ -172,7 +174,8 @@ impl Log {
         Ok(number)
     }
 
-    /// Finds out how the stream can be read on after an event. `None`: it is not kept, or never had such an event.
+    /// Checks how the stream can be resumed after an event. Returns `None` if the stream is not kept, or never had such
+    /// an event.
     pub(super) async fn come_back(&self, after: u64) -> Result<Option<ComeBack>> {
         let Some(last) = self.store.last(&self.key).await? else { return Ok(None) };
         if after == 0 || after > last {
@@ -185,7 +188,7 @@ impl Log {
         Ok(Some(ComeBack { is_news, is_over }))
     }
 
-    /// Sends whoever reads away; the new reader's name.
+    /// Replaces the current reader. Returns the name of the new one.
     async fn take_over(&self) -> Result<String> {
         let name = random::<8>();
         self.store.put(&self.reader, name.clone().into(), self.kept_for).await?;
@@ -193,22 +196,22 @@ impl Log {
         Ok(name)
     }
 
-    /// Whether nobody has come after the reader of this name.
+    /// Returns whether the reader with this name is still the current one.
     async fn is_read_by(&self, name: &str) -> Result<bool> {
         let reader = self.store.renew(&self.reader, self.kept_for).await?;
         Ok(reader.is_none_or(|reader| reader == name))
     }
 }
 
-/// How a stream can be read on.
+/// How a stream can be resumed.
 pub(super) struct ComeBack {
     pub(super) is_news: bool,
-    /// There is nothing after the event.
+    /// `true` if nothing follows the event.
     pub(super) is_over: bool,
 }
 
-/// How far the reader of a stream is behind, if it is one of this process: a handler that says more than its reader takes
-/// waits for it, as on every other wire. One that does not read at all is not waited for twice.
+/// Tracks how far a reader in this process is behind. A handler that writes faster than its reader reads waits for it,
+/// as on every other transport. Once a reader has stalled, the writer does not wait again until it reads on.
 #[derive(Default)]
 pub(super) struct Pace {
     readers: AtomicUsize,
@@ -217,22 +220,22 @@ pub(super) struct Pace {
     is_stalled: AtomicBool,
     moved: Notify,
     kept: Mutex<Kept>,
-    /// Trips when nobody writes any more.
+    /// Cancelled when no more is written.
     over: CancellationToken,
 }
 
-/// What the log still has of what was said.
+/// The part of the messages that the log still holds.
 #[derive(Default)]
 struct Kept {
-    /// The numbers, and how many bytes were said until then.
+    /// The number of each message, and the total bytes written up to its end.
     said: VecDeque<(u64, usize)>,
-    /// How many bytes the log does not have any more.
+    /// How many bytes the log has dropped.
     gone: usize,
     all: usize,
 }
 
 impl Kept {
-    /// How much is after a number: so many messages, so many bytes.
+    /// Returns how many messages, and how many bytes, follow a number.
     fn after(&self, number: u64) -> (usize, usize) {
         let first = self.said.partition_point(|(known, _)| *known <= number);
         let before = first.checked_sub(1).and_then(|last| self.said.get(last));
@@ -240,7 +243,7 @@ impl Kept {
     }
 }
 
-/// A reader; dropping it means that it has gone.
+/// A registered reader. Dropping it unregisters the reader.
 pub(super) struct Attached(Arc<Pace>);
 
 impl Drop for Attached {
@@ -252,7 +255,7 @@ impl Drop for Attached {
 
 /// How many events a reader may be behind.
 const FAR: usize = 256;
-/// How long it is waited for.
+/// How long the writer waits for a reader.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Pace {
@@ -260,7 +263,8 @@ impl Pace {
         self.readers.load(Ordering::Acquire) > 0
     }
 
-    /// Waits until there is room for so many entries and bytes beside what is not read yet.
+    /// Waits until `entries` and `size` fit beside the unread messages, until no reader is left, or until the reader
+    /// stalls.
     async fn wait_for_reader(&self, entries: usize, size: usize, room: Room) {
         let is_far = || {
             let (unread, bytes) = self.kept.lock().after(self.read.load(Ordering::Acquire));
@@ -281,7 +285,7 @@ impl Pace {
         self.moved.notify_one();
     }
 
-    /// Something was said, and the log may have dropped something for it.
+    /// Records a message, and what the log may have dropped for it.
     fn said(&self, number: u64, size: usize, room: Room) {
         let mut kept = self.kept.lock();
         kept.all += size;
@@ -293,12 +297,13 @@ impl Pace {
     }
 }
 
-/// Reads a log as a reply does.
+/// Reads a log and writes it as a reply.
 pub(super) struct Reader {
     live: Arc<Live>,
     log: Log,
     after: u64,
-    /// Who reads, and since which entry: what was said to readers before is not for this one.
+    /// The name of this reader, empty for the first one; and the last entry when it took over. A release entry up to
+    /// there was meant for earlier readers.
     name: String,
     since: u64,
     has_primer: bool,
@@ -307,13 +312,14 @@ pub(super) struct Reader {
     feed: Option<Feed>,
     closing: Arc<CancellationToken>,
     is_over: bool,
-    /// When the conversation and the stream are to be prolonged.
+    /// When the session and the stream have to be renewed.
     due: Instant,
     _attached: Attached,
 }
 
 impl Reader {
-    /// Reads a stream from its beginning. What is said from now on is heard, so nothing falls between.
+    /// Creates a reader from the start of a stream. It subscribes before the first read, so no message is missed in
+    /// between.
     pub(super) async fn new(
         live: &Arc<Live>,
         log: Log,
@@ -340,7 +346,7 @@ impl Reader {
         })
     }
 
-    /// Reads from after an event on, instead of whoever reads now.
+    /// Continues after an event, and replaces the current reader.
     pub(super) async fn after(mut self, after: u64) -> Result<Self> {
         self.name = self.log.take_over().await?;
         self.since = self.log.store.last(&self.log.key).await?.unwrap_or(after);
@@ -349,13 +355,13 @@ impl Reader {
         Ok(self)
     }
 
-    /// Reads nothing: there is nothing left.
+    /// Marks the stream as finished, so that nothing is read.
     pub(super) fn at_end(mut self) -> Self {
         self.is_over = true;
         self
     }
 
-    /// Writes the stream until its end, or until somebody else reads it.
+    /// Writes the stream until its end, or until another reader replaces this one.
     pub(super) async fn write_to(mut self, pen: Pen) {
         if let Err(error) = self.run(&pen).await {
             tracing::error!(%error, "the events of a stream could not be read");
@@ -365,12 +371,12 @@ impl Reader {
     async fn run(&mut self, pen: &Pen) -> Result<()> {
         let mut is_last_look = false;
         while !self.is_over {
-            // However much there is to read, the conversation and the stream live on as long as somebody reads.
+            // Renew also while there is always more to read: the session and the stream live as long as a client reads.
             if Instant::now() >= self.due && !self.prolong().await? {
                 return Ok(());
             }
             let entries = self.log.store.read(&self.log.key, self.after, BATCH).await?;
-            // Asked after reading: what was said after somebody else came is theirs.
+            // Checked after the read: messages that came after another reader took over belong to that reader.
             if !self.log.is_read_by(&self.name).await? {
                 return Ok(());
             }
@@ -381,7 +387,7 @@ impl Reader {
                 match self.wait().await? {
                     Next::Look => {}
                     Next::Alive => pen.write(ALIVE).await,
-                    // The answer may have come with the end.
+                    // The answer may have arrived together with the end.
                     Next::End => is_last_look = true,
                 }
                 continue;
@@ -402,7 +408,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Writes one entry; whether it is the last that this reader writes.
+    /// Writes one entry. Returns whether it is the last that this reader writes.
     fn write(&self, out: &mut Vec<u8>, number: u64, entry: &[u8]) -> bool {
         let Some((mark, text)) = Mark::read(entry) else { return false };
         let id = || format!("{}.{number}", self.log.stream);
@@ -449,8 +455,8 @@ impl Reader {
                     while let Some(next) = news.first() {
                         let mut frame = Vec::new();
                         next.write(&mut frame, feed.version);
-                        // The first entry is the beginning: a log that begins with this was forgotten meanwhile, and
-                        // whoever comes next tells it.
+                        // Entry 1 is always the start of a stream. If this message got the number 1, the log was
+                        // removed in the meantime; the next stream sends the message.
                         if log.append(Mark::Message, &frame).await? == 1 {
                             log.forget().await?;
                             return Ok(Next::End);
@@ -464,7 +470,7 @@ impl Reader {
         Ok(Next::Look)
     }
 
-    /// Lets the conversation and the stream live on; whether they are there.
+    /// Renews the session and the stream. Returns whether both still exist.
     async fn prolong(&mut self) -> Result<bool> {
         self.due = Instant::now() + pause(self.live.limits());
         if !self.live.refresh().await? {
@@ -472,19 +478,20 @@ impl Reader {
         }
         match self.log.store.last(&self.log.key).await? {
             None => Ok(false),
-            // As long as a request runs, its server sees to this. Where that server has died, nobody waits for ever.
+            // While a request runs, its server renews the log. If that server has died, the log expires, so that its
+            // reader does not wait forever.
             Some(last) if last <= self.after && self.feed.is_none() => Ok(true),
             Some(_) => self.log.prolong().await,
         }
     }
 }
 
-/// How often a reader shows that it is there, to its client and to the store.
+/// Returns the interval in which a reader sends keep-alives to its client, and renews the session in the store.
 fn pause(limits: &SessionLimits) -> Duration {
     KEEP_ALIVE.min(limits.session_idle / 3).min(limits.kept_for / 3).max(SHORTEST)
 }
 
-/// What a reader does after it has waited.
+/// The next step of a reader after a wait.
 enum Next {
     Look,
     Alive,

@@ -1,4 +1,4 @@
-//! What does this era keep at the door, and what is one of its requests?
+//! What state does this era keep at the endpoint, and what is one of its requests?
 
 use std::sync::{Arc, OnceLock};
 
@@ -23,12 +23,12 @@ use crate::server::handshake::Session;
 
 pub(super) static SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// The conversation that a request says it belongs to.
+/// Returns the id of the session that a request names.
 pub(crate) fn session_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(&SESSION_ID).and_then(|id| id.to_str().ok())
 }
 
-/// How the era is served, and what is kept while the door is open.
+/// The configuration of the era, and its state while the endpoint is open.
 #[derive(Clone)]
 pub(crate) struct Handshake {
     server: Server,
@@ -54,7 +54,7 @@ impl Handshake {
         }
     }
 
-    /// Another description is another door.
+    /// Discards the state after a change of the configuration.
     pub(crate) fn reset(&mut self) {
         self.state = OnceLock::new();
     }
@@ -74,18 +74,18 @@ impl Handshake {
         &self.state().pipes
     }
 
-    /// Ends what runs.
+    /// Cancels what runs.
     pub(crate) fn stop(&self) {
         self.sessions().stop();
     }
 
-    /// The pipe of the oldest transport that a request names, where the server has that transport.
+    /// Returns the pipe of the oldest transport that a request names, if the server has that transport.
     pub(crate) fn pipe_named(&self, parts: &Parts) -> Option<String> {
         let query = parts.uri.query().filter(|_| self.has_legacy_sse && self.server.serves(Era::Handshake));
         query.and_then(legacy_sse::named).map(str::to_owned)
     }
 
-    /// The HTTP methods that have a meaning.
+    /// Returns the supported HTTP methods, for the `Allow` header.
     fn methods(&self) -> &'static str {
         match (self.is_sessionless, self.has_legacy_sse) {
             (true, false) => "POST",
@@ -95,7 +95,7 @@ impl Handshake {
     }
 }
 
-/// A request that was let in.
+/// A request that was admitted.
 pub(crate) struct Visit<'s> {
     pub(crate) endpoint: &'s Endpoint,
     pub(crate) era: &'s Handshake,
@@ -111,17 +111,17 @@ impl Visit<'_> {
         headers(&self.arrival)
     }
 
-    /// Whether the reply may be a stream.
+    /// Returns whether the client accepts an event stream.
     pub(super) fn takes_events(&self) -> bool {
         takes_events(&self.arrival)
     }
 
-    /// Who the request comes from, if that is known.
+    /// Returns the name of the caller's principal, if it is known.
     pub(super) fn owner(&self) -> Option<&str> {
         self.arrival.principal.as_ref().map(Principal::as_str)
     }
 
-    /// Against whose share of sessions it counts.
+    /// Returns the peer whose session limit the request counts against.
     pub(super) fn peer(&self) -> Option<String> {
         match (self.owner(), self.arrival.remote) {
             (Some(owner), _) => Some(format!("principal {owner}")),
@@ -130,7 +130,7 @@ impl Visit<'_> {
         }
     }
 
-    /// The conversation that the request belongs to.
+    /// Finds the session that the request names.
     pub(super) async fn find(&self, request: Option<&Id>) -> Result<Arc<Live>, Response<HttpBody>> {
         let mut lines = self.headers().get_all(&SESSION_ID).iter();
         let id = match (lines.next(), lines.next()) {
@@ -156,7 +156,7 @@ impl Visit<'_> {
         }
     }
 
-    /// A conversation of which nothing is known but the revision.
+    /// Creates a session of which only the revision is known.
     pub(super) fn unopened(&self, version: Option<ProtocolVersion>) -> Session {
         let version = self.server().inner.pinned.or(version).unwrap_or(ProtocolVersion::UNSAID);
         Session::unopened(version, None)
@@ -171,7 +171,7 @@ impl Visit<'_> {
     }
 }
 
-/// What is kept cannot be reached; whose fault that is does not concern the client.
+/// Creates the reply for a store that fails. The cause goes to the log; the client only learns that it can retry.
 pub(super) fn no_store(error: Error) -> Response<HttpBody> {
     tracing::error!(%error, "the store does not answer");
     unavailable(None, &busy("what is known about this session cannot be read now"))

@@ -1,7 +1,7 @@
-//! This process's stdin and stdout as a pipe.
+//! How does a server use this process's stdin and stdout as a pipe?
 //!
-//! The protocol takes both descriptors for itself: what the program prints afterwards goes to stderr, and
-//! children do not inherit the peer's end. `unix.rs` does that; elsewhere stdin and stdout are used as they are.
+//! The server takes over both descriptors: later prints of the program go to stderr, and child processes do not inherit
+//! the pipe to the peer. `unix.rs` does that; on other systems stdin and stdout are used as they are.
 
 #[cfg(unix)]
 #[path = "unix.rs"]
@@ -24,15 +24,16 @@ impl ServerBuilder {
 }
 
 impl Server {
-    /// Serves the peer on stdin and stdout until stdin ends. This is how hosts run local servers.
+    /// Serves the peer on stdin and stdout until stdin ends. Hosts run local servers this way.
     ///
-    /// From here on the protocol owns both: `println!` goes to stderr, where it can harm nobody, and child
-    /// processes get an empty stdin. Stdin may be a pipe, a socket, a file or a terminal.
+    /// On Unix the server takes over both: `println!` then goes to stderr, where it cannot corrupt the protocol, and
+    /// child processes get an empty stdin. Stdin may be a pipe, a socket, a file or a terminal. On other systems the
+    /// program must not print to stdout.
     ///
     /// # Errors
     ///
-    /// When stdin or stdout cannot be used, or when this was called before: there is only one pair. And when a handler takes a
-    /// [`Principal`](crate::Principal) or an [`Extension`](crate::Extension) that nothing gives to calls over this door.
+    /// If stdin or stdout cannot be used, or if this was called before: a process has only one pair. Also if a handler
+    /// takes a [`Principal`](crate::Principal) or an [`Extension`](crate::Extension) that calls over stdio never get.
     pub async fn serve_stdio(&self) -> Result<()> {
         static TAKEN: AtomicBool = AtomicBool::new(false);
         self.check_door("on stdin and stdout")?;

@@ -1,4 +1,5 @@
-//! Stdin and stdout where descriptors cannot be moved safely: used as they are, so the program must not print.
+//! Stdin and stdout on systems where descriptors cannot be moved safely. They are used as they are, so the program must
+//! not print.
 
 use std::io;
 

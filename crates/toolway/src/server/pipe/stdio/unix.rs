@@ -1,9 +1,9 @@
-//! Which kind of descriptor is it, and how is it read and written without blocking the runtime?
+//! Which kind of descriptor are stdin and stdout, and how are they read and written without blocking the runtime?
 //!
-//! Hosts give pipes, Node gives sockets, a shell gives files and terminals. Pipes and sockets are made
-//! non-blocking. That flag belongs to the open file, which other descriptors may share: a terminal is shared with
-//! the shell, and stdout may be the same pipe as stderr, where a non-blocking write would make `eprintln!` panic.
-//! Those, and files, which the kernel cannot wait for, are used from threads.
+//! Hosts pass pipes, Node passes sockets, a shell passes files and terminals. Pipes and sockets are made non-blocking.
+//! That flag belongs to the open file, which other descriptors may share: a terminal is shared with the shell, and
+//! stdout may be the same pipe as stderr, where a non-blocking write would make `eprintln!` panic. These, and files,
+//! which the kernel cannot poll, are used from threads.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -24,9 +24,9 @@ use tokio::sync::mpsc;
 type Reader = Pin<Box<dyn AsyncRead + Send>>;
 type Writer = Pin<Box<dyn AsyncWrite + Send>>;
 
-/// Takes stdin and stdout away from the rest of the process.
+/// Takes over stdin and stdout from the rest of the process.
 pub(crate) fn take() -> io::Result<(Reader, Writer)> {
-    // Above 2, so that nothing that is opened later gets the number of a standard stream.
+    // Numbers above 2, so that files which are opened later do not get the number of a standard stream.
     let input = fcntl_dupfd_cloexec(io::stdin(), 3)?;
     let output = fcntl_dupfd_cloexec(io::stdout(), 3)?;
     io::stdout().flush()?;
@@ -34,7 +34,7 @@ pub(crate) fn take() -> io::Result<(Reader, Writer)> {
     dup2_stdout(io::stderr())?;
     let nothing = File::open("/dev/null")?;
     dup2_stdin(&nothing)?;
-    // The two are standard streams again, but of this process only until it starts children.
+    // Child processes inherit the new stdin, so it must not be close-on-exec.
     fcntl_setfd(io::stdin(), FdFlags::empty())?;
     Ok((reader(input)?, writer(output, shared)?))
 }
@@ -108,8 +108,8 @@ fn tcp_stream(socket: OwnedFd) -> io::Result<TcpStream> {
     TcpStream::from_std(stream)
 }
 
-/// Reads a file or a terminal in a thread of its own. The thread is not joined: a read from a terminal ends
-/// when the user types, and the process must be able to end before that.
+/// Reads a file or a terminal in its own thread. The thread is not joined: a read from a terminal ends only when the
+/// user types, and the process must be able to exit before that.
 struct ThreadReader {
     chunks: mpsc::Receiver<io::Result<Bytes>>,
     rest: Bytes,

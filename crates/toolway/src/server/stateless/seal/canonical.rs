@@ -1,8 +1,8 @@
-//! How are all spellings of the same arguments made the same text?
+//! How do all spellings of the same arguments become the same text?
 //!
-//! A client may write its arguments anew in each round: members in another order, other white space, other escapes, a one with
-//! a fraction of zero. Here each value has one spelling. Numbers are compared as the decimals they are, never through an
-//! `f64`: an id of twenty digits is that id.
+//! A client may serialize its arguments anew in each round: with another order of members, other white space, other
+//! escapes, or `1.0` for `1`. Here each value gets one spelling. Numbers are compared as decimals, never as `f64`, so
+//! that an id of twenty digits keeps all of them.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,27 @@ use serde_json::value::RawValue;
 use toolway_protocol::RawJson;
 use toolway_protocol::json::Limits;
 
-/// The one spelling of arguments; none are the same as empty ones.
+/// Returns the canonical spelling of arguments. Absent arguments equal empty ones.
 pub(super) fn arguments(arguments: Option<&RawJson>) -> Cow<'_, [u8]> {
     let Some(arguments) = arguments else { return Cow::Borrowed(b"{}") };
     let text = arguments.as_str();
     let mut out = Vec::with_capacity(text.len());
     let mut reader = Reader { rest: text };
     if reader.value(Limits::default().depth, &mut out).is_none() {
-        // Half a surrogate pair, or deeper than any message: it has to come back as it was. The space keeps it apart from
-        // every spelling above.
+        // The text has half a surrogate pair, or is nested deeper than any message. It must be sent back exactly as it
+        // was. The leading space keeps it apart from every canonical spelling.
         out = [b" ", text.as_bytes()].concat();
     }
     Cow::Owned(out)
 }
 
-/// Reads text that is known to be JSON, so it checks only what it needs to go on.
+/// Reads text that is known to be valid JSON, so it checks only what it needs to continue.
 struct Reader<'t> {
     rest: &'t str,
 }
 
 impl<'t> Reader<'t> {
-    /// Writes the next value.
+    /// Writes the canonical spelling of the next value.
     fn value(&mut self, depth: u32, out: &mut Vec<u8>) -> Option<()> {
         let deeper = depth.checked_sub(1)?;
         match self.glance()? {
@@ -51,7 +51,7 @@ impl<'t> Reader<'t> {
                         _ => self.skip(),
                     }
                 }
-                // A stable sort: whoever says a name twice has to do so in the same order.
+                // A stable sort: a client that repeats a name must keep the order of the repeats.
                 members.sort_by(|(one, _), (other, _)| one.cmp(other));
                 out.push(b'{');
                 for (index, (name, value)) in members.into_iter().enumerate() {
@@ -89,7 +89,7 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    /// The text, number or word that comes next.
+    /// Reads the next string, number or word.
     fn simple<T: Deserialize<'t>>(&mut self) -> Option<T> {
         let mut values = serde_json::Deserializer::from_str(self.rest).into_iter();
         let value = values.next()?.ok()?;
@@ -97,13 +97,13 @@ impl<'t> Reader<'t> {
         Some(value)
     }
 
-    /// The next byte that is not white space.
+    /// Returns the next byte that is not white space, without consuming it.
     fn glance(&mut self) -> Option<u8> {
         self.rest = self.rest.trim_ascii_start();
         self.rest.bytes().next()
     }
 
-    /// Goes over a byte that was glanced at.
+    /// Consumes the byte that `glance` returned.
     fn skip(&mut self) {
         self.rest = &self.rest[1..];
     }
@@ -113,8 +113,8 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
     serde_json::to_writer(out, text).expect("text can be written into memory");
 }
 
-/// A number as its digits without zeros at either end, and a power of ten. A power that nobody can mean, of twenty digits or
-/// more, stays as it was written.
+/// Returns a number as its digits without leading or trailing zeros, and a power of ten. A power that does not fit an
+/// `i64` stays as it was written; no real argument has one.
 fn decimal(number: &str) -> Cow<'_, str> {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (mantissa, power) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
@@ -127,7 +127,7 @@ fn decimal(number: &str) -> Cow<'_, str> {
     }
     match power.parse::<i64>() {
         Ok(power) => {
-            // Both lengths are those of a message: what fits in memory is far from the ends of an `i128`.
+            // Both lengths are limited by the size of a message, so this cannot overflow an `i128`.
             let power = i128::from(power) - after.len() as i128 + (digits.len() - short.len()) as i128;
             Cow::Owned(format!("{sign}{short}e{power}"))
         }
@@ -178,11 +178,11 @@ mod tests {
             &[r#"{"a":"1","b":{"c":[],"d":null}}"#],
             &[r#"{"a,\"b":1}"#],
             &[r#"{"a":1,"b":1}"#],
-            // Twice the same name is told neither of.
+            // An object that repeats a name differs from one with either value alone.
             &[r#"{"a":1,"a":2}"#],
             &[r#"{"a":2,"a":1}"#],
             &[r#"{"a":2}"#],
-            // Half a pair of surrogates is no text; it has to come back as it was.
+            // Half a surrogate pair is not text. It must be sent back exactly as it was.
             &[r#""\ud83d""#],
             &[r#""\uD83D""#],
         ];
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Numbers that look random and are the same in every run.
+    /// Pseudorandom numbers, which are the same in every run.
     struct Dice(u64);
 
     impl Dice {
@@ -328,7 +328,7 @@ mod tests {
             out.push('"');
         }
 
-        /// Changes something, somewhere.
+        /// Changes a random part of a value.
         fn change(&mut self, value: &mut Value) {
             match value {
                 Value::Array(items) if !items.is_empty() && self.below(4) > 0 => {

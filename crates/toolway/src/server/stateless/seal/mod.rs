@@ -1,16 +1,17 @@
-//! How does a server give what it remembers of a call to the client, and know it again when it comes back?
+//! How does a server hand the state of a call to the client, and recognize it when the client sends it back?
 //!
-//! In this era nothing is remembered between the rounds of a call: what a later round needs travels through the client, who
-//! must not read it, change it, or send it along with another call. So it is sealed with XChaCha20-Poly1305. In what comes
-//! back only what this server gave out can be opened, for the same call of the same caller, and not for ever.
+//! In this era the server remembers nothing between the rounds of a call. The state for a later round travels through
+//! the client, which must not read it, change it, or send it with another call. So it is sealed with
+//! XChaCha20-Poly1305. Only a state that this server issued can be opened, for the same call of the same caller, and
+//! only until it expires.
 //!
-//! | bytes | of a sealed state, which is then written in URL-safe base64 without padding |
+//! | bytes | of a sealed state, which is encoded in URL-safe base64 without padding |
 //! |---|---|
 //! | 1 | the version of this format |
-//! | 8 | which key it was sealed with |
-//! | 24 | the nonce; so long that random ones do not meet, however many machines share a key |
-//! | 8 + n | encrypted: when it expires, and the state |
-//! | 16 | the tag, which also vouches for everything in [`Bound`] |
+//! | 8 | the id of the key that sealed it |
+//! | 24 | the nonce, which is long enough that random ones do not collide, however many machines share a key |
+//! | 8 + n | encrypted: the time when it expires, and the state |
+//! | 16 | the tag, which also authenticates everything in [`Bound`] |
 
 mod canonical;
 pub(crate) mod keys;
@@ -23,30 +24,31 @@ use toolway_protocol::RawJson;
 
 pub(crate) use keys::SealKeys;
 
-/// The longest sealed state, in bytes of text: a client sends it back whole, and it is looked at before anybody trusts it.
+/// The longest sealed state, in bytes of text. A client sends it back whole, and the server reads it before it can
+/// trust it.
 pub(crate) const MAX_STATE: usize = 64 * 1024;
 
-/// What a state belongs to: it cannot be opened for anything else.
+/// The call that a state belongs to. The state cannot be opened for another one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bound<'b> {
-    /// Who calls, if anybody said; nobody is not the same as somebody without a name.
+    /// The principal of the caller. `None` differs from an empty name.
     pub(crate) principal: Option<&'b str>,
     /// The name of the server.
     pub(crate) server: &'b str,
     /// The method that is called.
     pub(crate) method: &'b str,
-    /// What is called: the name of a tool or a prompt, the URI of a resource.
+    /// The name of the tool or prompt, or the URI of the resource.
     pub(crate) target: &'b str,
-    /// With which arguments, by their values and not by how they are spelled.
+    /// The arguments, compared by value and not by spelling.
     pub(crate) arguments: Option<&'b RawJson>,
 }
 
-/// A state that came back.
+/// A state that was opened.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Opened {
-    /// What was sealed.
+    /// The content that was sealed.
     pub(crate) plain: Vec<u8>,
-    /// The same whenever this very state comes back, and of no other: for whoever takes each only once.
+    /// An id that is unique to this state, for callers that accept each state only once.
     pub(crate) id: String,
     /// When it expires, in seconds since the epoch.
     pub(crate) expires: u64,
@@ -55,9 +57,9 @@ pub(crate) struct Opened {
 /// Why a state cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unsealed {
-    /// It is not what this server gave out for this call.
+    /// This server did not issue it for this call.
     Foreign,
-    /// It is, but too long ago.
+    /// This server issued it for this call, but it has expired.
     Expired,
 }
 
@@ -69,14 +71,14 @@ impl SealKeys {
     const EXPIRY: usize = 8;
     const TAG: usize = 16;
 
-    /// Whether a state of this length can be sealed in a text of at most [`MAX_STATE`].
+    /// Returns whether a state of this length can be sealed in a text of at most [`MAX_STATE`] bytes.
     pub(crate) fn fits(plain_len: usize) -> bool {
         let around = Self::HEAD + Self::EXPIRY + Self::TAG;
         plain_len <= MAX_STATE / 4 * 3 - around
     }
 
-    /// Seals a state until `expires`, in seconds since the epoch. Ask [`fits`](Self::fits) first: what is longer can never be
-    /// opened.
+    /// Seals a state until `expires`, in seconds since the epoch. Check [`fits`](Self::fits) first: a longer state
+    /// cannot be opened.
     pub(crate) fn seal(&self, bound: &Bound<'_>, plain: &[u8], expires: u64) -> String {
         let key = self.first();
         let mut nonce = [0; Self::NONCE];
@@ -99,7 +101,7 @@ impl SealKeys {
         base64_simd::URL_SAFE_NO_PAD.encode_to_string(sealed)
     }
 
-    /// Opens a state that came back at the time `now`, in seconds since the epoch.
+    /// Opens a state at the time `now`, in seconds since the epoch.
     pub(crate) fn open(&self, bound: &Bound<'_>, text: &str, now: u64) -> Result<Opened, Unsealed> {
         let (expires, plain, id) = self.unseal(bound, text).ok_or(Unsealed::Foreign)?;
         if now < expires { Ok(Opened { plain, id, expires }) } else { Err(Unsealed::Expired) }
@@ -110,7 +112,7 @@ impl SealKeys {
             return None;
         }
         let sealed = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(text).ok()?;
-        // The last letter may have bits that mean nothing; a state is one text and no other.
+        // The last letter may contain unused bits. Only one spelling of a state is accepted.
         if base64_simd::URL_SAFE_NO_PAD.encode_to_string(&sealed) != text {
             return None;
         }
@@ -130,14 +132,14 @@ impl SealKeys {
             Some(body)
         })?;
         let (expires, plain) = opened.split_first_chunk::<{ Self::EXPIRY }>()?;
-        // A nonce is used once, and another one cannot be put in its place.
+        // A nonce is used once, and the tag prevents that it is replaced.
         let id = base64_simd::URL_SAFE_NO_PAD.encode_to_string(nonce);
         Some((u64::from_le_bytes(*expires), plain.to_vec(), id))
     }
 }
 
-/// What the tag vouches for without being in the state. Each part says how long it is, so that nothing can move from one into
-/// the next.
+/// Returns the associated data: the tag authenticates it, but the state does not contain it. Each part has a length
+/// prefix, so that no byte can move from one part into the next.
 fn associated(key: [u8; SealKeys::ID], bound: &Bound<'_>) -> Vec<u8> {
     let Bound { principal, server, method, target, arguments } = *bound;
     let mut out = b"toolway/state".to_vec();
@@ -161,7 +163,7 @@ fn associated(key: [u8; SealKeys::ID], bound: &Bound<'_>) -> Vec<u8> {
     out
 }
 
-/// Without the state, which is nobody's business.
+/// Leaves out the state, which is confidential.
 impl fmt::Debug for Opened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Opened").field("id", &self.id).field("expires", &self.expires).finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! Does a seal detect every change, wrong binding and expiry?
+//! Can a sealed state be opened only by the right server, for the right call, and in time?
 
 use std::ffi::OsString;
 
@@ -46,7 +46,7 @@ fn the_same_state_is_sealed_differently_each_time() {
 #[test]
 fn a_state_with_a_flipped_bit_is_foreign() {
     let keys = SealKeys::random();
-    // Three lengths, for the three possible ends of base64.
+    // Three lengths, for the three ways in which base64 can end.
     for plain in [&b"stat"[..], b"state", b"states"] {
         let text = keys.seal(&BOUND, plain, LATER).into_bytes();
         for place in 0..text.len() {
@@ -81,7 +81,7 @@ fn two_states_spliced_are_foreign() {
     assert_eq!(one.len(), other.len());
     for place in 0..=one.len() {
         let spliced = format!("{}{}", &one[..place], &other[place..]);
-        // Both have the same format and key.
+        // The format and the key are the same in both states.
         let is_whole = spliced == one || spliced == other;
         assert_eq!(foreign(&keys, &BOUND, &spliced), !is_whole, "spliced at {place}");
     }
@@ -112,7 +112,7 @@ fn a_state_is_good_for_its_call_only() {
         Bound { target: "cancel", ..bound },
         Bound { arguments: Some(&others), ..bound },
         Bound { arguments: None, ..bound },
-        // The same letters, divided differently.
+        // The same letters, but divided into other parts.
         Bound { server: "shopt", method: "ools/call", ..bound },
         Bound { method: "tools/callorder", target: "", ..bound },
     ] {
@@ -140,7 +140,7 @@ fn a_state_expires_at_its_second() {
     assert!(keys.open(&BOUND, &text, LATER - 1).is_ok());
     assert_eq!(keys.open(&BOUND, &text, LATER), Err(Unsealed::Expired));
     assert_eq!(keys.open(&BOUND, &text, u64::MAX), Err(Unsealed::Expired));
-    // A wrong binding is reported before the expiry.
+    // The binding is checked before the expiry.
     assert_eq!(keys.open(&Bound { target: "other", ..BOUND }, &text, LATER), Err(Unsealed::Foreign));
 }
 

@@ -1,0 +1,59 @@
+//! Can the crates be published, and do they compile with the oldest Rust that they promise?
+
+use std::process::Command;
+
+use crate::run::{self, Result};
+use crate::steps::Done;
+use crate::workspace::Workspace;
+
+/// The crates that are published, lowest first.
+const PUBLISHED: [&str; 5] =
+    ["toolway-protocol", "toolway-macros", "toolway-schema", "toolway", "toolway-cli"];
+
+/// Makes the archives that would be uploaded. What they hold is compiled by every other step, so it is not compiled again.
+pub(crate) fn package(workspace: &Workspace) -> Result {
+    let mut command = workspace.cargo(&["package", "--no-verify", "--allow-dirty", "--quiet"]);
+    for name in PUBLISHED {
+        command.args(["-p", name]);
+    }
+    run::passes(&mut command)
+}
+
+/// Checks the published crates with the Rust that `rust-version` names, in a folder of its own.
+pub(crate) fn oldest_rust(workspace: &Workspace) -> Result<Done> {
+    let manifest = workspace.root.join("Cargo.toml");
+    let text =
+        std::fs::read_to_string(&manifest).map_err(|error| format!("{}: {error}", manifest.display()))?;
+    let version = rust_version(&text).ok_or("the workspace's Cargo.toml has no `rust-version`")?;
+    let mut rustup = Command::new("rustup");
+    rustup.args(["toolchain", "install", version, "--no-self-update", "--profile", "minimal"]);
+    if let Err(error) = run::output(&mut rustup) {
+        let error = error.replace('\n', " ");
+        return Ok(Done::LeftOut(format!(
+            "Rust {version} is missing; `rustup toolchain install {version}` brings it ({error})"
+        )));
+    }
+    for words in [&["-p", "toolway", "--lib", "--all-features"][..], &["-p", "toolway-cli", "--bins"]] {
+        let mut command = Command::new("rustup");
+        command.current_dir(&workspace.root).args(["run", version, "cargo", "check", "--quiet"]).args(words);
+        run::passes(command.env("CARGO_TARGET_DIR", workspace.target.join("oldest-rust")))?;
+    }
+    Ok(Done::Passed)
+}
+
+/// The value of `rust-version`.
+fn rust_version(manifest: &str) -> Option<&str> {
+    let line = manifest.lines().find_map(|line| line.strip_prefix("rust-version = "))?;
+    Some(line.trim_matches('"'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rust_version;
+
+    #[test]
+    fn the_version_is_read_from_the_manifest() {
+        assert_eq!(rust_version("[workspace.package]\nrust-version = \"1.89\"\n"), Some("1.89"));
+        assert_eq!(rust_version("[package]\nrust-version.workspace = true\n"), None);
+    }
+}
