@@ -1,4 +1,4 @@
-//! Can the crates be published, and do they compile with the oldest Rust that they promise?
+//! Can the crates be published, and do they compile with the oldest Rust version that they declare?
 
 use std::process::Command;
 
@@ -6,11 +6,11 @@ use crate::run::{self, Result};
 use crate::steps::Done;
 use crate::workspace::Workspace;
 
-/// The crates that are published, lowest first.
+/// The published crates; each comes after its dependencies.
 const PUBLISHED: [&str; 5] =
     ["toolway-protocol", "toolway-macros", "toolway-schema", "toolway", "toolway-cli"];
 
-/// Makes the archives that would be uploaded. What they hold is compiled by every other step, so it is not compiled again.
+/// Builds the archives that would be uploaded. Does not compile them, because every other step compiles the same code.
 pub(crate) fn package(workspace: &Workspace) -> Result {
     let mut command = workspace.cargo(&["package", "--no-verify", "--allow-dirty", "--quiet"]);
     for name in PUBLISHED {
@@ -19,7 +19,7 @@ pub(crate) fn package(workspace: &Workspace) -> Result {
     run::passes(&mut command)
 }
 
-/// Checks the published crates with the Rust that `rust-version` names, in a folder of its own.
+/// Checks the published crates with the version in `rust-version`, in a separate target folder.
 pub(crate) fn oldest_rust(workspace: &Workspace) -> Result<Done> {
     let manifest = workspace.root.join("Cargo.toml");
     let text =
@@ -41,7 +41,7 @@ pub(crate) fn oldest_rust(workspace: &Workspace) -> Result<Done> {
     Ok(Done::Passed)
 }
 
-/// The value of `rust-version`.
+/// Returns the value of `rust-version`.
 fn rust_version(manifest: &str) -> Option<&str> {
     let line = manifest.lines().find_map(|line| line.strip_prefix("rust-version = "))?;
     Some(line.trim_matches('"'))

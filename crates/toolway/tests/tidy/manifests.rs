@@ -1,4 +1,4 @@
-//! Does the registry learn what it needs to know about each published crate?
+//! Does the manifest of each published crate have the members that a registry shows?
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::{forbid, root};
 
 const PUBLISHED: [&str; 5] =
     ["toolway", "toolway-cli", "toolway-macros", "toolway-protocol", "toolway-schema"];
-/// Members of `[package]` that readers of a registry see.
+/// Members of `[package]` that a registry shows.
 const MEMBERS: [&str; 7] = [
     "description",
     "keywords",
