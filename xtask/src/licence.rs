@@ -1,7 +1,7 @@
 //! May we depend on a crate under this licence expression?
 //!
 //! An SPDX expression in the form that crates use: names joined by `OR`, `AND` and `WITH`, parentheses, and the slash of
-//! older manifests, which crates.io reads as `OR`.
+//! older manifests, which registries read as `OR`.
 
 /// Whether the expression can be satisfied with allowed licences only; an error when it is no such expression.
 pub(crate) fn is_allowed(expression: &str) -> Result<bool, String> {
